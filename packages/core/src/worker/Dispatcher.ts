@@ -31,13 +31,14 @@ import type {
 import { LinkDownloads, LinksBusy, unavailable } from "../media/MediaDirectory.ts"
 import type { LinkTerms, MediaUnavailable } from "../media/MediaDirectory.ts"
 import { DailyQuota, hasExpired } from "../message/Message.ts"
-import type { Message, MessageError } from "../message/Message.ts"
+import type { Message, MessageError, QuotaLimit } from "../message/Message.ts"
 import { MessageStore } from "../message/MessageStore.ts"
 import { throttled } from "../monitoring/logThrottled.ts"
 import { NumberStore } from "../number/NumberStore.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { drawRestMillis } from "../number/Pacing.ts"
 import { failuresAfter, pausedUntil } from "../number/SendingNumber.ts"
+import type { Platform } from "../number/SendingNumber.ts"
 import { WakeUp, DueWork } from "../queue/DueWork.ts"
 import type { Work } from "../queue/DueWork.ts"
 import {
@@ -52,7 +53,7 @@ import type { Aftermath, ClaimedMessage, Settlement } from "../queue/Lane.ts"
 import { targetOf } from "../recipient/Recipient.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
-import type { OutgoingMedia, SendOutcome } from "../transport/Transport.ts"
+import type { OutgoingMedia, SendOutcome, Transport } from "../transport/Transport.ts"
 import { makeLeasedLoop, runLoop } from "./LeaseLoop.ts"
 
 // Opens media for sending: a stored file directly, a link through the guarded egress into a spooled
@@ -92,7 +93,7 @@ export class OutgoingMediaSource extends Context.Service<
 >()("core/OutgoingMediaSource") {
   static readonly layer = Layer.effect(
     OutgoingMediaSource,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* MediaStore
       const files = yield* MediaFiles
       const links = yield* LinkDownloads
@@ -120,7 +121,7 @@ export class OutgoingMediaSource extends Context.Service<
         )
 
       const openFile = (reference: MediaReference, file: MediaFile | null) =>
-        Effect.gen(function* () {
+        Effect.gen(function* open() {
           if (file === null) return yield* unavailable("The media file was deleted.")
           const reason = whyUnsendable(reference.type, file)
           if (reason !== undefined) return yield* unavailable(reason)
@@ -277,177 +278,209 @@ const logNoRoom = ({ number }: ClaimedMessage): Effect.Effect<void> => {
   )
 }
 
+/** What attempts need. */
+interface Attempts {
+  readonly ids: Ids["Service"]
+  readonly link: MediaLinks["Service"]["link"]
+  readonly numbers: Numbers["Service"]
+  readonly numberStore: NumberStore["Service"]
+  readonly sendCap: QuotaLimit
+  readonly sources: OutgoingMediaSource["Service"]
+  readonly markMissing: ReturnType<typeof markMissingFiles>
+  readonly transports: Readonly<Record<Platform, Transport>>
+}
+
 /** Adds the found media type, unless the type was known. */
 const withMediaType = (message: Message, found: MediaType | null): Message =>
   found === null || message.media === null || message.media.type !== null
     ? message
     : { ...message, foundMediaType: found }
 
-/** Makes attempts that never fail, and returns their settlements. */
-export const makeAttempt = Effect.gen(function* makeAttempt() {
-  const ids = yield* Ids
-  const { link } = yield* MediaLinks
-  const numbers = yield* Numbers
-  const numberStore = yield* NumberStore
-  const sendCap = yield* DailyQuota
-  const sources = yield* OutgoingMediaSource
-  const markMissing = markMissingFiles(yield* MediaStore)
-  const transports = {
-    whatsapp: yield* WhatsAppTransport,
-    telegram: yield* TelegramTransport,
-  }
-
-  const settlement = (
-    claimed: ClaimedMessage,
-    ending: Ending,
-    now: number,
-    aftermath = noAftermath,
-    mediaType: MediaType | null = null,
-  ): Settlement => {
-    const { lease, number } = claimed
-    const message = withMediaType(claimed.message, mediaType)
-    const change = endMessage(message, ending, eventId(ids, now), now, link)
-    if (change === undefined) return again(claimed, aftermath, false)
-    return {
-      _tag: "Ended",
-      numberId: number.id,
-      lease,
-      ...aftermath,
-      change,
-    }
-  }
-
-  /**
-   * Drops the link to a missing file from an unsent message. If the store does not answer, the link
-   * stays.
-   */
-  const marked = (claimed: ClaimedMessage, { trigger }: Ending): Effect.Effect<ClaimedMessage> =>
-    trigger === "send_succeeded"
-      ? Effect.succeed(claimed)
-      : markMissing([claimed.message]).pipe(
-          Effect.map(([message = claimed.message]) => ({ ...claimed, message })),
-          Effect.orElseSucceed(() => claimed),
-        )
-
-  const again = (
-    { lease, message, number }: ClaimedMessage,
-    aftermath: Aftermath,
-    interrupted: boolean,
-  ): Settlement => ({
-    _tag: "Again",
+const settlement = (
+  { ids, link }: Attempts,
+  claimed: ClaimedMessage,
+  ending: Ending,
+  now: number,
+  aftermath = noAftermath,
+  mediaType: MediaType | null = null,
+): Settlement => {
+  const { lease, number } = claimed
+  const message = withMediaType(claimed.message, mediaType)
+  const change = endMessage(message, ending, eventId(ids, now), now, link)
+  if (change === undefined) return again(claimed, aftermath, false)
+  return {
+    _tag: "Ended",
     numberId: number.id,
     lease,
     ...aftermath,
-    messageId: message.id,
-    interrupted,
-  })
-
-  /**
-   * What the attempt changes in the lane: the remote's requested wait, else the pacing rest; and
-   * the failures.
-   */
-  const aftermathOf = (
-    { noRoomInARow, pacing, strikes }: ClaimedMessage,
-    outcome: AttemptOutcome,
-    now: number,
-  ): Aftermath => {
-    const rest = pacing === null || !mayHaveBeenSeen(outcome) ? 0 : drawRestMillis(pacing, ids)
-    const waits = outcome._tag === "Postponed" ? outcome.afterMillis : rest
-    return {
-      notBefore: waits === 0 ? null : now + waits,
-      breaker: failuresAfter(strikes, outcome, now),
-      noRoom: outcome._tag === "NoRoom" ? roomRestAfter(noRoomInARow + 1, now) : null,
-    }
+    change,
   }
+}
 
-  const handOver = (
-    { interruptions, message, number }: ClaimedMessage,
-    media: OutgoingMedia | null,
-  ): Effect.Effect<AttemptOutcome> =>
-    Effect.suspend(() =>
-      transports[number.platform].send({
-        numberId: number.id,
-        transportId: message.transportId,
-        to: targetOf(message.to),
-        text: message.text,
-        media,
-        mayHaveLeft: isOutcomeUnknown({ interruptions }),
-        expiresAt: message.expiresAt,
-      }),
-    ).pipe(
-      Effect.timeoutOrElse({
-        duration: attemptTimeoutMillis,
-        orElse: () => Effect.succeed<AttemptOutcome>({ _tag: "Unknown" }),
-      }),
-    )
-
-  /** Whether the number may still hand over: it exists, and no pause or disabled workspace stops it. */
-  const mayStillSend = ({ message, number }: ClaimedMessage) =>
-    Effect.gen(function* () {
-      const asked = yield* Clock.currentTimeMillis
-      const facts = yield* numberStore.connection(message.workspaceId, number.id, asked, sendCap)
-      const now = yield* Clock.currentTimeMillis
-      return (
-        facts !== null && stoppedUntil(pausedUntil(facts.pause, now), facts.isDisabled) === null
+/**
+ * Drops the link to a missing file from an unsent message. If the store does not answer, the link
+ * stays.
+ */
+const marked = (
+  { markMissing }: Attempts,
+  claimed: ClaimedMessage,
+  { trigger }: Ending,
+): Effect.Effect<ClaimedMessage> =>
+  trigger === "send_succeeded"
+    ? Effect.succeed(claimed)
+    : markMissing([claimed.message]).pipe(
+        Effect.map(([message = claimed.message]) => ({ ...claimed, message })),
+        Effect.orElseSucceed(() => claimed),
       )
-    })
 
-  const handOverWith = (claimed: ClaimedMessage, media: MediaReference): Effect.Effect<Made> =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const outgoing = yield* sources.open(claimed.message, media)
-        // The fetch took time: the number may have been stopped, and the message may have expired.
-        const maySend = yield* mayStillSend(claimed)
-        const now = yield* Clock.currentTimeMillis
-        if (hasExpired(claimed.message, now)) return made({ _tag: "TooLate" }, outgoing.type)
-        if (!maySend) return postponed
-        return made(yield* handOver(claimed, outgoing), outgoing.type)
-      }),
-    ).pipe(
-      Effect.catchTags({
-        MediaUnavailable: ({ message: reason }) =>
-          Effect.succeed(
-            made({
-              _tag: "Unsendable",
-              error: { code: "media_unavailable", message: reason },
-            }),
-          ),
-        LinksBusy: () => Effect.succeed(postponed),
-        NoRoom: () => Effect.as(logNoRoom(claimed), made({ _tag: "NoRoom" })),
-        StoreUnavailable: () => Effect.succeed(postponed),
-      }),
-    )
+const again = (
+  { lease, message, number }: ClaimedMessage,
+  aftermath: Aftermath,
+  interrupted: boolean,
+): Settlement => ({
+  _tag: "Again",
+  numberId: number.id,
+  lease,
+  ...aftermath,
+  messageId: message.id,
+  interrupted,
+})
 
-  // No span: one costs as much as all the other work on a message here.
-  return Effect.fnUntraced(function* (claimed: ClaimedMessage) {
-    const { dropsCopies } = transports[claimed.number.platform]
-    const started = yield* Clock.currentTimeMillis
-    const ending = lastCheck(claimed, dropsCopies, started)
-    if (ending !== undefined) return settlement(yield* marked(claimed, ending), ending, started)
-    const { media } = claimed.message
-    const { mediaType, outcome } = yield* (
-      media === null
-        ? Effect.map(handOver(claimed, null), (told) => made(told))
-        : handOverWith(claimed, media)
-    ).pipe(
-      // An adapter's bug: the message may have left.
-      Effect.catchDefect((defect) =>
-        Effect.as(Effect.logError("an attempt broke off", defect), made({ _tag: "Unknown" })),
-      ),
+/**
+ * What the attempt changes in the lane: the remote's requested wait, else the pacing rest; and
+ * the failures.
+ */
+const aftermathOf = (
+  { ids }: Attempts,
+  { noRoomInARow, pacing, strikes }: ClaimedMessage,
+  outcome: AttemptOutcome,
+  now: number,
+): Aftermath => {
+  const rest = pacing === null || !mayHaveBeenSeen(outcome) ? 0 : drawRestMillis(pacing, ids)
+  const waits = outcome._tag === "Postponed" ? outcome.afterMillis : rest
+  return {
+    notBefore: waits === 0 ? null : now + waits,
+    breaker: failuresAfter(strikes, outcome, now),
+    noRoom: outcome._tag === "NoRoom" ? roomRestAfter(noRoomInARow + 1, now) : null,
+  }
+}
+
+const handOver = (
+  { transports }: Attempts,
+  { interruptions, message, number }: ClaimedMessage,
+  media: OutgoingMedia | null,
+): Effect.Effect<AttemptOutcome> =>
+  Effect.suspend(() =>
+    transports[number.platform].send({
+      numberId: number.id,
+      transportId: message.transportId,
+      to: targetOf(message.to),
+      text: message.text,
+      media,
+      mayHaveLeft: isOutcomeUnknown({ interruptions }),
+      expiresAt: message.expiresAt,
+    }),
+  ).pipe(
+    Effect.timeoutOrElse({
+      duration: attemptTimeoutMillis,
+      orElse: () => Effect.succeed<AttemptOutcome>({ _tag: "Unknown" }),
+    }),
+  )
+
+/** Whether the number may still hand over: it exists, and no pause or disabled workspace stops it. */
+const mayStillSend = Effect.fnUntraced(function* mayStillSend(
+  { numberStore, sendCap }: Attempts,
+  { message, number }: ClaimedMessage,
+) {
+  const asked = yield* Clock.currentTimeMillis
+  const facts = yield* numberStore.connection(message.workspaceId, number.id, asked, sendCap)
+  const now = yield* Clock.currentTimeMillis
+  return facts !== null && stoppedUntil(pausedUntil(facts.pause, now), facts.isDisabled) === null
+})
+
+const handOverWith = (
+  attempts: Attempts,
+  claimed: ClaimedMessage,
+  media: MediaReference,
+): Effect.Effect<Made> =>
+  Effect.scoped(
+    Effect.gen(function* send() {
+      const outgoing = yield* attempts.sources.open(claimed.message, media)
+      // The fetch took time: the number may have been stopped, and the message may have expired.
+      const maySend = yield* mayStillSend(attempts, claimed)
+      const now = yield* Clock.currentTimeMillis
+      if (hasExpired(claimed.message, now)) return made({ _tag: "TooLate" }, outgoing.type)
+      if (!maySend) return postponed
+      return made(yield* handOver(attempts, claimed, outgoing), outgoing.type)
+    }),
+  ).pipe(
+    Effect.catchTags({
+      MediaUnavailable: ({ message: reason }) =>
+        Effect.succeed(
+          made({
+            _tag: "Unsendable",
+            error: { code: "media_unavailable", message: reason },
+          }),
+        ),
+      LinksBusy: () => Effect.succeed(postponed),
+      NoRoom: () => Effect.as(logNoRoom(claimed), made({ _tag: "NoRoom" })),
+      StoreUnavailable: () => Effect.succeed(postponed),
+    }),
+  )
+
+// No span: one costs as much as all the other work on a message here.
+const attempt = Effect.fnUntraced(function* attempt(attempts: Attempts, claimed: ClaimedMessage) {
+  const { numbers, transports } = attempts
+  const { dropsCopies } = transports[claimed.number.platform]
+  const started = yield* Clock.currentTimeMillis
+  const ending = lastCheck(claimed, dropsCopies, started)
+  if (ending !== undefined)
+    return settlement(attempts, yield* marked(attempts, claimed, ending), ending, started)
+  const { media } = claimed.message
+  const { mediaType, outcome } = yield* (
+    media === null
+      ? Effect.map(handOver(attempts, claimed, null), (told) => made(told))
+      : handOverWith(attempts, claimed, media)
+  ).pipe(
+    // An adapter's bug: the message may have left.
+    Effect.catchDefect((defect) =>
+      Effect.as(Effect.logError("an attempt failed", defect), made({ _tag: "Unknown" })),
+    ),
+  )
+  const now = yield* Clock.currentTimeMillis
+  if (outcome._tag === "NotConnected") {
+    yield* Effect.ignore(numbers.connectionChanged(claimed.number.id, "disconnected", null))
+  }
+  const verdict = judgeAttempt(claimed, outcome, dropsCopies, now)
+  const aftermath = aftermathOf(attempts, claimed, outcome, now)
+  if (verdict._tag === "End") {
+    const shown = yield* marked(attempts, claimed, verdict.ending)
+    return settlement(
+      attempts,
+      shown,
+      verdict.ending,
+      now,
+      { ...aftermath, noRoom: null },
+      mediaType,
     )
-    const now = yield* Clock.currentTimeMillis
-    if (outcome._tag === "NotConnected") {
-      yield* Effect.ignore(numbers.connectionChanged(claimed.number.id, "disconnected", null))
-    }
-    const verdict = judgeAttempt(claimed, outcome, dropsCopies, now)
-    const aftermath = aftermathOf(claimed, outcome, now)
-    if (verdict._tag === "End") {
-      const shown = yield* marked(claimed, verdict.ending)
-      return settlement(shown, verdict.ending, now, { ...aftermath, noRoom: null }, mediaType)
-    }
-    const notBefore = verdict.notBefore ?? aftermath.notBefore
-    return again(claimed, { ...aftermath, notBefore }, verdict.interrupted)
-  })
+  }
+  const notBefore = verdict.notBefore ?? aftermath.notBefore
+  return again(claimed, { ...aftermath, notBefore }, verdict.interrupted)
+})
+
+/** Makes attempts that never fail, and returns their settlements. */
+export const makeAttempt = Effect.gen(function* makeAttempt() {
+  const attempts: Attempts = {
+    ids: yield* Ids,
+    link: (yield* MediaLinks).link,
+    numbers: yield* Numbers,
+    numberStore: yield* NumberStore,
+    sendCap: yield* DailyQuota,
+    sources: yield* OutgoingMediaSource,
+    markMissing: markMissingFiles(yield* MediaStore),
+    transports: { whatsapp: yield* WhatsAppTransport, telegram: yield* TelegramTransport },
+  }
+  return (claimed: ClaimedMessage) => attempt(attempts, claimed)
 })
 
 /** Lanes of one claim. */
@@ -470,7 +503,7 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
       Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, sendCap })),
     perform: yield* makeAttempt,
     settle: (settlements) =>
-      Effect.gen(function* () {
+      Effect.gen(function* settle() {
         const { blockedByLock } = yield* lanes.settle(settlements, yield* Clock.currentTimeMillis)
         // A waiting message may have expired, or lost its number, while in flight.
         if (settlements.some(({ _tag }) => _tag === "Again")) {
@@ -514,7 +547,7 @@ const makeEndingLoop = (
   ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>,
   endingOf: (message: Message) => Ending,
 ) =>
-  Effect.gen(function* () {
+  Effect.gen(function* makeLoop() {
     const store = yield* MessageStore
     const ids = yield* Ids
     const { link } = yield* MediaLinks

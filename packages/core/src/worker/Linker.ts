@@ -27,6 +27,7 @@ import { ownsNone } from "../transport/Shards.ts"
 import { NumberLinking, TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { LinkingEvent } from "../transport/Transport.ts"
 import { makeLeasedLoop } from "./LeaseLoop.ts"
+import type { LeaseQuery } from "./LeaseLoop.ts"
 
 /** Attempts of each kind per round. */
 const batch = 100
@@ -37,169 +38,192 @@ const restMillis = 1000
 /** Retries until the store answers. */
 const retryStoring = Schedule.spaced("250 millis")
 
+/** What linking needs. */
+interface Linker {
+  readonly store: LinkingStore["Service"]
+  readonly progress: Effect.Success<typeof makeLinkProgress>
+  readonly linking: NumberLinking["Service"]
+  readonly secrets: Secrets["Service"]
+  readonly ids: Ids["Service"]
+  readonly ownership: NumberOwnership["Service"]
+  /** Running attempts, whose numbers may soon connect here. */
+  running: number
+}
+
 /** An attempt with a running connection, and its latest lease. */
 interface Holding extends Omit<HeldAttempt, "lease"> {
   lease: number
 }
 
-export const makeLinker = Effect.gen(function* makeLinker() {
-  const store = yield* LinkingStore
-  const progress = yield* makeLinkProgress
-  const linking = yield* NumberLinking
-  const secrets = yield* Secrets
-  const ids = yield* Ids
-  const ownership = yield* NumberOwnership
-
-  /**
-   * Stores a connection's event; false when the attempt ended or another worker has it. A retry
-   * stores the same sealed text.
-   */
-  const take = (held: Holding, event: LinkingEvent) => {
-    const { attempt } = held
-    const sealed = (view: Partial<LinkingView>) =>
-      sealedView(secrets, attempt.id, { ...nothingShown, ...view })
-    switch (event._tag) {
-      case "QrShown":
-        return progress.shown(held, sealed({ qrText: event.text }))
-      case "PairingCodeShown":
-        return progress.shown(held, sealed({ pairingCode: event.pairingCode }))
-      case "Taken":
-        return progress.taken(attempt)
-      case "Linked":
-        return Effect.as(progress.linked(attempt, event.phone), false)
-      case "Failed":
-        return Effect.as(progress.ended(attempt, event.reason), false)
-    }
+/**
+ * Stores a connection's event; false when the attempt ended or another worker has it. A retry
+ * stores the same sealed text.
+ */
+const take = ({ progress, secrets }: Linker, held: Holding, event: LinkingEvent) => {
+  const { attempt } = held
+  const sealed = (view: Partial<LinkingView>) =>
+    sealedView(secrets, attempt.id, { ...nothingShown, ...view })
+  switch (event._tag) {
+    case "QrShown":
+      return progress.shown(held, sealed({ qrText: event.text }))
+    case "PairingCodeShown":
+      return progress.shown(held, sealed({ pairingCode: event.pairingCode }))
+    case "Taken":
+      return progress.taken(attempt)
+    case "Linked":
+      return Effect.as(progress.linked(attempt, event.phone), false)
+    case "Failed":
+      return Effect.as(progress.ended(attempt, event.reason), false)
   }
+}
 
-  /** Runs one connection to its end; false when the attempt ended or another worker has it. */
-  const runConnection = (held: Holding) =>
-    Effect.gen(function* () {
-      const { method, numberId, phone } = held.attempt
-      let goesOn = true
-      const began = yield* Clock.currentTimeMillis
-      yield* linking.link({ numberId, method, phone }).pipe(
-        Stream.takeWhileEffect((event) =>
-          take(held, event).pipe(
-            Effect.tapError((error) => logFailure("what linking shows is stored again", error)),
-            Effect.retry(retryStoring),
-            Effect.orDie,
-            Effect.tap((stored) =>
-              Effect.sync(() => {
-                goesOn = stored
-              }),
-            ),
-          ),
+/** Runs one connection to its end; false when the attempt ended or another worker has it. */
+const runConnection = Effect.fnUntraced(function* runConnection(linker: Linker, held: Holding) {
+  const { method, numberId, phone } = held.attempt
+  let goesOn = true
+  const began = yield* Clock.currentTimeMillis
+  yield* linker.linking.link({ numberId, method, phone }).pipe(
+    Stream.takeWhileEffect((event) =>
+      take(linker, held, event).pipe(
+        Effect.tapError((error) => logFailure("what linking shows is stored again", error)),
+        Effect.retry(retryStoring),
+        Effect.orDie,
+        Effect.tap((stored) =>
+          Effect.sync(() => {
+            goesOn = stored
+          }),
         ),
-        Stream.runDrain,
-      )
-      const rested = (yield* Clock.currentTimeMillis) - began
-      // A clock that was set back does not tell how long it took.
-      if (goesOn && rested < restMillis) yield* sleep(restMillis - Math.max(0, rested))
-      return goesOn
-    })
-
-  /** Runs connections in turn until the attempt ends or another worker has it. */
-  const runAttempt = (held: Holding) =>
-    Effect.gen(function* () {
-      const left = held.attempt.endsAt - (yield* Clock.currentTimeMillis)
-      yield* runConnection(held).pipe(
-        Effect.repeat({ while: (goesOn) => goesOn }),
-        Effect.timeoutOption(left),
-        Effect.catchDefect((defect) => Effect.logError("a connection for linking broke", defect)),
-      )
-    }).pipe(Effect.annotateLogs({ number: held.attempt.numberId }))
-
-  const giveBack = (held: ReadonlyArray<Holding>) =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) =>
-      store.renew(
-        held.map(({ attempt, lease }) => ({ id: attempt.id, lease })),
-        now,
       ),
-    )
+    ),
+    Stream.runDrain,
+  )
+  const rested = (yield* Clock.currentTimeMillis) - began
+  // A clock that was set back does not tell how long it took.
+  if (goesOn && rested < restMillis) yield* sleep(restMillis - Math.max(0, rested))
+  return goesOn
+})
 
-  /** Running attempts, whose numbers may soon connect here. */
-  let running = 0
-  const room = Effect.map(ownership.room, (numbers) => Math.max(0, numbers - running))
-  /** Numbers whose attempts it may claim; none without room. */
-  const mine = Effect.flatMap(room, (numbers) =>
-    numbers === 0 ? Effect.succeed(ownsNone) : ownership.owned,
+/** Runs connections in turn until the attempt ends or another worker has it. */
+const runAttempt = (linker: Linker, held: Holding) =>
+  Effect.gen(function* attempt() {
+    const left = held.attempt.endsAt - (yield* Clock.currentTimeMillis)
+    yield* runConnection(linker, held).pipe(
+      Effect.repeat({ while: (goesOn) => goesOn }),
+      Effect.timeoutOption(left),
+      Effect.catchDefect((defect) => Effect.logError("a connection for linking broke", defect)),
+    )
+  }).pipe(Effect.annotateLogs({ number: held.attempt.numberId }))
+
+const giveBack = ({ store }: Linker, held: ReadonlyArray<Holding>) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    store.renew(
+      held.map(({ attempt, lease }) => ({ id: attempt.id, lease })),
+      now,
+    ),
   )
 
-  /** The owner of the number connects it once linked. */
-  const runWhileOwned = (held: Holding) =>
-    Effect.gen(function* () {
-      running++
-      const ran = yield* ownership.whileOwned(held.attempt.numberId, runAttempt(held))
-      // The number's next owner continues at once.
-      if (Option.isNone(ran)) yield* Effect.ignore(giveBack([held]))
-    }).pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          running--
-        }),
-      ),
-    )
+const roomOf = (linker: Linker) =>
+  Effect.map(linker.ownership.room, (numbers) => Math.max(0, numbers - linker.running))
 
-  /**
-   * Whether this worker already runs the connection: its lease ended before the renewal, and no
-   * other worker took it. The connection continues under the new lease.
-   */
-  const isResumed = ({ attempt, lease }: HeldAttempt, held: Iterable<Holding>): boolean => {
-    for (const known of held) {
-      if (known.attempt.id === attempt.id) {
-        known.lease = lease
-        return true
-      }
+/** Numbers whose attempts it may claim; none without room. */
+const claimable = (linker: Linker) =>
+  Effect.flatMap(roomOf(linker), (numbers) =>
+    numbers === 0 ? Effect.succeed(ownsNone) : linker.ownership.owned,
+  )
+
+/** The owner of the number connects it once linked. */
+const runWhileOwned = (linker: Linker, held: Holding) =>
+  Effect.gen(function* runOwned() {
+    linker.running++
+    const ran = yield* linker.ownership.whileOwned(held.attempt.numberId, runAttempt(linker, held))
+    // The number's next owner continues at once.
+    if (Option.isNone(ran)) yield* Effect.ignore(giveBack(linker, [held]))
+  }).pipe(
+    Effect.ensuring(
+      Effect.sync(() => {
+        linker.running--
+      }),
+    ),
+  )
+
+/**
+ * Whether this worker already runs the connection: its lease ended before the renewal, and no
+ * other worker took it. The connection continues under the new lease.
+ */
+const isResumed = ({ attempt, lease }: HeldAttempt, held: Iterable<Holding>): boolean => {
+  for (const known of held) {
+    if (known.attempt.id === attempt.id) {
+      known.lease = lease
+      return true
     }
-    return false
   }
+  return false
+}
 
-  /** Ends overdue attempts, and links test numbers. */
-  const endOthers = Effect.gen(function* endOthers() {
-    const now = yield* Clock.currentTimeMillis
-    const lapsed = yield* store.lapsed(now, batch)
-    yield* Effect.forEach(lapsed, (attempt) => progress.ended(attempt, "link_expired"), {
-      discard: true,
-    })
-    const tests = yield* store.dueTest(now, batch)
-    yield* Effect.forEach(
-      tests,
-      (attempt) => progress.linked(attempt, attempt.phone ?? madeUpPhone(ids)),
-      { discard: true },
-    )
-    return lapsed.length + tests.length > 0
+/** Ends overdue attempts, and links test numbers. */
+const endOthers = Effect.fnUntraced(function* endOthers({ ids, progress, store }: Linker) {
+  const now = yield* Clock.currentTimeMillis
+  const lapsed = yield* store.lapsed(now, batch)
+  yield* Effect.forEach(lapsed, (attempt) => progress.ended(attempt, "link_expired"), {
+    discard: true,
   })
+  const tests = yield* store.dueTest(now, batch)
+  yield* Effect.forEach(
+    tests,
+    (attempt) => progress.linked(attempt, attempt.phone ?? madeUpPhone(ids)),
+    { discard: true },
+  )
+  return lapsed.length + tests.length > 0
+})
 
+const claim = Effect.fnUntraced(function* claim(
+  linker: Linker,
+  query: LeaseQuery,
+  held: Iterable<Holding>,
+) {
+  const owned = yield* claimable(linker)
+  const limit = Math.min(query.limit, yield* roomOf(linker))
+  if (limit === 0) return []
+  const claimed = yield* linker.store.claim({ ...query, limit, owned })
+  return claimed.filter((each) => !isResumed(each, held))
+})
+
+/** Renews the leases of running attempts. Returns the lost ones. */
+const renew = Effect.fnUntraced(function* renew(
+  { store }: Linker,
+  held: ReadonlyArray<Holding>,
+  leaseUntil: number,
+) {
+  const asked = held.map((each) => ({ each, id: each.attempt.id, lease: each.lease }))
+  const still = yield* store.renew(asked, leaseUntil)
+  // A newer claim holds it under another lease.
+  return asked.flatMap(({ each, id, lease }) => (still.has(id) || each.lease !== lease ? [] : each))
+})
+
+export const makeLinker = Effect.gen(function* makeLinker() {
+  const linker: Linker = {
+    store: yield* LinkingStore,
+    progress: yield* makeLinkProgress,
+    linking: yield* NumberLinking,
+    secrets: yield* Secrets,
+    ids: yield* Ids,
+    ownership: yield* NumberOwnership,
+    running: 0,
+  }
   return yield* makeLeasedLoop<Holding, void>({
     work: "linking",
     capacity: sharedLimits.linkAttempts,
     batch,
     leaseMillis: linkingLeaseMillis,
     workspaceOf: ({ workspaceId }) => workspaceId,
-    alsoEachRound: endOthers,
-    owned: mine,
-    claim: (query, held) =>
-      Effect.gen(function* () {
-        const owned = yield* mine
-        const limit = Math.min(query.limit, yield* room)
-        if (limit === 0) return []
-        const claimed = yield* store.claim({ ...query, limit, owned })
-        return claimed.filter((each) => !isResumed(each, held))
-      }),
-    perform: runWhileOwned,
+    alsoEachRound: endOthers(linker),
+    owned: claimable(linker),
+    claim: (query, held) => claim(linker, query, held),
+    perform: (held) => runWhileOwned(linker, held),
     // `take` stores events at once.
     settle: () => Effect.void,
-    renew: (held, leaseUntil) =>
-      Effect.gen(function* () {
-        const asked = held.map((each) => ({ each, id: each.attempt.id, lease: each.lease }))
-        const still = yield* store.renew(asked, leaseUntil)
-        // A newer claim holds it under another lease.
-        return asked.flatMap(({ each, id, lease }) =>
-          still.has(id) || each.lease !== lease ? [] : each,
-        )
-      }),
-    release: giveBack,
+    renew: (held, leaseUntil) => renew(linker, held, leaseUntil),
+    release: (held) => giveBack(linker, held),
   })
 })
 

@@ -35,113 +35,128 @@ const attempts = 5
 /** What remains of a run: decide again, or wait for another transaction; null for nothing. */
 type Left = BrokenGuard | "blockedByLock" | null
 
+interface Runner {
+  readonly store: ReminderStore["Service"]
+  readonly acceptor: Effect.Success<typeof makeAcceptor>
+  /** Blocked runs, which wait until the others are done. */
+  putOff: ReadonlySet<ReminderId>
+}
+
+/** The request with the number to send from, and its facts. */
+const load = Effect.fnUntraced(function* load(
+  { acceptor }: Runner,
+  { previousNumberId, reminder }: DueReminder,
+  sender: Sender,
+  now: number,
+  recount: boolean,
+) {
+  const request = runRequest(reminder)
+  const loadFrom = (from: NumberId | null) =>
+    Effect.map(acceptor.load(sender, { ...request, from }, now, null, recount), (facts) => ({
+      request: { ...request, from },
+      facts,
+    }))
+  if (reminder.from !== null) return yield* loadFrom(reminder.from)
+  const facts = yield* acceptor.loadConnected(sender, request, now)
+  const named = roomiest(reminder.to, facts)
+  if (named !== null) {
+    return {
+      request: { ...request, from: named.number.id },
+      facts: { ...facts, named, connected: [] },
+    }
+  }
+  // None is connected: the message waits for the previous run's number.
+  const previous = previousNumberId === null ? null : yield* loadFrom(previousNumberId)
+  return previous === null || previous.facts.named === null ? { request, facts } : previous
+})
+
+/** Loads, decides and commits, unless its number is known to be blocked. */
+const tryRun = Effect.fnUntraced(function* tryRun(
+  runner: Runner,
+  due: DueReminder,
+  recount: boolean,
+  blockedByLock: Set<NumberId>,
+): Effect.fn.Return<Left, StoreUnavailable> {
+  const { acceptor, store } = runner
+  const { dueAt, reminder, workspace } = due
+  const now = yield* Clock.currentTimeMillis
+  const plan = planRun(reminder, dueAt, now)
+  if (plan === null) return null
+  const { instead, run } = plan
+  // If another worker was first, the log has its outcome and this one is dropped.
+  const refused = (code: Code) => Effect.as(store.pass(run, { outcome: "refused", code }), null)
+  if (workspace.deletedAt !== null) {
+    return yield* Effect.as(store.pass({ ...run, nextRunAt: null }, null), null)
+  }
+  if (instead !== null) return yield* Effect.as(store.pass(run, instead), null)
+  const barred = workspaceRefusal(workspace)
+  if (barred !== undefined) return yield* refused(barred)
+
+  const { mode, workspaceId } = reminder
+  const sender: Sender = { workspaceId, mode, numberIds: null }
+  const { facts, request } = yield* load(runner, due, sender, now, recount)
+  const notInPlan = withoutReminders(facts.plan)
+  if (notInPlan !== undefined) return yield* refused(notInPlan.code)
+  const decided = yield* Effect.result(acceptor.decide(sender, request, facts, now, null))
+  if (Result.isFailure(decided)) return yield* refused(decided.failure.code)
+
+  const { numberId } = decided.success
+  if (blockedByLock.has(numberId)) return "blockedByLock"
+  const outcome = yield* store.run(decided.success, run)
+  if (outcome._tag === "Accepted") {
+    yield* acceptor.wake(decided.success)
+    return null
+  }
+  if (outcome._tag === "HeldUp") {
+    blockedByLock.add(numberId)
+    return "blockedByLock"
+  }
+  return outcome.guard === "reminder" ? null : outcome.guard
+})
+
+/** Whether it was blocked. A run that no attempt completes stays due for the next round. */
+const runReminder = Effect.fnUntraced(function* runReminder(
+  runner: Runner,
+  due: DueReminder,
+  blockedByLock: Set<NumberId>,
+) {
+  let left = yield* tryRun(runner, due, false, blockedByLock)
+  for (
+    let attempt = 1;
+    attempt < attempts && left !== null && left !== "blockedByLock";
+    attempt++
+  ) {
+    left = yield* tryRun(runner, due, left === "quota", blockedByLock)
+  }
+  return left === "blockedByLock"
+})
+
+const runDue = Effect.fnUntraced(function* runDue(runner: Runner) {
+  const due = yield* runner.store.due(yield* Clock.currentTimeMillis, batch + runner.putOff.size)
+  const others = due.filter(({ reminder }) => !runner.putOff.has(reminder.id))
+  const isAgain = others.length === 0
+  const taken = (isAgain ? due : others).slice(0, batch)
+  const blockedByLock = new Set<NumberId>()
+  const late = yield* Effect.filter(taken, (one) => runReminder(runner, one, blockedByLock), {
+    // Each blocked run holds a connection while it waits.
+    concurrency: isAgain ? 1 : atOnce,
+  })
+  runner.putOff = new Set([
+    ...(isAgain ? [] : runner.putOff),
+    ...late.map(({ reminder }) => reminder.id),
+  ])
+  return taken.length - late.length
+})
+
 /** The loop; `runOnce` runs due reminders, one batch at most, and returns how many it completed. */
 export const makeReminderRunner = Effect.gen(function* makeReminderRunner() {
-  const store = yield* ReminderStore
-  const acceptor = yield* makeAcceptor
+  const runner: Runner = {
+    store: yield* ReminderStore,
+    acceptor: yield* makeAcceptor,
+    putOff: new Set(),
+  }
   const context = yield* Effect.context<WakeUp | DueWork>()
-
-  /** The request with the number to send from, and its facts. */
-  const load = (
-    { previousNumberId, reminder }: DueReminder,
-    sender: Sender,
-    now: number,
-    recount: boolean,
-  ) =>
-    Effect.gen(function* () {
-      const request = runRequest(reminder)
-      const loadFrom = (from: NumberId | null) =>
-        Effect.map(acceptor.load(sender, { ...request, from }, now, null, recount), (facts) => ({
-          request: { ...request, from },
-          facts,
-        }))
-      if (reminder.from !== null) return yield* loadFrom(reminder.from)
-      const facts = yield* acceptor.loadConnected(sender, request, now)
-      const named = roomiest(reminder.to, facts)
-      if (named !== null) {
-        return {
-          request: { ...request, from: named.number.id },
-          facts: { ...facts, named, connected: [] },
-        }
-      }
-      // None is connected: the message waits for the previous run's number.
-      const previous = previousNumberId === null ? null : yield* loadFrom(previousNumberId)
-      return previous === null || previous.facts.named === null ? { request, facts } : previous
-    })
-
-  /** Loads, decides and commits, unless its number is known to be blocked. */
-  const tryRun = (
-    due: DueReminder,
-    recount: boolean,
-    blockedByLock: Set<NumberId>,
-  ): Effect.Effect<Left, StoreUnavailable> =>
-    Effect.gen(function* () {
-      const { dueAt, reminder, workspace } = due
-      const now = yield* Clock.currentTimeMillis
-      const plan = planRun(reminder, dueAt, now)
-      if (plan === null) return null
-      const { instead, run } = plan
-      // If another worker was first, the log has its outcome and this one is dropped.
-      const refused = (code: Code) => Effect.as(store.pass(run, { outcome: "refused", code }), null)
-      if (workspace.deletedAt !== null) {
-        return yield* Effect.as(store.pass({ ...run, nextRunAt: null }, null), null)
-      }
-      if (instead !== null) return yield* Effect.as(store.pass(run, instead), null)
-      const barred = workspaceRefusal(workspace)
-      if (barred !== undefined) return yield* refused(barred)
-
-      const { mode, workspaceId } = reminder
-      const sender: Sender = { workspaceId, mode, numberIds: null }
-      const { facts, request } = yield* load(due, sender, now, recount)
-      const notInPlan = withoutReminders(facts.plan)
-      if (notInPlan !== undefined) return yield* refused(notInPlan.code)
-      const decided = yield* Effect.result(acceptor.decide(sender, request, facts, now, null))
-      if (Result.isFailure(decided)) return yield* refused(decided.failure.code)
-
-      const { numberId } = decided.success
-      if (blockedByLock.has(numberId)) return "blockedByLock"
-      const outcome = yield* store.run(decided.success, run)
-      if (outcome._tag === "Accepted") {
-        yield* acceptor.wake(decided.success)
-        return null
-      }
-      if (outcome._tag === "HeldUp") {
-        blockedByLock.add(numberId)
-        return "blockedByLock"
-      }
-      return outcome.guard === "reminder" ? null : outcome.guard
-    })
-
-  /** Whether it was blocked. A run that no attempt completes stays due for the next round. */
-  const runReminder = (due: DueReminder, blockedByLock: Set<NumberId>) =>
-    Effect.gen(function* () {
-      let left = yield* tryRun(due, false, blockedByLock)
-      for (
-        let attempt = 1;
-        attempt < attempts && left !== null && left !== "blockedByLock";
-        attempt++
-      ) {
-        left = yield* tryRun(due, left === "quota", blockedByLock)
-      }
-      return left === "blockedByLock"
-    })
-
-  let putOff: ReadonlySet<ReminderId> = new Set()
-
-  const runOnce = Effect.gen(function* runOnce() {
-    const due = yield* store.due(yield* Clock.currentTimeMillis, batch + putOff.size)
-    const others = due.filter(({ reminder }) => !putOff.has(reminder.id))
-    const isAgain = others.length === 0
-    const taken = (isAgain ? due : others).slice(0, batch)
-    const blockedByLock = new Set<NumberId>()
-    const late = yield* Effect.filter(taken, (one) => runReminder(one, blockedByLock), {
-      // Each blocked run holds a connection while it waits.
-      concurrency: isAgain ? 1 : atOnce,
-    })
-    putOff = new Set([...(isAgain ? [] : putOff), ...late.map(({ reminder }) => reminder.id)])
-    return taken.length - late.length
-  })
-
+  const runOnce = runDue(runner)
   return {
     runOnce,
     run: runLoop({

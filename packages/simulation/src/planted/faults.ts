@@ -119,6 +119,11 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
+        "{ transports }: Attempts,",
+        "{ ids, transports }: Attempts,",
+      ),
+      edit(
+        "core/src/worker/Dispatcher.ts",
         "transportId: message.transportId",
         "transportId: ids.hex(20).toUpperCase() as typeof message.transportId",
       ),
@@ -303,8 +308,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
-        "const aftermath = aftermathOf(claimed, outcome, now)",
-        "const aftermath = aftermathOf(claimed, outcome, started)",
+        "const aftermath = aftermathOf(attempts, claimed, outcome, now)",
+        "const aftermath = aftermathOf(attempts, claimed, outcome, started)",
       ),
     ],
   },
