@@ -141,10 +141,14 @@ export const parseTimeZone = (text: string): TimeZone | undefined => {
 export const formatInZone = (millis: number, timezone: TimeZone): string => {
   // Before 1972 some offsets had seconds, which the format cannot show.
   const offset = Math.trunc(periodAt(timezone, millis).offset / 60_000)
-  const size = Math.abs(offset)
-  const sign = offset < 0 ? "-" : "+"
-  const shown = `${sign}${twoDigits(Math.floor(size / 60))}:${twoDigits(size % 60)}`
-  return formatInstant(millis + offset * 60_000).replace("Z", shown)
+  return formatInstant(millis + offset * 60_000).replace("Z", formatOffset(offset))
+}
+
+/** Minutes ahead of UTC as `±HH:MM`. */
+const formatOffset = (minutes: number): string => {
+  const size = Math.abs(minutes)
+  const sign = minutes < 0 ? "-" : "+"
+  return `${sign}${twoDigits(Math.floor(size / 60))}:${twoDigits(size % 60)}`
 }
 
 /**
@@ -503,6 +507,95 @@ export const latestRunIn = (
     else end = middle
   }
   return latest
+}
+
+/** A run of a preview. */
+export interface PreviewedRun {
+  /** Epoch milliseconds. */
+  readonly at: number
+  /** The zone's clocks, with their offset: `YYYY-MM-DDTHH:MM:SS±HH:MM`. */
+  readonly local: string
+  /**
+   * `moved`: its wall time is skipped, so it runs at the end of the gap. `repeated`: the clocks show
+   * its wall time for the second time.
+   */
+  readonly mark: "moved" | "repeated" | null
+}
+
+/** A clock change within a preview; offsets are `±HH:MM`. */
+export interface ClockChange {
+  /** Epoch milliseconds. */
+  readonly at: number
+  readonly from: string
+  readonly to: string
+}
+
+export interface SchedulePreview {
+  readonly runs: ReadonlyArray<PreviewedRun>
+  /** Wall times of the pattern that have no run of their own, as `YYYY-MM-DDTHH:MM`. */
+  readonly skipped: ReadonlyArray<string>
+  readonly clockChanges: ReadonlyArray<ClockChange>
+}
+
+/** Clock changes are listed up to this time after the start: no page shows more. */
+const previewedMillis = 5 * 366 * dayMillis
+
+/** The runs after `after`, at most `count`, with what clock changes do to them until the last one. */
+export const previewRuns = (
+  schedule: ReminderSchedule,
+  after: number,
+  count: number,
+): SchedulePreview => {
+  const { cron, timezone } = schedule
+  const runs: Array<PreviewedRun> = []
+  for (
+    let at = nextRunAfter(schedule, after);
+    at !== null && runs.length < count;
+    at = nextRunAfter(schedule, at)
+  ) {
+    runs.push({ at, local: formatInZone(at, timezone), mark: markOf(schedule, at) })
+  }
+  const end = Math.min(runs.at(-1)?.at ?? after, after + previewedMillis)
+  const clockChanges: Array<ClockChange> = []
+  const skipped: Array<string> = []
+  for (let period = periodAt(timezone, after); period.end <= end;) {
+    const next = periodAt(timezone, period.end)
+    if (next.offset !== period.offset) {
+      clockChanges.push({
+        at: next.start,
+        from: formatOffset(Math.trunc(period.offset / minuteMillis)),
+        to: formatOffset(Math.trunc(next.offset / minuteMillis)),
+      })
+      // A moved run stands for the first of the times that it gathers.
+      const hasMoved = runs.some(({ at, mark }) => at === next.start && mark === "moved")
+      const walls = wallTimesIn(cron, next.start + period.offset, next.start + next.offset)
+      skipped.push(...walls.slice(hasMoved ? 1 : 0).map(formatWall))
+    }
+    period = next
+  }
+  return { runs, skipped, clockChanges }
+}
+
+const formatWall = (wall: number): string => formatInstant(wall).slice(0, "YYYY-MM-DDTHH:MM".length)
+
+const markOf = ({ cron, timezone }: ReminderSchedule, at: number): PreviewedRun["mark"] => {
+  const period = periodAt(timezone, at)
+  const wall = at + period.offset
+  if (cron.wallTimeAfter(wall - 1) !== wall) return "moved"
+  return cron.everyHour && reachedBy(timezone, period.start - 1) >= wall ? "repeated" : null
+}
+
+/** Ascending wall times of the pattern from `from` up to `to`, exclusive. */
+const wallTimesIn = (cron: Cron, from: number, to: number): ReadonlyArray<number> => {
+  const walls: Array<number> = []
+  for (
+    let wall = cron.wallTimeAfter(from - 1);
+    wall !== undefined && wall < to;
+    wall = cron.wallTimeAfter(wall)
+  ) {
+    walls.push(wall)
+  }
+  return walls
 }
 
 /** The first moment later than `after` at which the clocks show a wall time of the pattern. */
