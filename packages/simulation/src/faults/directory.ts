@@ -41,14 +41,19 @@ export const layerDirectory = (
           if (isLost || isUnanswered) return { _tag: "Unknown" }
           return { _tag: "Checked", registered: new Set(phones.filter(isRegistered)) }
         })
-        yield* Effect.sleep(latency.below(200))
-        const said = yield* answer
-        const { _tag: outcome } = said
-        coverage.hit(`look-up ${outcome}`)
-        record.add(
-          { _tag: "LookedUp", number: Number(numberId), phones, outcome },
-          `${process.name} looked up ${phones.length} phones: ${outcome}`,
+        const note = (outcome: PhonesOutcome["_tag"]) => {
+          coverage.hit(`look-up ${outcome}`)
+          record.add(
+            { _tag: "LookedUp", number: Number(numberId), phones, outcome },
+            `${process.name} looked up ${phones.length} phones: ${outcome}`,
+          )
+        }
+        yield* Effect.sleep(latency.below(200)).pipe(
+          // A process that was frozen meanwhile finds the time for the answer over.
+          Effect.onInterrupt(() => Effect.sync(() => note("Unknown"))),
         )
+        const said = yield* answer
+        note(said._tag)
         return said
       }),
   })
