@@ -491,6 +491,18 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "media: a download that broke off is whole",
+    within: 100,
+    edits: [
+      edit("core/src/media/MediaDirectory.ts", "Schema } from", "Schema, Stream } from"),
+      edit(
+        "core/src/media/MediaDirectory.ts",
+        "files.spool(answer.body, maximumBytes)",
+        "files.spool(Stream.catch(answer.body, () => Stream.empty), maximumBytes)",
+      ),
+    ],
+  },
+  {
     name: "media: a number that was stopped during the fetch sends",
     within: 6,
     edits: [
