@@ -79,6 +79,50 @@ export interface ListMedia extends ListPage {
 
 const decodeList = queryDecoder(MediaQuery)
 
+/** What keeps uploads. */
+interface Uploads {
+  readonly store: MediaStore["Service"]
+  /** Removes the bytes of a file. */
+  readonly remove: ReturnType<typeof removeBytes>
+}
+
+/** Forgets an upload whose bytes were not kept. */
+const discard = ({ remove, store }: Uploads, leftover: Leftover) =>
+  Effect.andThen(store.discard(leftover.id), remove(leftover))
+
+const refuseBroken = (guard: BrokenMediaGuard) =>
+  guard === "idempotency"
+    ? refuse("idempotency_in_progress", { retryAfter: 1 })
+    : new StoreUnavailable({ operation: "media.commit", cause: "the reservation lapsed" })
+
+/** Reserves room, keeps the bytes and commits. */
+const keepNew = Effect.fnUntraced(function* keepNew(
+  uploads: Uploads,
+  caller: Authorized,
+  { content, fileName }: Upload,
+  claim: IdempotencyClaim | null,
+) {
+  const { storageKey } = content
+  const file = newMediaFile(caller, content, fileName, yield* Clock.currentTimeMillis)
+  const limit = caller.workspace.plan?.mediaStorageBytes ?? 0
+  const reservation = yield* uploads.store.reserve(file, limit)
+  if (reservation._tag === "Full") {
+    return yield* refuse("storage_full", { details: { used: reservation.used, limit } })
+  }
+  const { id } = reservation
+  yield* content.keep.pipe(
+    Effect.mapError(filesUnavailable("media.keep")),
+    Effect.tapError(() => Effect.ignore(discard(uploads, { id, storageKey }))),
+  )
+  // If this is uncertain, the sweep decides by the store.
+  const broken = yield* uploads.store.commit(id, claim, yield* Clock.currentTimeMillis)
+  if (broken !== null) {
+    yield* discard(uploads, { id, storageKey })
+    return yield* refuseBroken(broken)
+  }
+  return { ...file, id }
+})
+
 export class MediaDirectory extends Context.Service<
   MediaDirectory,
   {
@@ -108,7 +152,7 @@ export class MediaDirectory extends Context.Service<
 >()("core/MediaDirectory") {
   static readonly layer = Layer.effect(
     MediaDirectory,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* MediaStore
       const files = yield* MediaFiles
       const idempotent = yield* makeIdempotent
@@ -117,41 +161,8 @@ export class MediaDirectory extends Context.Service<
       const workspaces = yield* WorkspaceStore
 
       const remove = removeBytes(store, files)
+      const uploads: Uploads = { store, remove }
       const notFound = refuse("media_not_found", { inPath: true })
-
-      const giveUp = (leftover: Leftover) =>
-        Effect.andThen(store.discard(leftover.id), remove(leftover))
-
-      const refuseBroken = (guard: BrokenMediaGuard) =>
-        guard === "idempotency"
-          ? refuse("idempotency_in_progress", { retryAfter: 1 })
-          : new StoreUnavailable({ operation: "media.commit", cause: "the reservation lapsed" })
-
-      const keepNew = Effect.fnUntraced(function* keepNew(
-        caller: Authorized,
-        { content, fileName }: Upload,
-        claim: IdempotencyClaim | null,
-      ) {
-        const { storageKey } = content
-        const file = newMediaFile(caller, content, fileName, yield* Clock.currentTimeMillis)
-        const limit = caller.workspace.plan?.mediaStorageBytes ?? 0
-        const reservation = yield* store.reserve(file, limit)
-        if (reservation._tag === "Full") {
-          return yield* refuse("storage_full", { details: { used: reservation.used, limit } })
-        }
-        const { id } = reservation
-        yield* content.keep.pipe(
-          Effect.mapError(filesUnavailable("media.keep")),
-          Effect.tapError(() => Effect.ignore(giveUp({ id, storageKey }))),
-        )
-        // If this is uncertain, the sweep decides by the store.
-        const broken = yield* store.commit(id, claim, yield* Clock.currentTimeMillis)
-        if (broken !== null) {
-          yield* giveUp({ id, storageKey })
-          return yield* refuseBroken(broken)
-        }
-        return { ...file, id }
-      })
 
       const again = Effect.fnUntraced(function* again([id]: ReadonlyArray<number>) {
         const found = id === undefined ? null : yield* store.find(id as MediaId)
@@ -159,12 +170,12 @@ export class MediaDirectory extends Context.Service<
       })
 
       return MediaDirectory.of({
-        upload: Effect.fn("MediaDirectory.upload")(function* (given, upload, requested) {
+        upload: Effect.fn("MediaDirectory.upload")(function* keep(given, upload, requested) {
           const caller = yield* authorize(given, "uploadMedia")
           const unkept = refuseUnkept(files, "file")
           if (unkept !== undefined) return yield* unkept
           return yield* idempotent.run<MediaFile, Failure>(caller, requested, {
-            work: (claim) => keepNew(caller, upload, claim),
+            work: (claim) => keepNew(uploads, caller, upload, claim),
             again,
           })
           // The upload is complete: a client that hangs up now must leave nothing unfinished.
@@ -183,7 +194,7 @@ export class MediaDirectory extends Context.Service<
           const file = id === undefined ? null : yield* store.get(workspaceId, mode, id)
           return file ?? (yield* notFound)
         }),
-        delete: Effect.fn("MediaDirectory.delete")(function* (given, id) {
+        delete: Effect.fn("MediaDirectory.delete")(function* deleteFile(given, id) {
           const { mode, workspaceId } = yield* authorize(given, "deleteMedia")
           const file = id === undefined ? null : yield* store.delete(workspaceId, mode, id)
           if (file === null) return yield* notFound

@@ -132,6 +132,57 @@ type HeldCommand = readonly [
   selection: SelectHeld,
 ]
 
+/** What decides about held work. */
+interface HeldWork {
+  readonly store: RestoreStore["Service"]
+  readonly reminders: ReminderStore["Service"]
+  readonly workspaces: Workspaces["Service"]
+  readonly wakeUp: WakeUp["Service"]
+}
+
+/**
+ * Lets a reminder continue: runs that were due until now are missed. Skips one that was changed or
+ * released meanwhile.
+ */
+const passOver = Effect.fnUntraced(function* passOver(
+  { reminders }: HeldWork,
+  { dueAt, reminder }: HeldReminder,
+) {
+  const now = yield* Clock.currentTimeMillis
+  const { id, revision } = reminder
+  // The clock may have been set back since: the missed run must not fall due again.
+  const nextRunAt = firstRun(reminder, Math.max(now, dueAt))
+  const run = { id, revision, dueAt, ranAt: now, nextRunAt }
+  return yield* reminders.pass(run, { outcome: "missed", code: null })
+})
+
+const decide = Effect.fnUntraced(function* decide(
+  work: HeldWork,
+  [role, workspaceId, command]: HeldCommand,
+  decideMessages: (
+    held: ReadonlyArray<Message>,
+    now: number,
+  ) => Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>,
+): Effect.fn.Return<DecidedHeld, Failure> {
+  const { store, wakeUp, workspaces } = work
+  const workspace = yield* workspaces.within(role, workspaceId, "workspace")
+  const selection = selectionOf(yield* Effect.fromResult(decodeHeld(command)))
+  const held = yield* store.messages(workspace.id, selection, heldAtOnce + 1)
+  const room = heldAtOnce - Math.min(held.length, heldAtOnce)
+  const heldReminders =
+    "filter" in selection ? yield* store.reminders(workspace.id, selection.filter, room + 1) : []
+  const now = yield* Clock.currentTimeMillis
+  const decided = yield* decideMessages(held.slice(0, heldAtOnce), now)
+  const passed = yield* Effect.filter(heldReminders.slice(0, room), (reminder) =>
+    passOver(work, reminder),
+  )
+  yield* Effect.forEach(["lanes", "test_messages", "reminders"] as const, wakeUp.wake)
+  return {
+    count: decided.size + passed.length,
+    more: held.length > heldAtOnce || heldReminders.length > room,
+  }
+})
+
 export class Restoration extends Context.Service<
   Restoration,
   {
@@ -153,58 +204,25 @@ export class Restoration extends Context.Service<
     ): Effect.Effect<CursorPage<Message>, Failure>
     /** POST …/held/release. */
     release(...command: HeldCommand): Effect.Effect<DecidedHeld, Failure>
-    /** POST …/held/cancel: the messages; a reminder goes on with its next run. */
+    /** POST …/held/cancel: cancels the messages. A reminder continues with its next run. */
     cancel(...command: HeldCommand): Effect.Effect<DecidedHeld, Failure>
   }
 >()("core/Restoration") {
   static readonly layer = Layer.effect(
     Restoration,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* RestoreStore
       const messages = yield* MessageStore
-      const reminders = yield* ReminderStore
       const workspaces = yield* Workspaces
-      const wakeUp = yield* WakeUp
       const ids = yield* Ids
       const { link } = yield* MediaLinks
       const cursors = yield* makeCursors
-
-      /**
-       * Lets a reminder go on: runs that were due until now are missed. One that was changed or released
-       * meanwhile is passed over.
-       */
-      const passOver = Effect.fnUntraced(function* passOver({ dueAt, reminder }: HeldReminder) {
-        const now = yield* Clock.currentTimeMillis
-        const { id, revision } = reminder
-        // The clock may have been set back since: the missed run must not fall due again.
-        const nextRunAt = firstRun(reminder, Math.max(now, dueAt))
-        const run = { id, revision, dueAt, ranAt: now, nextRunAt }
-        return yield* reminders.pass(run, { outcome: "missed", code: null })
-      })
-
-      const decide = (
-        [role, workspaceId, command]: HeldCommand,
-        decideMessages: (
-          held: ReadonlyArray<Message>,
-        ) => Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>,
-      ): Effect.Effect<DecidedHeld, Failure> =>
-        Effect.gen(function* () {
-          const workspace = yield* workspaces.within(role, workspaceId, "workspace")
-          const selection = selectionOf(yield* Effect.fromResult(decodeHeld(command)))
-          const held = yield* store.messages(workspace.id, selection, heldAtOnce + 1)
-          const room = heldAtOnce - Math.min(held.length, heldAtOnce)
-          const heldReminders =
-            "filter" in selection
-              ? yield* store.reminders(workspace.id, selection.filter, room + 1)
-              : []
-          const decided = yield* decideMessages(held.slice(0, heldAtOnce))
-          const passed = yield* Effect.filter(heldReminders.slice(0, room), passOver)
-          yield* Effect.forEach(["lanes", "test_messages", "reminders"] as const, wakeUp.wake)
-          return {
-            count: decided.size + passed.length,
-            more: held.length > heldAtOnce || heldReminders.length > room,
-          }
-        })
+      const work: HeldWork = {
+        store,
+        reminders: yield* ReminderStore,
+        workspaces,
+        wakeUp: yield* WakeUp,
+      }
 
       return Restoration.of({
         restored: Effect.fn("Restoration.restored")(function* restored(role, command) {
@@ -223,20 +241,16 @@ export class Restoration extends Context.Service<
           return yield* cursors.page(asked, ["held", id], (page) => store.list(id, page))
         }),
         release: Effect.fn("Restoration.release")((...command) =>
-          decide(command, (held) =>
-            Effect.flatMap(Clock.currentTimeMillis, (now) =>
-              held.length === 0 ? Effect.succeed(new Set<MessageId>()) : store.release(held, now),
-            ),
+          decide(work, command, (held, now) =>
+            held.length === 0 ? Effect.succeed(new Set<MessageId>()) : store.release(held, now),
           ),
         ),
         cancel: Effect.fn("Restoration.cancel")((...command) =>
-          decide(command, (held) =>
-            Effect.flatMap(Clock.currentTimeMillis, (now) =>
-              messages.end(
-                held.flatMap(
-                  (message) =>
-                    endMessage(message, { trigger: "cancel" }, eventId(ids, now), now, link) ?? [],
-                ),
+          decide(work, command, (held, now) =>
+            messages.end(
+              held.flatMap(
+                (message) =>
+                  endMessage(message, { trigger: "cancel" }, eventId(ids, now), now, link) ?? [],
               ),
             ),
           ),

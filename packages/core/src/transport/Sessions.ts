@@ -25,6 +25,79 @@ import type { Fence, KeptSession, KeyChange, LoggedIn, Exchanged } from "./Shard
 
 type Written = Effect.Effect<void, StoreUnavailable | NumberMoved>
 
+/** What the vault needs. */
+interface Vault {
+  readonly store: SessionStore["Service"]
+  readonly secrets: Secrets["Service"]
+  readonly ownership: NumberOwnership["Service"]
+  /** One for each live number. */
+  readonly turns: Map<NumberId, Semaphore.Semaphore>
+}
+
+/** Runs work after the earlier writes of its number. */
+const behindWrites = <A, E>(
+  { turns }: Vault,
+  numberId: NumberId,
+  work: Effect.Effect<A, E>,
+): Effect.Effect<A, E> => {
+  const turn = turns.get(numberId) ?? Semaphore.makeUnsafe(1)
+  turns.set(numberId, turn)
+  return turn.withPermits(1)(work)
+}
+
+/** Writes under the term at the time of the call, or not at all. */
+const inTurn = Effect.fnUntraced(function* inTurn(
+  vault: Vault,
+  numberId: NumberId,
+  write: (fence: Fence, now: number) => Effect.Effect<boolean, StoreUnavailable>,
+) {
+  const fence = yield* vault.ownership.fence(numberId)
+  const isWritten = yield* behindWrites(
+    vault,
+    numberId,
+    Effect.uninterruptible(Effect.flatMap(Clock.currentTimeMillis, (now) => write(fence, now))),
+  )
+  if (!isWritten) return yield* new NumberMoved({ numberId })
+})
+
+const keyPlace = (numberId: NumberId, type: string, id: string) =>
+  `session of number ${numberId}: ${type} ${id}`
+
+const credentialsPlace = (numberId: NumberId) => `session of number ${numberId}`
+
+const sealedKeys = ({ secrets }: Vault, numberId: NumberId, keys: ReadonlyArray<KeyChange>) =>
+  keys.map((key): KeyChange => ({
+    ...key,
+    value:
+      key.value === null ? null : secrets.seal(keyPlace(numberId, key.type, key.id), key.value),
+  }))
+
+/** Replaces credentials that are still those that the caller read. A repeat finds it done. */
+const exchange = (
+  vault: Vault,
+  numberId: NumberId,
+  before: string | null,
+  credentials: string | null,
+  keys: ReadonlyArray<KeyChange>,
+  account: LoggedIn | null,
+) =>
+  Effect.gen(function* replaceRead() {
+    const { secrets, store } = vault
+    const sealed = yield* store.credentials(numberId)
+    const place = credentialsPlace(numberId)
+    const opened = sealed === null ? null : Result.getOrNull(secrets.open(place, sealed))
+    if (opened === credentials) return true
+    if (opened !== before) return false
+    return yield* store.exchange(
+      numberId,
+      sealed,
+      credentials === null ? null : secrets.seal(place, credentials),
+      sealedKeys(vault, numberId, keys),
+      yield* Clock.currentTimeMillis,
+      account,
+    )
+  }).pipe(Effect.uninterruptible, (work) => behindWrites(vault, numberId, work))
+
 export class SessionVault extends Context.Service<
   SessionVault,
   {
@@ -56,49 +129,15 @@ export class SessionVault extends Context.Service<
 >()("core/SessionVault") {
   static readonly layer = Layer.effect(
     SessionVault,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* SessionStore
       const secrets = yield* Secrets
       const ownership = yield* NumberOwnership
-      /** One for each live number. */
-      const turns = new Map<NumberId, Semaphore.Semaphore>()
-
-      const behindWrites = (numberId: NumberId) => {
-        const turn = turns.get(numberId) ?? Semaphore.makeUnsafe(1)
-        turns.set(numberId, turn)
-        return turn.withPermits(1)
-      }
-
-      /** Writes under the term at the time of the call, or not at all. */
-      const inTurn = Effect.fnUntraced(function* inTurn(
-        numberId: NumberId,
-        write: (fence: Fence, now: number) => Effect.Effect<boolean, StoreUnavailable>,
-      ) {
-        const fence = yield* ownership.fence(numberId)
-        const isWritten = yield* behindWrites(numberId)(
-          Effect.uninterruptible(
-            Effect.flatMap(Clock.currentTimeMillis, (now) => write(fence, now)),
-          ),
-        )
-        if (!isWritten) return yield* new NumberMoved({ numberId })
-      })
-      const keyPlace = (numberId: NumberId, type: string, id: string) =>
-        `session of number ${numberId}: ${type} ${id}`
-      const credentialsPlace = (numberId: NumberId) => `session of number ${numberId}`
-
-      const sealedKeys = (numberId: NumberId, keys: ReadonlyArray<KeyChange>) =>
-        keys.map((key): KeyChange => ({
-          ...key,
-          value:
-            key.value === null
-              ? null
-              : secrets.seal(keyPlace(numberId, key.type, key.id), key.value),
-        }))
-
+      const vault: Vault = { store, secrets, ownership, turns: new Map() }
       return SessionVault.of({
         list: store.list,
         credentials: Effect.fnUntraced(function* credentials(numberId) {
-          const sealed = yield* behindWrites(numberId)(store.credentials(numberId))
+          const sealed = yield* behindWrites(vault, numberId, store.credentials(numberId))
           if (sealed === null) return null
           return yield* Effect.fromResult(secrets.open(credentialsPlace(numberId), sealed))
         }),
@@ -112,50 +151,32 @@ export class SessionVault extends Context.Service<
           return opened
         }),
         write: (numberId, credentials, keys) =>
-          inTurn(numberId, (fence, now) =>
+          inTurn(vault, numberId, (fence, now) =>
             store.write(
               numberId,
               credentials === null ? null : secrets.seal(credentialsPlace(numberId), credentials),
-              sealedKeys(numberId, keys),
+              sealedKeys(vault, numberId, keys),
               now,
               fence,
             ),
           ),
         replace: (numberId, credentials, keys) =>
-          inTurn(numberId, (fence, now) =>
+          inTurn(vault, numberId, (fence, now) =>
             store.replace(
               numberId,
               secrets.seal(credentialsPlace(numberId), credentials),
-              sealedKeys(numberId, keys),
+              sealedKeys(vault, numberId, keys),
               now,
               fence,
             ),
           ),
         exchange: (numberId, before, credentials, keys, account = null) =>
-          behindWrites(numberId)(
-            Effect.uninterruptible(
-              Effect.gen(function* () {
-                const sealed = yield* store.credentials(numberId)
-                const place = credentialsPlace(numberId)
-                const opened =
-                  sealed === null ? null : Result.getOrNull(secrets.open(place, sealed))
-                if (opened === credentials) return true
-                if (opened !== before) return false
-                return yield* store.exchange(
-                  numberId,
-                  sealed,
-                  credentials === null ? null : secrets.seal(place, credentials),
-                  sealedKeys(numberId, keys),
-                  yield* Clock.currentTimeMillis,
-                  account,
-                )
-              }),
-            ),
-          ),
+          exchange(vault, numberId, before, credentials, keys, account),
         trim: (numberId, type, most) =>
-          inTurn(numberId, (fence) => store.trim(numberId, type, most, fence)),
-        leave: (numberId) => inTurn(numberId, (fence, now) => store.leave(numberId, now, fence)),
-        wipe: (numberId) => inTurn(numberId, (fence) => store.wipe(numberId, fence)),
+          inTurn(vault, numberId, (fence) => store.trim(numberId, type, most, fence)),
+        leave: (numberId) =>
+          inTurn(vault, numberId, (fence, now) => store.leave(numberId, now, fence)),
+        wipe: (numberId) => inTurn(vault, numberId, (fence) => store.wipe(numberId, fence)),
       })
     }),
   )
