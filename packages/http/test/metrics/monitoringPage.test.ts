@@ -14,10 +14,22 @@ import type { Selected } from "./promql.ts"
 
 const page = readFileSync(new URL("../../../../docs/monitoring.md", import.meta.url), "utf8")
 
+const deployed = (file: string) =>
+  readFileSync(new URL(`../../../../deploy/${file}`, import.meta.url), "utf8")
+
+const alerts = deployed("prometheus/alerts.yml")
+
+/** The queries of the dashboard for Grafana. */
+const drawn = Array.from(deployed("grafana/messaging-service.json").matchAll(/"expr": (".*"),?$/gm))
+  .map(([, query = ""]) => String(JSON.parse(query)))
+  .filter((query) => query !== "")
+
 /** Alerts have one query to a block, dashboards one to a line. */
-const queries = [...page.matchAll(/```promql\n([^]*?)```/g)].flatMap(([, block = ""]) =>
+const written = [...page.matchAll(/```promql\n([^]*?)```/g)].flatMap(([, block = ""]) =>
   block.split(/\n(?=\S)/).filter((query) => query.trim() !== ""),
 )
+
+const queries = [...written, ...drawn]
 
 /** The metrics in the tables, with their labels. */
 const named = new Map(
@@ -117,6 +129,17 @@ layer(layerSharing)("the page about monitoring", (test) => {
       assert.deepStrictEqual(sorted([...named]), sorted(labelled))
     }),
   )
+})
+
+it("the alerts for Prometheus are those of the page, with its queries and times", () => {
+  const oneLine = (text: string) => text.trim().replaceAll(/\s+/g, " ")
+  const ofPage = page.matchAll(/```promql\n([^]*?)```\n\nFor (\d+) minutes?/g)
+  const ofFile = alerts.matchAll(/ expr: \|\n([^]*?)\n {8}for: (\d+)m$/gm)
+  const shown = (found: Iterable<RegExpMatchArray>) =>
+    Array.from(found, ([, query = "", minutes]) => `${oneLine(query)} for ${minutes}`)
+  const expected = shown(ofPage)
+  assert.isAbove(expected.length, 10)
+  assert.deepStrictEqual(shown(ofFile), expected)
 })
 
 it("the page scrapes the server's usual port, and a worker's", () => {
