@@ -28,6 +28,7 @@ import { WakeUp } from "./queue/DueWork.ts"
 import { Contacts } from "./recipient/Contacts.ts"
 import { Reminders } from "./reminder/Reminders.ts"
 import { inputDecoder } from "./request/Input.ts"
+import type { CommandOf } from "./request/Input.ts"
 import { Restoration } from "./restore/Restoration.ts"
 import { layerWatchedStores } from "./restore/StoreWatch.ts"
 import { layerStoredSecrets } from "./secret/layerStoredSecrets.ts"
@@ -61,7 +62,7 @@ const EnsureBody = Schema.Struct({
 })
 
 /** A workspace that is to be there, and the numbers that it is to have; those of WhatsApp unless they say otherwise. */
-export type EnsureWorkspace = typeof EnsureBody.Encoded
+export type EnsureWorkspace = CommandOf<typeof EnsureBody.Encoded>
 
 const decode = inputDecoder(EnsureBody)
 

@@ -30,7 +30,10 @@ export {
   failureText,
   isReportedTo,
   endMessage,
+  mediaJson,
+  messageJson,
   refusedMessage,
+  reportedMessage,
 } from "./event/MessageChange.ts"
 export type {
   Callback,
@@ -38,9 +41,12 @@ export type {
   CallbackType,
   ConnectionEvent,
   Ending,
+  MediaJson,
   MessageChange,
+  MessageJson,
+  ReportedMessage,
 } from "./event/MessageChange.ts"
-export { CallbackSecretJson, CallbackSecrets, CallbackUrls } from "./callback/CallbackSettings.ts"
+export { CallbackSecrets, CallbackUrls } from "./callback/CallbackSettings.ts"
 export { CallbackSalts } from "./store/WorkspaceStore.ts"
 
 export type { CallbackUrl } from "./callback/CallbackSettings.ts"
@@ -65,11 +71,13 @@ export {
   catalogue,
   Refusal,
   maximumErrors,
+  problem,
   refusalOfStore,
   refuse,
+  refuseAll,
   StoreUnavailable,
 } from "./error/Refusal.ts"
-export type { Code, Failure } from "./error/Refusal.ts"
+export type { Code, Details, Failure } from "./error/Refusal.ts"
 
 export { EventFeed, EventSignal } from "./event/EventFeed.ts"
 export { Outbox } from "./webhook/WebhookStore.ts"
@@ -168,7 +176,6 @@ export {
   roomOf,
   sweptTo,
   unusedSinceAfter,
-  MediaReferenceJson,
   MediaStore,
   MediaFiles,
   MediaFilesError,
@@ -215,7 +222,6 @@ export {
   statusAt,
   transition,
   transitions,
-  MessageJson,
   DailyQuota,
   countExactly,
   countsInQuota,
@@ -226,7 +232,8 @@ export {
   fullUntilAfter,
   isInBound,
   quotaVerdict,
-  messageJson,
+  messageErrorCodes,
+  shownMedia,
 } from "./message/Message.ts"
 
 export { MessageStore, connectedShown } from "./message/MessageStore.ts"
@@ -433,8 +440,6 @@ export {
   isGroupName,
   parseUsername,
   recipientName,
-  requestedRecipientJson,
-  RequestedRecipientJson,
 } from "./recipient/Recipient.ts"
 export type {
   Contact,
@@ -484,9 +489,7 @@ export type {
 export { Reminders } from "./reminder/Reminders.ts"
 
 export {
-  IdJson,
   PublicUrl,
-  TimeJson,
   described,
   describedKeys,
   bodyRule,
@@ -525,9 +528,8 @@ export {
   pageFields,
   queryDecoder,
   queryId,
-  refuseParameters,
 } from "./request/Page.ts"
-export type { CursorPage, JsonPage, PageOf, PageQuery, ListPage } from "./request/Page.ts"
+export type { CursorPage, PageOf, PageQuery, ListPage } from "./request/Page.ts"
 
 export { HeldBody, Restoration, RestoredBody, beginEpoch } from "./restore/Restoration.ts"
 export { RestoreStore, idsSkipped, mayBeginEpoch } from "./store/SystemStore.ts"

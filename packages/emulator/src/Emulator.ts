@@ -3,21 +3,16 @@
  * the adjustable clock, for any test in any language.
  */
 import {
-  IdJson,
   Ids,
   LinkingStore,
-  MediaLinks,
   MessageStore,
   NumberStore,
   Numbers,
-  TimeJson,
   described,
-  formatInstant,
   inputDecoder,
   madeUpPhone,
   makeCursors,
   makeLinkProgress,
-  messageJson,
   pageFields,
   parsePhone,
   parsed,
@@ -29,12 +24,12 @@ import {
   textBetween,
 } from "@messaging-service/core"
 import type {
+  CursorPage,
   Failure,
-  JsonPage,
   LinkingAttempt,
   ListPage,
+  Message,
   MessageId,
-  MessageJson,
   NumberId,
   SendingNumber,
 } from "@messaging-service/core"
@@ -62,11 +57,13 @@ export const BehaviourBody = Schema.Struct({
     "`drop`: the next attempt reaches the remote server, then the connection breaks before the ack; after it `succeed`.",
     { default: "succeed" },
   ),
-  error_message: described(
+  errorMessage: described(
     Schema.optionalKey(Schema.NullOr(textBetween(1, 1000))),
     "The reason that a failed send gives.",
   ),
-  latency_ms: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: day }))),
+  latencyMillis: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: day })),
+  ),
   groups: described(
     Schema.optionalKey(Schema.Array(textBetween(1, 100)).check(Schema.isMaxLength(maximumGroups))),
     "Exact names of the groups that the phone belongs to.",
@@ -110,12 +107,12 @@ export const AdvanceBody = Schema.Struct({
 }).annotate({ identifier: "AdvanceClock" })
 
 export const SentQuery = Schema.Struct({
-  number_id: Schema.optionalKey(queryId("Only what left this number's phone.")),
+  numberId: Schema.optionalKey(queryId("Only what left this number's phone.")),
   ...pageFields,
 })
 
 export interface ListSent extends ListPage {
-  readonly number_id?: number
+  readonly numberId?: number | undefined
 }
 
 const decodeBehaviour = inputDecoder(BehaviourBody, { lists: { groups: { most: maximumGroups } } })
@@ -126,67 +123,6 @@ const decodeScan = inputDecoder(ScanBody)
 const decodeTick = inputDecoder(TickBody)
 const decodeAdvance = inputDecoder(AdvanceBody)
 const decodeSent = queryDecoder(SentQuery)
-
-export const BehaviourJson = Schema.Struct({
-  send: Schema.Literals(["succeed", "fail", "hang", "drop"]),
-  error_message: Schema.NullOr(Schema.String),
-  latency_ms: Schema.Int,
-  groups: Schema.Array(Schema.String),
-}).annotate({ identifier: "Behaviour" })
-
-export type BehaviourJson = typeof BehaviourJson.Type
-
-/** A copy that a recipient really sees. */
-export const SentJson = Schema.Struct({
-  id: IdJson,
-  message_id: Schema.NullOr(IdJson),
-  number_id: IdJson,
-  to: described(Schema.String, "The phone with +, the group's name, or the username."),
-  text: Schema.String,
-  media: Schema.NullOr(
-    Schema.Struct({
-      file_name: Schema.String,
-      mime_type: Schema.String,
-      size: Schema.Int,
-      sha256: Schema.String,
-    }),
-  ),
-  at: TimeJson,
-}).annotate({ identifier: "Sent" })
-
-export type SentJson = typeof SentJson.Type
-
-export const ClockJson = Schema.Struct({ now: TimeJson }).annotate({ identifier: "Clock" })
-
-/** The phones that exist; null for the rule. */
-export const RegisteredJson = Schema.Struct({
-  phones: Schema.NullOr(Schema.Array(Schema.String)),
-}).annotate({ identifier: "Registered" })
-
-const behaviourJson = (behaviour: Behaviour): BehaviourJson => ({
-  send: behaviour.send,
-  error_message: behaviour.errorMessage,
-  latency_ms: behaviour.latencyMillis,
-  groups: behaviour.groups,
-})
-
-const sentJson = (copy: SentCopy): SentJson => ({
-  id: copy.id,
-  message_id: copy.messageId,
-  number_id: copy.numberId,
-  to: copy.to,
-  text: copy.text,
-  media:
-    copy.media === null
-      ? null
-      : {
-          file_name: copy.media.fileName,
-          mime_type: copy.media.mimeType,
-          size: copy.media.size,
-          sha256: copy.media.sha256,
-        },
-  at: formatInstant(copy.at),
-})
 
 /** Scans the shown code with a phone: the given one, else the known one, else one that is free. */
 const makeScan = Effect.gen(function* makeScan() {
@@ -224,21 +160,20 @@ export class Emulator extends Context.Service<
   Emulator,
   {
     /** Replaces that phone's whole behaviour. */
-    setBehaviour(id: NumberId | undefined, body: unknown): Effect.Effect<BehaviourJson, Failure>
+    setBehaviour(id: NumberId | undefined, body: unknown): Effect.Effect<Behaviour, Failure>
     /** The phone takes the code, and the link is made before the answer. Fails with `not_connecting`. */
     scan(id: NumberId | undefined, body: unknown): Effect.Effect<SendingNumber, Failure>
     logout(id: NumberId | undefined): Effect.Effect<SendingNumber, Failure>
     /** Which phones exist, or null for the rule. */
-    setRegistered(body: unknown): Effect.Effect<typeof RegisteredJson.Type, Failure>
+    setRegistered(body: unknown): Effect.Effect<ReadonlyArray<string> | null, Failure>
     /** That tick arrives from the phone. */
-    tick(id: MessageId | undefined, body: unknown): Effect.Effect<MessageJson, Failure>
+    tick(id: MessageId | undefined, body: unknown): Effect.Effect<Message, Failure>
     /** What left the phones, newest first. */
-    sent(query: ListSent): Effect.Effect<JsonPage<SentJson>, Failure>
-    readonly clock: Effect.Effect<typeof ClockJson.Type>
-    /** Fails with `clock_not_adjustable`. */
-    advance(body: unknown): Effect.Effect<typeof ClockJson.Type, Failure>
+    sent(query: ListSent): Effect.Effect<CursorPage<SentCopy>, Failure>
+    /** Moves the clock on and returns its new time. Fails with `clock_not_adjustable`. */
+    advance(body: unknown): Effect.Effect<number, Failure>
     /** Returns once nothing is due and nothing is in flight. */
-    readonly settle: Effect.Effect<Record<string, never>, Failure>
+    readonly settle: Effect.Effect<void, Failure>
   }
 >()("emulator/Emulator") {
   static readonly layer = Layer.effect(
@@ -249,7 +184,6 @@ export class Emulator extends Context.Service<
       const messages = yield* MessageStore
       const numbers = yield* Numbers
       const scanCode = yield* makeScan
-      const { link } = yield* MediaLinks
       const cursors = yield* makeCursors
       const idle = yield* Idle
       const moveOn = yield* timeTravel
@@ -260,7 +194,6 @@ export class Emulator extends Context.Service<
           const found = id === undefined ? null : yield* store.find(id)
           return found ?? (yield* numberNotFound)
         })
-      const clock = Effect.map(Clock.currentTimeMillis, (now) => ({ now: formatInstant(now) }))
 
       return Emulator.of({
         scan: Effect.fn("Emulator.scan")(function* scan(id, body) {
@@ -272,12 +205,12 @@ export class Emulator extends Context.Service<
           const input = yield* Effect.fromResult(decodeBehaviour(body))
           const behaviour: Behaviour = {
             send: input.send ?? defaultBehaviour.send,
-            errorMessage: input.error_message ?? defaultBehaviour.errorMessage,
-            latencyMillis: input.latency_ms ?? defaultBehaviour.latencyMillis,
+            errorMessage: input.errorMessage ?? defaultBehaviour.errorMessage,
+            latencyMillis: input.latencyMillis ?? defaultBehaviour.latencyMillis,
             groups: input.groups ?? defaultBehaviour.groups,
           }
           yield* phones.setBehaviour(number.id, behaviour)
-          return behaviourJson(behaviour)
+          return behaviour
         }),
         logout: Effect.fn("Emulator.logout")(function* logout(id) {
           const { id: found } = yield* requireNumber(id)
@@ -287,30 +220,28 @@ export class Emulator extends Context.Service<
         setRegistered: Effect.fn("Emulator.setRegistered")(function* setRegistered(body) {
           const input = yield* Effect.fromResult(decodeRegistered(body))
           yield* phones.setRegistered(input.phones)
-          return { phones: input.phones }
+          return input.phones
         }),
         tick: Effect.fn("Emulator.tick")(function* tick(id, body) {
           const [found] = id === undefined ? [] : yield* messages.byIds([id])
           if (found === undefined) return yield* refuse("message_not_found")
           const { status } = yield* Effect.fromResult(decodeTick(body))
           const message = yield* messages.tick(found.from.id, found.transportId, status)
-          return messageJson(message ?? found, yield* Clock.currentTimeMillis, link)
+          return message ?? found
         }),
         sent: Effect.fn("Emulator.sent")(function* sent(asked) {
           const query = yield* Effect.fromResult(decodeSent(asked))
-          const numberId = (query.number_id as NumberId | undefined) ?? null
-          const { items, next } = yield* cursors.page(query, ["sent", numberId], (page) =>
+          const numberId = (query.numberId as NumberId | undefined) ?? null
+          return yield* cursors.page(query, ["sent", numberId], (page) =>
             phones.sent(numberId, page),
           )
-          return { data: items.map(sentJson), next_cursor: next }
         }),
-        clock,
         advance: Effect.fn("Emulator.advance")(function* advance(body) {
           const { seconds } = yield* Effect.fromResult(decodeAdvance(body))
           yield* moveOn(Math.round(seconds * 1000))
-          return yield* clock
+          return yield* Clock.currentTimeMillis
         }),
-        settle: Effect.as(idle.settled, {}),
+        settle: idle.settled,
       })
     }),
   )

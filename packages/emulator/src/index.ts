@@ -2,13 +2,9 @@ export { Chance, World } from "./World.ts"
 export {
   AdvanceBody,
   BehaviourBody,
-  BehaviourJson,
-  ClockJson,
   Emulator,
   RegisteredBody,
-  RegisteredJson,
   ScanBody,
-  SentJson,
   SentQuery,
   TickBody,
   layer,

@@ -3,10 +3,8 @@
  * by method and path, the pipeline reads its input, the types bind its handler to its schemas, and
  * the OpenAPI document is generated from it.
  */
-import { IdJson } from "@messaging-service/core"
 import type {
   CursorPage,
-  JsonPage,
   Refusal,
   Repeatable,
   StoreUnavailable,
@@ -25,6 +23,7 @@ import type {
   Operation,
   Refused,
 } from "./openapi/Operation.ts"
+import type { InJson, Unnamed } from "./JsonNames.ts"
 import { routeFinder } from "./RouteTable.ts"
 import type { Route } from "./RouteTable.ts"
 import type { JsonValue } from "./StrictJson.ts"
@@ -49,25 +48,29 @@ export type Takes<Request> = {
 )
 
 /** The names of all fields, nested ones included. */
-type Names<A> = A extends string | number | boolean | Date | null | undefined
-  ? "value"
-  : A extends ReadonlyArray<infer Item>
-    ? Names<Item>
-    : { readonly [Name in keyof A]-?: Names<A[Name]> }
+type Names<A> = A extends undefined
+  ? never
+  : A extends string | number | boolean | Date | null
+    ? "value"
+    : A extends ReadonlyArray<infer Item>
+      ? Names<Item>
+      : { readonly [Name in keyof A]-?: Names<A[Name]> }
 
 /**
  * A schema with exactly the fields of the command; any schema where the command is `JsonValue`.
  * JSON fields have the command's types; query fields are text.
  */
-type Tied<S extends Schema.Top, Command, Held = Command> = [JsonValue] extends [Command]
-  ? S
-  : [Names<S["Encoded"]>, Names<Command>, Held] extends [
-        Names<Command>,
-        Names<S["Encoded"]>,
-        Command,
-      ]
+type Tied<S extends Schema.Top, Command, Held = Command> = [Unnamed<S["Encoded"]>] extends [never]
+  ? [JsonValue] extends [Command]
     ? S
-    : "the schema's fields are not those of the command"
+    : [Names<S["Encoded"]>, Names<Command>, Held] extends [
+          Names<Command>,
+          Names<S["Encoded"]>,
+          Command,
+        ]
+      ? S
+      : "the schema's fields are not those of the command"
+  : `JsonNames.ts lacks ${Unnamed<S["Encoded"]> & string}`
 
 /** Reads the query's parameters as that command, which the core checks. */
 export const query =
@@ -81,7 +84,7 @@ export const json =
   <Command>() =>
   <S extends Schema.Top>(
     schema: S & Tied<S, Command, S["Encoded"]>,
-    example: S["Encoded"],
+    example: InJson<S["Encoded"]>,
   ): Takes<Command> => ({ takes: "json", schema, example })
 
 /** Like `json`, with an optional body. */
@@ -89,7 +92,7 @@ export const optionalJson =
   <Command>() =>
   <S extends Schema.Top>(
     schema: S & Tied<S, Command, S["Encoded"]>,
-    example: S["Encoded"],
+    example: InJson<S["Encoded"]>,
   ): Takes<Command> => ({ takes: "optional_json", schema, example })
 
 /** Reads one uploaded file. It is removed with the request unless it is kept. */
@@ -105,6 +108,16 @@ export const bodyOf = <S extends Schema.Top>(schema: S, example: unknown): Body<
   schema,
   example,
 })
+
+/** Times in answers. */
+export const TimeJson = Schema.String.annotate({
+  description: "UTC, whole seconds.",
+  format: "date-time",
+  pattern: "Z$",
+  examples: ["2030-01-31T07:00:00Z"],
+})
+
+export const IdJson = Schema.Int
 
 /** A complete list. */
 export const listOf = <S extends Schema.Top>(item: S, example: unknown) =>
@@ -128,6 +141,11 @@ export const DeletedJson = Schema.Struct({ id: IdJson, deleted: Schema.Literal(t
 })
 
 export const deleted = (id: number): typeof DeletedJson.Type => ({ id, deleted: true })
+
+interface JsonPage<A> {
+  readonly data: ReadonlyArray<A>
+  readonly next_cursor: string | null
+}
 
 /** A page of a list, each record converted by `toJson`. */
 export const pageJson = <A, B>(

@@ -3,8 +3,9 @@
  * answer are recorded as soon as they are known, so every answer carries them, refusals and faults
  * included.
  */
-import { refuse, refuseParameters, requestId, sharedLimits } from "@messaging-service/core"
+import { problem, refuse, refuseAll, requestId, sharedLimits } from "@messaging-service/core"
 import type {
+  Details,
   Ids,
   Refusal,
   RejectingBulkhead,
@@ -13,6 +14,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Option, Result, Scope, Stream } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { jsonName, writtenField } from "./JsonNames.ts"
 
 /** The route of a request that matches none. */
 export const none = "none"
@@ -23,6 +25,8 @@ export interface IncomingRequest extends Target {
   readonly id: string
   /** The path of the matching route, as in its table; `none` until then. */
   route: string
+  /** What a command was made from, once it was read: refusals name fields as it does. */
+  source: "json" | "query" | null
   /** Lower-case names. */
   readonly answerHeaders: Record<string, string>
 }
@@ -44,7 +48,7 @@ export const receive = (request: HttpServerRequest, ids: typeof Ids.Service): In
   }
   const clients = clientRequestId(request)
   if (clients !== undefined) answerHeaders["x-client-request-id"] = clients
-  return { request, path, query, id, route: none, answerHeaders }
+  return { request, path, query, id, route: none, source: null, answerHeaders }
 }
 
 /** The answer to a request that nothing refuses. */
@@ -95,19 +99,48 @@ export const htmlReply = (
 /** Where the error catalogue explains a code. */
 const docsOf = (publicUrl: string, code: string): string => `${publicUrl}/docs/errors#${code}`
 
-const errorBody = (refusal: Refusal, id: string, publicUrl: string) => ({
-  error: {
-    code: refusal.code,
-    message: refusal.message,
-    field: refusal.field,
-    docs: docsOf(publicUrl, refusal.code),
-    request_id: id,
-    ...(refusal.errors.length === 0
-      ? {}
-      : { errors: refusal.errors.map(({ field, message }) => ({ field, message })) }),
-    ...refusal.details,
-  },
+/** Code points of a name in a message; `field` holds longer ones in full. */
+const longestName = 40
+
+const short = (name: string): string => {
+  const points = [...name]
+  return points.length <= longestName ? name : `${points.slice(0, longestName).join("")}…`
+}
+
+/** A parameter is named in its message too. */
+const parameterProblem = (field: string, message: string) => ({
+  field,
+  message: `${short(field)}: ${message}`,
 })
+
+/** Field and message of a problem, the field as the request spells it. */
+const problemJson = (
+  { field, message }: Pick<Refusal, "field" | "message">,
+  source: IncomingRequest["source"],
+) => {
+  if (field === null || source === null) return { field, message }
+  const written = writtenField(field)
+  return source === "json" ? { field: written, message } : parameterProblem(written, message)
+}
+
+const detailsJson = (details: Details) =>
+  Object.fromEntries(Object.entries(details).map(([name, value]) => [jsonName(name), value]))
+
+const errorBody = (refusal: Refusal, { id, source }: IncomingRequest, publicUrl: string) => {
+  const { field, message } = problemJson(refusal, source)
+  const errors = refusal.errors.map((each) => problemJson(each, source))
+  return {
+    error: {
+      code: refusal.code,
+      message,
+      field,
+      docs: docsOf(publicUrl, refusal.code),
+      request_id: id,
+      ...(errors.length === 0 ? {} : { errors }),
+      ...detailsJson(refusal.details),
+    },
+  }
+}
 
 /** The answer to a refused request; sets its headers. */
 export const refusalReply = (
@@ -118,7 +151,7 @@ export const refusalReply = (
   if (refusal.status === 401) incoming.answerHeaders["www-authenticate"] = 'Bearer realm="service"'
   if (refusal.retryAfter !== null)
     incoming.answerHeaders["retry-after"] = String(refusal.retryAfter)
-  return { status: refusal.status, body: errorBody(refusal, incoming.id, publicUrl) }
+  return { status: refusal.status, body: errorBody(refusal, incoming, publicUrl) }
 }
 
 /** The service has no capacity for the request now, but may have in a second. */
@@ -234,15 +267,20 @@ const malformed = (query: string): Refusal => {
 
 /** The parameters of a query. Fails with `validation_failed`. */
 export const parseQuery = (query: string): Result.Result<QueryEntries, Refusal> =>
-  Result.mapError(parseEntries(query), (problem) =>
-    problem === "too_many" ? tooMany : malformed(query),
+  Result.mapError(parseEntries(query), (reason) =>
+    reason === "too_many" ? tooMany : malformed(query),
   )
 
-const wrong = (field: string, message: string) => ({
-  code: "validation_failed" as const,
-  field,
-  message,
-})
+const wrong = (name: string, rule: string) => {
+  const { field, message } = parameterProblem(name, rule)
+  return problem("validation_failed", field, message)
+}
+
+const refuseUnknown = ([first = "", ...others]: ReadonlyArray<string>): Refusal =>
+  refuseAll(
+    wrong(first, "is not a known field"),
+    others.map((name) => wrong(name, "is not a known field")),
+  )
 
 export type QueryRecord = Readonly<Record<string, string>>
 
@@ -251,7 +289,7 @@ export const queryRecord = (entries: QueryEntries): Result.Result<QueryRecord, R
   const record: Record<string, string> = Object.create(null) as Record<string, string>
   for (const [name, value] of entries) {
     if (name in record) {
-      return Result.fail(refuseParameters([wrong(name, "must be given only once")]))
+      return Result.fail(refuseAll(wrong(name, "must be given only once"), []))
     }
     record[name] = value
   }
@@ -260,9 +298,7 @@ export const queryRecord = (entries: QueryEntries): Result.Result<QueryRecord, R
 
 /** The query of an operation without parameters: any parameter is unknown, on every path. */
 export const refuseQuery = (entries: QueryEntries): Result.Result<void, Refusal> =>
-  entries.length === 0
-    ? Result.void
-    : Result.fail(refuseParameters(entries.map(([name]) => wrong(name, "is not a known field"))))
+  entries.length === 0 ? Result.void : Result.fail(refuseUnknown(entries.map(([name]) => name)))
 
 // Decisive headers, read so that a second value is never overlooked. Node drops a repeated
 // `Authorization` and joins most other headers with a comma; its raw list still has them all.

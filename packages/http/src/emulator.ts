@@ -2,32 +2,88 @@
  * The emulator controls over HTTP (contract: Emulator controls), for `@messaging-service/emulator`:
  * the value of `HttpOptions.emulator`.
  */
-import { MessageJson } from "@messaging-service/core"
+import { described, formatInstant, MediaLinks, messageJson } from "@messaging-service/core"
 import {
   AdvanceBody,
   BehaviourBody,
-  BehaviourJson,
-  ClockJson,
   Emulator,
   RegisteredBody,
-  RegisteredJson,
   ScanBody,
-  SentJson,
   SentQuery,
   TickBody,
 } from "@messaging-service/emulator"
-import type { ListSent } from "@messaging-service/emulator"
-import { Effect, Option, Schema } from "effect"
+import type { Behaviour, ListSent, SentCopy } from "@messaging-service/emulator"
+import { Clock, Effect, Option, Schema } from "effect"
 import { examples } from "./openapi/examples.ts"
 import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
 import type { EmulatorControls } from "./operator/pipeline.ts"
-import { bodyOf, json, optionalJson, pageOf, query } from "./Entry.ts"
+import { bodyOf, IdJson, json, optionalJson, pageJson, pageOf, query, TimeJson } from "./Entry.ts"
 import type { JsonValue } from "./StrictJson.ts"
+import { MessageJson } from "./v2/messages.ts"
 import { NumberJson, numberJson } from "./v2/numbers.ts"
 
 const route = operatorRoute("Emulator")
 
 const simulatorPath = "/admin/v1/simulator"
+
+const BehaviourJson = Schema.Struct({
+  send: Schema.Literals(["succeed", "fail", "hang", "drop"]),
+  error_message: Schema.NullOr(Schema.String),
+  latency_ms: Schema.Int,
+  groups: Schema.Array(Schema.String),
+}).annotate({ identifier: "Behaviour" })
+
+const behaviourJson = (behaviour: Behaviour): typeof BehaviourJson.Type => ({
+  send: behaviour.send,
+  error_message: behaviour.errorMessage,
+  latency_ms: behaviour.latencyMillis,
+  groups: behaviour.groups,
+})
+
+/** A copy that a recipient really sees. */
+const SentJson = Schema.Struct({
+  id: IdJson,
+  message_id: Schema.NullOr(IdJson),
+  number_id: IdJson,
+  to: described(Schema.String, "The phone with +, the group's name, or the username."),
+  text: Schema.String,
+  media: Schema.NullOr(
+    Schema.Struct({
+      file_name: Schema.String,
+      mime_type: Schema.String,
+      size: Schema.Int,
+      sha256: Schema.String,
+    }),
+  ),
+  at: TimeJson,
+}).annotate({ identifier: "Sent" })
+
+const sentJson = (copy: SentCopy): typeof SentJson.Type => ({
+  id: copy.id,
+  message_id: copy.messageId,
+  number_id: copy.numberId,
+  to: copy.to,
+  text: copy.text,
+  media:
+    copy.media === null
+      ? null
+      : {
+          file_name: copy.media.fileName,
+          mime_type: copy.media.mimeType,
+          size: copy.media.size,
+          sha256: copy.media.sha256,
+        },
+  at: formatInstant(copy.at),
+})
+
+const ClockJson = Schema.Struct({ now: TimeJson }).annotate({ identifier: "Clock" })
+
+const clockJson = (now: number): typeof ClockJson.Type => ({ now: formatInstant(now) })
+
+/** The phones that exist; null for the rule. */
+const RegisteredJson = Schema.Struct({
+  phones: Schema.NullOr(Schema.Array(Schema.String)),
+}).annotate({ identifier: "Registered" })
 
 const sent = {
   id: 1,
@@ -60,7 +116,7 @@ const emulatorRoutes = [
     refused: [missingNumber],
     handler: Effect.fnUntraced(function* setBehaviour({ id, request }) {
       const emulator = yield* Emulator
-      return yield* emulator.setBehaviour(id("number_id"), request)
+      return behaviourJson(yield* emulator.setBehaviour(id("number_id"), request))
     }),
   }),
   route(`POST ${simulatorPath}/numbers/{number_id}/scan`, {
@@ -98,7 +154,7 @@ const emulatorRoutes = [
     refused: ["invalid_phone"],
     handler: Effect.fnUntraced(function* setRegistered({ request }) {
       const emulator = yield* Emulator
-      return yield* emulator.setRegistered(request)
+      return { phones: yield* emulator.setRegistered(request) }
     }),
   }),
   route(`POST ${simulatorPath}/messages/{message_id}/ticks`, {
@@ -110,7 +166,9 @@ const emulatorRoutes = [
     refused: ["message_not_found"],
     handler: Effect.fnUntraced(function* tick({ id, request }) {
       const emulator = yield* Emulator
-      return yield* emulator.tick(id("message_id"), request)
+      const { link } = yield* MediaLinks
+      const message = yield* emulator.tick(id("message_id"), request)
+      return messageJson(message, yield* Clock.currentTimeMillis, link)
     }),
   }),
   route(`GET ${simulatorPath}/sent`, {
@@ -122,7 +180,7 @@ const emulatorRoutes = [
     answer: pageOf(SentJson, sent),
     handler: Effect.fnUntraced(function* listSent({ request }) {
       const emulator = yield* Emulator
-      return yield* emulator.sent(request)
+      return pageJson(yield* emulator.sent(request), sentJson)
     }),
   }),
   route(`GET ${simulatorPath}/clock`, {
@@ -131,8 +189,7 @@ const emulatorRoutes = [
     success: "The service's time.",
     answer: bodyOf(ClockJson, clock),
     handler: Effect.fnUntraced(function* getClock() {
-      const emulator = yield* Emulator
-      return yield* emulator.clock
+      return clockJson(yield* Clock.currentTimeMillis)
     }),
   }),
   route(`POST ${simulatorPath}/clock/advance`, {
@@ -145,7 +202,7 @@ const emulatorRoutes = [
     refused: ["clock_not_adjustable"],
     handler: Effect.fnUntraced(function* advanceClock({ request }) {
       const emulator = yield* Emulator
-      return yield* emulator.advance(request)
+      return clockJson(yield* emulator.advance(request))
     }),
   }),
   route(`POST ${simulatorPath}/settle`, {
@@ -155,7 +212,8 @@ const emulatorRoutes = [
     answer: bodyOf(Schema.Struct({}).annotate({ identifier: "Settled" }), {}),
     handler: Effect.fnUntraced(function* settle() {
       const emulator = yield* Emulator
-      return yield* emulator.settle
+      yield* emulator.settle
+      return {}
     }),
   }),
 ]

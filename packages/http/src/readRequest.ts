@@ -18,6 +18,7 @@ import {
   refuseQuery,
 } from "./IncomingRequest.ts"
 import type { IncomingRequest } from "./IncomingRequest.ts"
+import { readNames } from "./JsonNames.ts"
 import { isMultipart, keptFileName, readForm } from "./MultipartForm.ts"
 import type { Form, FormLimits, FormProblem } from "./MultipartForm.ts"
 import { parseStrictJson } from "./StrictJson.ts"
@@ -40,7 +41,8 @@ export const readRequest = Effect.fnUntraced(function* readRequest(
   const body = yield* readBody(takes, incoming, files)
   const parameters = yield* Effect.fromResult(parseQuery(incoming.query))
   if (takes?.takes === "query") {
-    const request = yield* Effect.fromResult(queryRecord(parameters))
+    const request = readNames(yield* Effect.fromResult(queryRecord(parameters)))
+    incoming.source = "query"
     return { ...body, request }
   }
   yield* Effect.fromResult(refuseQuery(parameters))
@@ -50,19 +52,22 @@ export const readRequest = Effect.fnUntraced(function* readRequest(
 /** Checks content type, size and grammar, in that order. */
 const readBody = Effect.fnUntraced(function* readBody(
   takes: Takes<unknown> | undefined,
-  { request }: IncomingRequest,
+  incoming: IncomingRequest,
   files: typeof MediaFiles.Service,
 ): Effect.fn.Return<ReadRequest, ReadFailure, Scope.Scope> {
+  const { request } = incoming
   switch (takes?.takes) {
     case "json":
     case "optional_json": {
       const json = yield* takes.takes === "json" ? readJson(request) : readOptionalJson(request)
-      return { fingerprinted: json, request: json }
+      const command = readNames(json)
+      incoming.source = "json"
+      return { fingerprinted: command, request: command }
     }
     case "file": {
       const upload = yield* readUpload(request, files)
       const { content, fileName } = upload
-      return { fingerprinted: { file_name: fileName, sha256: content.sha256 }, request: upload }
+      return { fingerprinted: { fileName, sha256: content.sha256 }, request: upload }
     }
     default:
       return { fingerprinted: null, request: undefined }

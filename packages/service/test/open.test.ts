@@ -105,7 +105,7 @@ describe("a trusted caller", () => {
     assert.strictEqual(error.field, "to")
     assert.strictEqual(
       error.message,
-      "to: must have exactly one of phone, group, contactId and username",
+      "to: must name exactly one of a phone, a group, a contact and a username",
     )
     const late = await failure(
       api.messages.send({ to: { phone }, text: "Hello", sendAt: new Date(0) }),

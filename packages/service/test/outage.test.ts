@@ -131,7 +131,7 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })("the facade"
             )
             const copies = await Effect.runPromise(phones.sent({}))
             assert.sameMembers(
-              copies.data.map(({ message_id }) => message_id),
+              copies.items.map(({ messageId }) => messageId),
               sent,
             )
             // Each wording once, however many loops, calls and rounds failed.

@@ -155,9 +155,9 @@ const makeFinish =
 const unlimited = {
   name: "Simulated",
   reminders: true,
-  qr_code_api: true,
-  max_numbers: null,
-  media_storage_bytes: 1_000_000,
+  qrCodeApi: true,
+  maxNumbers: null,
+  mediaStorageBytes: 1_000_000,
 }
 
 /** A workspace with numbers, keys of both modes and an endpoint for webhooks. */
@@ -169,7 +169,7 @@ const setUp = (
 ) =>
   Effect.gen(function* () {
     const workspaces = yield* Workspaces
-    const plan = { ...unlimited, messages_remaining: allowance }
+    const plan = { ...unlimited, messagesRemaining: allowance }
     const { id: workspace } = yield* workspaces.create("owner", { name, plan })
     const ids: Array<NumberId> = []
     for (const [index, platform] of platforms.entries()) {
@@ -394,7 +394,7 @@ class Simulation {
   /** Sets the shortest retention. */
   #keepForADay({ workspace }: Given): void {
     this.#askCalmly(
-      Workspaces.use((service) => service.update("owner", workspace, { retention_days: 1 })),
+      Workspaces.use((service) => service.update("owner", workspace, { retentionDays: 1 })),
     )
   }
 

@@ -94,8 +94,8 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
                 {
                   to: { phone },
                   text: "Soon",
-                  send_at: new Date(noon + 1000).toISOString(),
-                  expires_at: new Date(noon + 2000).toISOString(),
+                  sendAt: new Date(noon + 1000).toISOString(),
+                  expiresAt: new Date(noon + 2000).toISOString(),
                 },
                 null,
               ),

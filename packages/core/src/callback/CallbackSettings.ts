@@ -2,13 +2,13 @@
  * Where callbacks may go (contract: Version 1: callbacks): to public addresses, as webhooks, but
  * `http://` will do. Asked when the address is given; the way out asks again at every attempt.
  */
-import { Context, Effect, Layer, Result, Schema } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 import type { Brand } from "effect"
 import { Egress, OutboundRule, outboundUrlMessage, parseOutboundUrl } from "../egress/Egress.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure, Refusal } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../Ids.ts"
-import { codePointLength, described } from "../request/Input.ts"
+import { codePointLength } from "../request/Input.ts"
 import { maximumWebhookUrlLength, SigningSecrets } from "../webhook/WebhookEndpoint.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -65,11 +65,10 @@ export class CallbackUrls extends Context.Service<
 // changed, it is made from the workspace's id and the service's own key.
 
 /** What signs a workspace's callbacks (contract: Callback secret). */
-export const CallbackSecretJson = Schema.Struct({
-  secret: described(Schema.String, "64 hexadecimal characters that sign version 1 callbacks."),
-}).annotate({ identifier: "CallbackSecret" })
-
-export type CallbackSecretJson = typeof CallbackSecretJson.Type
+export interface CallbackSecret {
+  /** 64 hexadecimal characters. */
+  readonly secret: string
+}
 
 /** The salt of a workspace's secret; `stored` is null until the secret is changed. */
 export const callbackSalt = (workspaceId: WorkspaceId, stored: string | null): string =>
@@ -79,9 +78,9 @@ export class CallbackSecrets extends Context.Service<
   CallbackSecrets,
   {
     /** GET /workspaces/{id}/callback-secret. */
-    get(role: Role, id: WorkspaceId | undefined): Effect.Effect<CallbackSecretJson, Failure>
+    get(role: Role, id: WorkspaceId | undefined): Effect.Effect<CallbackSecret, Failure>
     /** POST /workspaces/{id}/callback-secret/rotate: the old secret stops working at once. */
-    rotate(role: Role, id: WorkspaceId | undefined): Effect.Effect<CallbackSecretJson, Failure>
+    rotate(role: Role, id: WorkspaceId | undefined): Effect.Effect<CallbackSecret, Failure>
   }
 >()("core/CallbackSecrets") {
   static readonly layer = Layer.effect(

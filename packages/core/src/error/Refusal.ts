@@ -15,9 +15,27 @@ interface Entry {
   /** The status when the thing itself was addressed in the path. */
   readonly pathStatus?: number
   readonly message: string
-  /** Names of the extra fields of the error object, and of those that are there only at times. */
-  readonly details?: ReadonlyArray<string>
-  readonly optionalDetails?: ReadonlyArray<string>
+  /** The facts that come with it, and those that are there only at times. */
+  readonly details?: ReadonlyArray<keyof Details>
+  readonly optionalDetails?: ReadonlyArray<keyof Details>
+}
+
+/** Facts that refusals carry; the catalogue says which code has which. */
+export interface Details {
+  readonly requiredScope?: string
+  /** The message's status, in the words of an answer. */
+  readonly status?: string
+  readonly sending?: boolean
+  /** How many messages still fit at the planned time. */
+  readonly room?: number
+  /** ISO 8601: when all of them fit; null for never. */
+  readonly roomAt?: string | null
+  readonly numberId?: number
+  /** A refused message that is stored all the same. */
+  readonly messageId?: number
+  /** In bytes, as is `limit`. */
+  readonly used?: number
+  readonly limit?: number
 }
 
 const entry = (
@@ -44,7 +62,7 @@ const entries = {
   demo_account: entry(403, "Demo workspaces cannot use the API."),
   account_disabled: entry(403, "The account of the workspace's owner is disabled."),
   missing_scope: entry(403, "The key lacks the scope that this operation needs.", {
-    details: ["required_scope"],
+    details: ["requiredScope"],
   }),
   number_not_allowed: entry(403, "The key is limited to other numbers."),
   rate_limited: entry(429, "Too many requests with this key."),
@@ -99,7 +117,7 @@ const entries = {
   no_credits: entry(402, "The plan has too few messages left."),
   message_rejected: entry(422, "The message could not be queued."),
   number_daily_cap_reached: entry(429, "The number has reached its 1,000 messages in 24 hours.", {
-    details: ["room", "room_at"],
+    details: ["room", "roomAt"],
   }),
   message_not_found: entry(404, "There is no such message."),
   not_cancellable: entry(409, "The message is no longer waiting.", {
@@ -112,11 +130,11 @@ const entries = {
   already_connected: entry(409, "The number is connected already."),
   number_exists: entry(
     409,
-    "The workspace has a number with this phone already. Use the number `number_id`, or remove it; where it is disconnected, link it again with POST /numbers and `number_id`.",
-    { details: ["number_id"] },
+    "The workspace has a number with this phone already. Use that number, or remove it; where it is disconnected, link it again.",
+    { details: ["numberId"] },
   ),
   connect_in_progress: entry(409, "The number is being connected already.", {
-    details: ["number_id"],
+    details: ["numberId"],
   }),
   // Reminders
   invalid_cron: entry(400, "A cron pattern has five fields and must be able to run at some time."),
@@ -220,8 +238,7 @@ export class Refusal
     readonly field: string | null
     /** The other problems of the same request. */
     readonly errors: ReadonlyArray<Problem>
-    /** The code's extra fields, by their names in the answer. */
-    readonly details: Readonly<Record<string, string | number | boolean | null>>
+    readonly details: Details
     /** Seconds; goes into `Retry-After`. */
     readonly retryAfter: number | null
   }> {}
@@ -233,7 +250,7 @@ interface Options {
   readonly message?: string
   readonly field?: string | null
   readonly errors?: ReadonlyArray<Problem>
-  readonly details?: Readonly<Record<string, string | number | boolean | null>>
+  readonly details?: Details
   readonly retryAfter?: number
   /** The missing thing was addressed in the path: 404 instead of 422. */
   readonly inPath?: boolean
@@ -275,7 +292,7 @@ export const refusalOfStore = ({ retryAfter }: StoreUnavailable): Refusal =>
     : refuse("service_unavailable", { retryAfter })
 
 /** The refusal with more details. */
-export const detailed = (refusal: Refusal, more: Refusal["details"]): Refusal => {
+export const detailed = (refusal: Refusal, more: Details): Refusal => {
   const { code, status, message, field, errors, details, retryAfter } = refusal
   const all = { ...details, ...more }
   return new Refusal({ code, status, message, field, errors, details: all, retryAfter })

@@ -1,21 +1,181 @@
 /**
  * A decided change of a message: its new row, event, callback and refund. Pure; stores write it
  * unchanged, under a guard.
+ *
+ * The one module of the core that makes JSON and forms in the contract's names: the commit of the
+ * change writes the bodies of its event and callback, and every attempt signs the same bytes (contract: Events).
  */
-import type { EventId, WorkspaceId } from "../Ids.ts"
-import type { MediaLink } from "../media/Media.ts"
-import { messageEvent, transition } from "../message/Message.ts"
+import type { EventId, MediaId, MessageId, WebhookId, WorkspaceId } from "../Ids.ts"
+import type { MediaLink, MediaType } from "../media/Media.ts"
+import { shownMedia, statusAt, transition } from "../message/Message.ts"
 import type {
   Message,
   MessageError,
   MessageEvent,
   MessageEventType,
   MessageState,
+  MessageStatus,
+  PingEvent,
+  ShownMedia,
   Trigger,
 } from "../message/Message.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
+import type { Recipient } from "../recipient/Recipient.ts"
+import { formatInstant, instantOrNull } from "../time/Time.ts"
 import { webhookEventTypes } from "../webhook/WebhookEndpoint.ts"
 import type { DeliveryAttempt } from "../webhook/WebhookEndpoint.ts"
+
+// The public JSON of a message (contract: Messages): in events, and in the answers of HTTP.
+
+export interface MessageJson {
+  readonly id: MessageId
+  readonly status: MessageStatus
+  readonly from: Message["from"]
+  readonly to: RecipientJson
+  readonly text: string
+  readonly media: MediaJson | null
+  readonly send_at: string | null
+  readonly expires_at: string | null
+  readonly created_at: string
+  readonly sent_at: string | null
+  readonly error: MessageError | null
+}
+
+/** A contact that the request named, or that has the phone, goes with its phone or username. */
+export type RecipientJson =
+  | { readonly phone: string; readonly contact_id: number | null }
+  | { readonly group: string }
+  | { readonly contact_id: number; readonly username: string }
+  | { readonly username: string }
+
+export interface MediaJson {
+  readonly media_id: number | null
+  readonly url: string | null
+  readonly type: MediaType | null
+  readonly file_name: string | null
+}
+
+const recipientJson = (recipient: Recipient): RecipientJson => {
+  switch (recipient.kind) {
+    case "phone":
+      return { phone: recipient.phone, contact_id: recipient.contactId }
+    case "group":
+      return { group: recipient.group }
+    case "contact_phone":
+      return { contact_id: recipient.contactId, phone: recipient.phone }
+    case "contact_username":
+      return { contact_id: recipient.contactId, username: recipient.username }
+    case "username":
+      return { username: recipient.username }
+  }
+}
+
+export const mediaJson = ({ fileName, mediaId, type, url }: ShownMedia): MediaJson => ({
+  media_id: mediaId,
+  url,
+  type,
+  file_name: fileName,
+})
+
+/**
+ * The public message at `now`. A send is shown at its `createdAt`, so that a repeat gives the same
+ * answer.
+ */
+export const messageJson = (message: Message, now: number, link: MediaLink): MessageJson => {
+  const media = shownMedia(message, now, link)
+  return {
+    id: message.id,
+    status: statusAt(message, now),
+    from: message.from,
+    to: recipientJson(message.to),
+    text: message.text,
+    media: media && mediaJson(media),
+    send_at: instantOrNull(message.sendAt),
+    expires_at: instantOrNull(message.expiresAt),
+    created_at: formatInstant(message.createdAt),
+    sent_at: instantOrNull(message.sentAt),
+    error: message.error,
+  }
+}
+
+// Events (contract: Events): one envelope for all.
+
+/** The event of a message in its new state at `now`. */
+const messageEvent = (
+  id: EventId,
+  type: MessageEventType,
+  message: Message,
+  now: number,
+  link: MediaLink,
+): MessageEvent => ({
+  id,
+  type,
+  workspaceId: message.workspaceId,
+  mode: message.mode,
+  messageId: message.id,
+  createdAt: now,
+  body: JSON.stringify({
+    id,
+    type,
+    created_at: formatInstant(now),
+    data: { message: messageJson(message, now, link) },
+  }),
+})
+
+/** The `ping` that tests a webhook endpoint. */
+export const pingEvent = (id: EventId, webhookId: WebhookId, now: number): PingEvent => ({
+  id,
+  createdAt: now,
+  body: JSON.stringify({
+    id,
+    type: "ping",
+    created_at: formatInstant(now),
+    data: { webhook_id: webhookId },
+  }),
+})
+
+/** A message as its event tells of it. */
+export interface ReportedMessage extends Pick<
+  Message,
+  "id" | "from" | "text" | "sendAt" | "expiresAt" | "createdAt" | "sentAt" | "error"
+> {
+  readonly status: MessageStatus
+  readonly to:
+    | { readonly phone: string; readonly contactId: number | null }
+    | { readonly group: string }
+    | { readonly contactId: number; readonly username: string }
+    | { readonly username: string }
+  readonly media: ShownMedia | null
+}
+
+const recipientOfJson = (to: RecipientJson): ReportedMessage["to"] => {
+  if (!("contact_id" in to)) return to
+  const { contact_id: contactId, ...named } = to
+  return contactId === null || "phone" in named ? { ...named, contactId } : { ...named, contactId }
+}
+
+const millisOrNull = (instant: string | null): number | null =>
+  instant === null ? null : Date.parse(instant)
+
+/** Reads the message back from the body of its event. */
+export const reportedMessage = (body: string): ReportedMessage => {
+  const { data } = JSON.parse(body) as { readonly data: { readonly message: MessageJson } }
+  const { created_at, expires_at, media, send_at, sent_at, to, ...same } = data.message
+  return {
+    ...same,
+    to: recipientOfJson(to),
+    media: media && {
+      mediaId: media.media_id as MediaId | null,
+      url: media.url,
+      type: media.type,
+      fileName: media.file_name,
+    },
+    sendAt: millisOrNull(send_at),
+    expiresAt: millisOrNull(expires_at),
+    createdAt: Date.parse(created_at),
+    sentAt: millisOrNull(sent_at),
+  }
+}
 
 // Callbacks: form-encoded calls that report a message's outcome, or a number's connection, to the
 // address of the request (contract: Version 1: callbacks). The commit that causes one freezes its

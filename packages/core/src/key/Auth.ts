@@ -380,7 +380,7 @@ export const authorize = (
     return Effect.fail(
       refuse("missing_scope", {
         message: `The key lacks the scope ${scope}.`,
-        details: { required_scope: scope },
+        details: { requiredScope: scope },
       }),
     )
   }

@@ -7,6 +7,7 @@ import type { KeyId, NumberId, WorkspaceId } from "../Ids.ts"
 import { NumberStore } from "../number/NumberStore.ts"
 import { isSeenBy } from "../number/SendingNumber.ts"
 import { described, inputDecoder, nameUpTo } from "../request/Input.ts"
+import type { CommandOf } from "../request/Input.ts"
 import {
   dayMillis,
   keyLimit,
@@ -43,7 +44,7 @@ import { sharedLimits } from "../limit/Bulkhead.ts"
 /** Lifetimes of keys (contract: Keys). */
 const lifetimes = { "30d": 30 * dayMillis, "90d": 90 * dayMillis, "1y": 365 * dayMillis } as const
 
-/** Members of `scopes` and of `number_ids`, duplicates included. */
+/** Members of `scopes` and of `numberIds`, duplicates included. */
 const maximumScopes = 100
 const maximumNumbers = 1000
 
@@ -78,7 +79,7 @@ const KeyV2Body = Schema.Struct({
     "What the key may do.",
     { default: "all" },
   ),
-  number_ids: described(
+  numberIds: described(
     Schema.optionalKey(
       Schema.NullOr(
         Schema.Array(Schema.Int).check(
@@ -90,7 +91,7 @@ const KeyV2Body = Schema.Struct({
     "The only numbers that the key may use; null for all, later ones included.",
     { default: null },
   ),
-  expires_in: described(
+  expiresIn: described(
     Schema.optionalKey(Schema.NullOr(Schema.Literals(["30d", "90d", "1y"]))),
     "30, 90 or 365 days; null for never.",
     { default: null },
@@ -105,11 +106,11 @@ export const KeyBody = Schema.Union([KeyV1Body, KeyV2Body]).annotate({
 
 const decodeV1 = inputDecoder(KeyV1Body)
 const decodeV2 = inputDecoder(KeyV2Body, {
-  lists: { scopes: { most: maximumScopes }, number_ids: { most: maximumNumbers } },
+  lists: { scopes: { most: maximumScopes }, numberIds: { most: maximumNumbers } },
 })
 
-/** A key to create, named as in the body. */
-export type CreateKey = typeof KeyBody.Encoded
+/** A key to create. */
+export type CreateKey = CommandOf<typeof KeyBody.Encoded>
 
 /** A key that was just created. */
 export interface NewApiKey {
@@ -170,11 +171,11 @@ export class Keys extends Context.Service<
         Effect.gen(function* () {
           const input = yield* Effect.fromResult(decodeV2(command))
           const mode = input.mode ?? "live"
-          const numberIds = input.number_ids == null ? null : [...new Set(input.number_ids)]
+          const numberIds = input.numberIds == null ? null : [...new Set(input.numberIds)]
           for (const id of numberIds ?? []) {
             const found = yield* numbers.get(workspaceId, id as NumberId)
             if (found === null || !isSeenBy(mode, found)) {
-              return yield* refuse("number_not_found", { field: "number_ids" })
+              return yield* refuse("number_not_found", { field: "numberIds" })
             }
           }
           const now = yield* Clock.currentTimeMillis
@@ -186,7 +187,7 @@ export class Keys extends Context.Service<
             mode,
             scopes: scopes.filter((scope) => chosen === "all" || chosen.includes(scope)),
             numberIds: numberIds as ReadonlyArray<NumberId> | null,
-            expiresAt: input.expires_in == null ? null : now + lifetimes[input.expires_in],
+            expiresAt: input.expiresIn == null ? null : now + lifetimes[input.expiresIn],
             createdAt: now,
           })
         })

@@ -11,7 +11,7 @@ import type { Problem, Refusal } from "../error/Refusal.ts"
 import type { MediaId, WorkspaceId } from "../Ids.ts"
 import type { Sender } from "../key/Auth.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
-import { codePointLength, described, IdJson, nameUpTo, PublicUrl } from "../request/Input.ts"
+import { codePointLength, described, nameUpTo, PublicUrl } from "../request/Input.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
 import { sameSecret, Secrets, signatureOf } from "../secret/Secrets.ts"
 import type { Mode } from "../workspace/Workspace.ts"
@@ -290,45 +290,34 @@ export interface MediaReference {
   readonly isMissing?: boolean
 }
 
-/** `media` in answers; unknown fields are null. */
-export const MediaReferenceJson = Schema.Struct({
-  media_id: Schema.NullOr(IdJson),
-  url: described(
-    Schema.NullOr(Schema.String),
-    "Of a stored file: works for 26 hours; null once the file is gone.",
-  ),
-  type: Schema.NullOr(Schema.Literals(mediaTypes)),
-  file_name: Schema.NullOr(Schema.String),
-}).annotate({ identifier: "Media" })
-
 /** Receivers cannot use longer links; they are refused as `invalid_media_url`. */
 const maximumUrlLength = 2048
 
-/** `media` in a request: exactly one of `url` and `media_id` (contract: Media reference). */
+/** `media` in a request: exactly one of `url` and `mediaId` (contract: Media reference). */
 export const MediaInput = Schema.Struct({
   url: described(
     Schema.optionalKey(Schema.String),
     `Public http or https link of at most ${maximumUrlLength} characters; fetched when the message is sent.`,
   ),
-  media_id: described(Schema.optionalKey(Schema.Int), "Id of a file in the media directory."),
+  mediaId: described(Schema.optionalKey(Schema.Int), "Id of a file in the media directory."),
   type: described(
     Schema.optionalKey(Schema.Literals(mediaTypes)),
     "Used when the link does not reveal the kind.",
   ),
-  file_name: described(Schema.optionalKey(nameUpTo(255)), "For files."),
+  fileName: described(Schema.optionalKey(nameUpTo(255)), "For files."),
 })
   .check(
     Schema.makeFilter(
       (media) =>
-        (media.url === undefined) !== (media.media_id === undefined)
+        (media.url === undefined) !== (media.mediaId === undefined)
           ? undefined
-          : "must have exactly one of url and media_id",
-      { toJsonSchema: () => ({ oneOf: [{ required: ["url"] }, { required: ["media_id"] }] }) },
+          : "must name either a link or a file of the media directory",
+      { toJsonSchema: () => ({ oneOf: [{ required: ["url"] }, { required: ["mediaId"] }] }) },
     ),
   )
   .annotate({
     identifier: "MediaReference",
-    description: "An image or a file: exactly one of `url` and `media_id`.",
+    description: "An image or a file: a link, or a file of the media directory.",
   })
 
 /** Problems of a media link's text; what it resolves to is checked later. */

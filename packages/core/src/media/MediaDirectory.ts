@@ -74,7 +74,7 @@ export const MediaQuery = Schema.Struct({
 })
 
 export interface ListMedia extends ListPage {
-  readonly type?: MediaType
+  readonly type?: MediaType | undefined
 }
 
 const decodeList = queryDecoder(MediaQuery)

@@ -1,19 +1,15 @@
 /**
- * A message and its life cycle: the state machine, the public JSON, the events and the daily quota.
+ * A message and its life cycle: the state machine, what callers see of it, and the daily quota.
  * One table of states and triggers decides every change of state. `queued` and `scheduled` share
  * the stored state `waiting`; `sendAt` and the current time tell them apart, so the status is never
  * stale.
  */
-import { Context, Schema } from "effect"
-import type { EventId, MessageId, NumberId, TransportId, WebhookId, WorkspaceId } from "../Ids.ts"
-import { MediaReferenceJson, storedFileOf } from "../media/Media.ts"
+import { Context } from "effect"
+import type { EventId, MessageId, NumberId, TransportId, WorkspaceId } from "../Ids.ts"
+import { storedFileOf } from "../media/Media.ts"
 import type { MediaLink, MediaReference, MediaType } from "../media/Media.ts"
-import { platforms } from "../number/SendingNumber.ts"
 import type { Platform } from "../number/SendingNumber.ts"
-import { RecipientJson } from "../recipient/Recipient.ts"
 import type { Recipient } from "../recipient/Recipient.ts"
-import { described, TimeJson } from "../request/Input.ts"
-import { formatInstant, instantOrNull } from "../time/Time.ts"
 import type { Mode } from "../workspace/Workspace.ts"
 
 /** Values of `status` (contract: Message status). */
@@ -33,7 +29,7 @@ export type MessageStatus = (typeof messageStatuses)[number]
 /** The stored state; `waiting` covers `queued` and `scheduled`. */
 export type MessageState = "waiting" | Exclude<MessageStatus, "queued" | "scheduled">
 
-const messageErrorCodes = [
+export const messageErrorCodes = [
   "recipient_not_found",
   "group_not_found",
   "media_unavailable",
@@ -173,89 +169,25 @@ export const asAccepted = (message: Message): Message => ({
   error: null,
 })
 
-// Public JSON of a message (contract: Messages).
-
-export const MessageJson = Schema.Struct({
-  id: Schema.Int.pipe(Schema.brand("MessageId")),
-  status: Schema.Literals(messageStatuses),
-  from: Schema.Struct({
-    id: Schema.Int.pipe(Schema.brand("NumberId")),
-    phone: described(
-      Schema.NullOr(Schema.String),
-      "Digits with country code, no +: of the number while the message waits, then the phone that it left from. Null while the number was never linked.",
-    ),
-    platform: Schema.Literals(platforms),
-  }),
-  to: RecipientJson,
-  text: described(Schema.String, "The text, or the caption of the media."),
-  media: Schema.NullOr(MediaReferenceJson),
-  send_at: Schema.NullOr(TimeJson),
-  expires_at: Schema.NullOr(TimeJson),
-  created_at: TimeJson,
-  sent_at: Schema.NullOr(TimeJson),
-  error: described(
-    Schema.NullOr(
-      Schema.Struct({ code: Schema.Literals(messageErrorCodes), message: Schema.String }),
-    ),
-    "Why it failed, when `status` is `failed`.",
-  ),
-}).annotate({ identifier: "Message" })
-
-export type MessageJson = typeof MessageJson.Type
-
-const recipientJson = (recipient: Recipient): MessageJson["to"] => {
-  switch (recipient.kind) {
-    case "phone":
-      return { phone: recipient.phone, contact_id: recipient.contactId }
-    case "group":
-      return { group: recipient.group }
-    case "contact_phone":
-      return { contact_id: recipient.contactId, phone: recipient.phone }
-    case "contact_username":
-      return { contact_id: recipient.contactId, username: recipient.username }
-    case "username":
-      return { username: recipient.username }
-  }
-}
+/** The file of a message as callers see it. */
+export interface ShownMedia extends Pick<MediaReference, "mediaId" | "url" | "type" | "fileName"> {}
 
 /**
  * A stored file gets a link valid for 26 hours, or null once the file is gone. A customer's own
  * link passes through unchanged. Attachments have no id that a request could name.
  */
-const mediaJson = (
+export const shownMedia = (
   { foundMediaType, media }: Pick<Message, "foundMediaType" | "media">,
   now: number,
   link: MediaLink,
-) => {
+): ShownMedia | null => {
   if (media === null) return null
+  const { fileName, mediaId } = media
   const stored = storedFileOf(media)
-  const linked = () => (stored === null ? media.url : link(stored, media.fileName, now))
+  const linked = () => (stored === null ? media.url : link(stored, fileName, now))
   const url = media.isMissing === true ? null : linked()
-  return {
-    media_id: media.mediaId,
-    url,
-    type: media.type ?? foundMediaType,
-    file_name: media.fileName,
-  }
+  return { mediaId, url, type: media.type ?? foundMediaType, fileName }
 }
-
-/**
- * The public message at `now`. A send is shown at its `createdAt`, so that a repeat gives the same
- * answer.
- */
-export const messageJson = (message: Message, now: number, link: MediaLink): MessageJson => ({
-  id: message.id,
-  status: statusAt(message, now),
-  from: message.from,
-  to: recipientJson(message.to),
-  text: message.text,
-  media: mediaJson(message, now, link),
-  send_at: instantOrNull(message.sendAt),
-  expires_at: instantOrNull(message.expiresAt),
-  created_at: formatInstant(message.createdAt),
-  sent_at: instantOrNull(message.sentAt),
-  error: message.error,
-})
 
 // Events. The commit that changes a message writes its event with a frozen body: every change is
 // announced, and every delivery attempt is identical.
@@ -271,41 +203,8 @@ export interface MessageEvent {
   readonly body: string
 }
 
-/** The event of a message in its new state at `now`. */
-export const messageEvent = (
-  id: EventId,
-  type: MessageEventType,
-  message: Message,
-  now: number,
-  link: MediaLink,
-): MessageEvent => ({
-  id,
-  type,
-  workspaceId: message.workspaceId,
-  mode: message.mode,
-  messageId: message.id,
-  createdAt: now,
-  body: JSON.stringify({
-    id,
-    type,
-    created_at: formatInstant(now),
-    data: { message: messageJson(message, now, link) },
-  }),
-})
-
 /** The `ping` that tests a webhook endpoint (contract: Events). */
 export type PingEvent = Pick<MessageEvent, "id" | "createdAt" | "body">
-
-export const pingEvent = (id: EventId, webhookId: WebhookId, now: number): PingEvent => ({
-  id,
-  createdAt: now,
-  body: JSON.stringify({
-    id,
-    type: "ping",
-    created_at: formatInstant(now),
-    data: { webhook_id: webhookId },
-  }),
-})
 
 // The 24-hour quota of a number (contract: Quota). No 24-hour window may hold more than 1,000 live
 // messages, counted at their planned time; cancelled and expired ones do not count.

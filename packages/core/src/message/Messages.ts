@@ -192,14 +192,14 @@ const decode = queryDecoder(ListQuery)
 const ceiling = (instant: Instant) => instant.millis + (instant.beyond === "" ? 0 : 1)
 
 export interface ListMessages extends ListPage {
-  readonly status?: MessageStatus | ReadonlyArray<MessageStatus>
+  readonly status?: MessageStatus | ReadonlyArray<MessageStatus> | undefined
   /** Id of the sending number. */
-  readonly from?: number
-  readonly to?: string
+  readonly from?: number | undefined
+  readonly to?: string | undefined
   /** Inclusive, by creation. */
-  readonly since?: Moment
+  readonly since?: Moment | undefined
   /** Exclusive, by creation. */
-  readonly until?: Moment
+  readonly until?: Moment | undefined
 }
 
 /** Accepts typed values, or their text from a query string. */
@@ -227,7 +227,7 @@ export interface SendTerms {
   readonly attachment: Attachment | null
   /**
    * Stores a single message as failed when its number is out of quota; the refusal then carries
-   * `message_id`. Refused batches are never stored.
+   * `messageId`. Refused batches are never stored.
    */
   readonly keepRefused: boolean
 }
@@ -278,7 +278,7 @@ const keepRefused =
         numberId,
         ended: (id) => refusedMessage({ ...only, id }, dailyLimitReached, event, now, link),
       })
-      return stored === null ? null : detailed(refusal, { message_id: stored.message.id })
+      return stored === null ? null : detailed(refusal, { messageId: stored.message.id })
     })
 
 /** Commits to try while others keep changing the facts. */

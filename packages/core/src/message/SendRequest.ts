@@ -19,8 +19,9 @@ import {
   InstantInput,
   isBlank,
 } from "../request/Input.ts"
-import { compareInstants, momentText, parseInstant } from "../time/Time.ts"
-import type { Instant, Moment } from "../time/Time.ts"
+import type { CommandOf } from "../request/Input.ts"
+import { compareInstants, parseInstant } from "../time/Time.ts"
+import type { Instant } from "../time/Time.ts"
 
 /** In code points. */
 const maximumTextLength = 3000
@@ -57,13 +58,13 @@ const shared = {
     "The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work.",
   ),
   media: Schema.optionalKey(Schema.NullOr(MediaInput)),
-  send_at: described(
+  sendAt: described(
     Schema.optionalKey(Schema.NullOr(InstantInput)),
     "When to send, in the future; at once when left out.",
   ),
-  expires_at: described(
+  expiresAt: described(
     Schema.optionalKey(Schema.NullOr(InstantInput)),
-    "In the future and after `send_at`: what was not sent by then becomes `expired`.",
+    "In the future and after the time to send: what was not sent by then becomes `expired`.",
   ),
 }
 
@@ -82,31 +83,13 @@ export const BatchBody = Schema.Struct({
   ...shared,
 }).annotate({ identifier: "SendBatch" })
 
-interface Moments {
-  readonly send_at?: Moment | null
-  readonly expires_at?: Moment | null
-}
-
-/** One message to send, named as in the body; times may be dates. */
-export type SendMessage = Omit<typeof SendBody.Encoded, keyof Moments> & Moments
+/** One message to send. */
+export type SendMessage = CommandOf<typeof SendBody.Encoded>
 
 /** The same message to many recipients. */
-export type SendBatch = Omit<typeof BatchBody.Encoded, keyof Moments> & Moments
+export type SendBatch = CommandOf<typeof BatchBody.Encoded>
 
 type Raw = Readonly<Record<string, unknown>>
-
-/** Replaces dates by the text that a body has in their place. */
-const withMomentsAsText = (command: unknown): unknown => {
-  if (typeof command !== "object" || command === null) return command
-  const { expires_at, send_at }: Raw = command as Raw
-  return send_at instanceof Date || expires_at instanceof Date
-    ? {
-        ...command,
-        ...(send_at === undefined ? {} : { send_at: momentText(send_at) }),
-        ...(expires_at === undefined ? {} : { expires_at: momentText(expires_at) }),
-      }
-    : command
-}
 
 const textProblems = ({ text, media }: Raw, attached: boolean): ReadonlyArray<Problem> => {
   const missing = text === undefined || (typeof text === "string" && isBlank(text))
@@ -115,11 +98,11 @@ const textProblems = ({ text, media }: Raw, attached: boolean): ReadonlyArray<Pr
     : []
 }
 
-const orderProblems = ({ send_at, expires_at }: Raw): ReadonlyArray<Problem> => {
-  const sendAt = typeof send_at === "string" ? parseInstant(send_at) : undefined
-  const expiresAt = typeof expires_at === "string" ? parseInstant(expires_at) : undefined
-  return sendAt !== undefined && expiresAt !== undefined && compareInstants(expiresAt, sendAt) <= 0
-    ? [problem("validation_failed", "expires_at", "must be after send_at")]
+const orderProblems = ({ sendAt, expiresAt }: Raw): ReadonlyArray<Problem> => {
+  const sent = typeof sendAt === "string" ? parseInstant(sendAt) : undefined
+  const expired = typeof expiresAt === "string" ? parseInstant(expiresAt) : undefined
+  return sent !== undefined && expired !== undefined && compareInstants(expired, sent) <= 0
+    ? [problem("validation_failed", "expiresAt", "must be after the time to send")]
     : []
 }
 
@@ -130,11 +113,11 @@ const acrossFields = (rule: OutboundRule, attached: boolean) => (raw: Raw) => [
 ]
 
 export const toMediaReference = (media: typeof MediaInput.Type): MediaReference => ({
-  mediaId: (media.media_id as MediaId | undefined) ?? null,
+  mediaId: (media.mediaId as MediaId | undefined) ?? null,
   attachmentId: null,
   url: media.url ?? null,
   type: media.type ?? (media.url === undefined ? undefined : mediaTypeOfLink(media.url)) ?? null,
-  fileName: media.file_name ?? null,
+  fileName: media.fileName ?? null,
 })
 
 const toRequest = (
@@ -147,8 +130,8 @@ const toRequest = (
   from: (body.from as NumberId | null | undefined) ?? null,
   text: body.text ?? "",
   media: body.media == null ? null : toMediaReference(body.media),
-  sendAt: body.send_at ?? null,
-  expiresAt: body.expires_at ?? null,
+  sendAt: body.sendAt ?? null,
+  expiresAt: body.expiresAt ?? null,
   callbackUrl: null,
 })
 
@@ -166,8 +149,7 @@ export const sendRequestParser = (rule: OutboundRule, attached = false) => {
   })
   return {
     single: (command: unknown) =>
-      Result.map(single(withMomentsAsText(command)), (ok) => toRequest(ok, [ok.to], false)),
-    batch: (command: unknown) =>
-      Result.map(batch(withMomentsAsText(command)), (ok) => toRequest(ok, ok.to, true)),
+      Result.map(single(command), (ok) => toRequest(ok, [ok.to], false)),
+    batch: (command: unknown) => Result.map(batch(command), (ok) => toRequest(ok, ok.to, true)),
   }
 }

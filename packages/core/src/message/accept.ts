@@ -49,8 +49,8 @@ const firstField = (
 const pastTime = (request: SendRequest, now: number): Refusal | undefined => {
   const isPast = (instant: Instant | null) =>
     instant !== null && compareInstants(instant, { millis: now, beyond: "" }) <= 0
-  if (isPast(request.sendAt)) return refuse("time_in_past", { field: "send_at" })
-  if (isPast(request.expiresAt)) return refuse("time_in_past", { field: "expires_at" })
+  if (isPast(request.sendAt)) return refuse("time_in_past", { field: "sendAt" })
+  if (isPast(request.expiresAt)) return refuse("time_in_past", { field: "expiresAt" })
   return undefined
 }
 
@@ -176,22 +176,22 @@ const overQuota = (
   const left = `The number has room for ${room} more in the 24 hours around ${around}`
   if (roomAt === null) {
     const never = `${left}, and never for so many recipients: 24 hours hold ${quotaLimit.messages.toLocaleString("en")}.`
-    return refuse("number_daily_cap_reached", { message: never, details: { room, room_at: null } })
+    return refuse("number_daily_cap_reached", { message: never, details: { room, roomAt: null } })
   }
   const fitsFrom = wholeSecond(roomAt)
   const shown = formatInstant(fitsFrom)
   const when =
     request.sendAt === null
-      ? "send it then, or with that `send_at`"
-      : "repeat it with another `send_at`"
+      ? "send it then, or schedule it for then"
+      : "schedule it for then or later"
   const expires =
     request.expiresAt !== null && request.expiresAt.millis <= fitsFrom
-      ? ", and with an `expires_at` after it"
+      ? ", and let it expire after that"
       : ""
   const next = `All of this request fits from ${shown} on: ${when}${expires}.`
   return refuse("number_daily_cap_reached", {
     message: `${left}. ${next}`,
-    details: { room, room_at: shown },
+    details: { room, roomAt: shown },
     retryAfter: Math.max(1, Math.ceil((roomAt - now) / 1000)),
   })
 }
@@ -226,7 +226,7 @@ const findSound = (
   const recipients = resolveRecipients(request, facts)
   if (Result.isFailure(recipients)) return Result.fail(recipients.failure)
   if (request.media !== null && request.media.mediaId !== null && facts.media === null) {
-    return Result.fail(refuse("media_not_found", { field: "media.media_id" }))
+    return Result.fail(refuse("media_not_found", { field: "media.mediaId" }))
   }
   if (!context.linkAllowed) {
     return Result.fail(refuse("invalid_media_url", { field: "media.url" }))

@@ -14,6 +14,7 @@ import { WakeUp } from "../queue/DueWork.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Recipient.ts"
 import { Secrets, sameSecret, signatureOf } from "../secret/Secrets.ts"
 import { described, IdInput, inputDecoder, PublicUrl } from "../request/Input.ts"
+import type { CommandOf } from "../request/Input.ts"
 import { makeIdempotent } from "../request/makeIdempotent.ts"
 import type { Repeatable } from "../request/makeIdempotent.ts"
 import type { FirstShown, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
@@ -45,7 +46,7 @@ import { connectionCallback } from "../event/MessageChange.ts"
 import type { ConnectionEvent } from "../event/MessageChange.ts"
 
 export const ConnectBody = Schema.Struct({
-  login_method: described(Schema.optionalKey(Schema.Literals(loginMethods)), "How to link it.", {
+  loginMethod: described(Schema.optionalKey(Schema.Literals(loginMethods)), "How to link it.", {
     default: "qr",
   }),
   // Unused with `qr`; validated below with `phone_code`.
@@ -53,14 +54,14 @@ export const ConnectBody = Schema.Struct({
     Schema.optionalKey(Schema.String.annotate({ examples: phoneDescribed.examples })),
     "Required with `phone_code`: E.164 with a leading +. Unused with `qr`.",
   ),
-  number_id: described(
+  numberId: described(
     Schema.optionalKey(IdInput),
     "Reconnects this number instead of adding one. Required for a key limited to some numbers.",
   ),
 }).annotate({ identifier: "ConnectNumber" })
 
-/** A number to connect or reconnect, named as in the body. */
-export type ConnectNumber = typeof ConnectBody.Encoded
+/** A number to connect or reconnect. */
+export type ConnectNumber = CommandOf<typeof ConnectBody.Encoded>
 
 interface ConnectRequest {
   readonly method: LoginMethod
@@ -72,8 +73,8 @@ interface ConnectRequest {
 
 type Raw = Readonly<Record<string, unknown>>
 
-const phoneProblems = ({ login_method, phone }: Raw): ReadonlyArray<Problem> => {
-  if (login_method !== "phone_code") return []
+const phoneProblems = ({ loginMethod, phone }: Raw): ReadonlyArray<Problem> => {
+  if (loginMethod !== "phone_code") return []
   if (phone === undefined) return [problem("validation_failed", "phone", "is required")]
   return typeof phone !== "string" || parsePhone(phone) !== undefined
     ? []
@@ -82,7 +83,7 @@ const phoneProblems = ({ login_method, phone }: Raw): ReadonlyArray<Problem> => 
 
 const numberIdMissing = problem(
   "validation_failed",
-  "number_id",
+  "numberId",
   "is required: the key is limited to some numbers, which it may reconnect",
 )
 
@@ -90,7 +91,7 @@ const decodeAny = inputDecoder(ConnectBody, { across: phoneProblems })
 const decodeLimited = inputDecoder(ConnectBody, {
   across: (input) => [
     ...phoneProblems(input),
-    ...(input["number_id"] === undefined ? [numberIdMissing] : []),
+    ...(input["numberId"] === undefined ? [numberIdMissing] : []),
   ],
 })
 
@@ -102,12 +103,12 @@ const parseConnectRequest = (
   key: Pick<ApiKey, "numberIds">,
 ): Result.Result<ConnectRequest, Refusal> =>
   Result.map((key.numberIds === null ? decodeAny : decodeLimited)(command), (input) => {
-    const method = input.login_method ?? "qr"
+    const method = input.loginMethod ?? "qr"
     const phone = method === "qr" ? undefined : parsePhone(input.phone ?? "")
     return {
       method,
       phone: phone === undefined ? null : phoneDigits(phone),
-      numberId: (input.number_id as NumberId | undefined) ?? null,
+      numberId: (input.numberId as NumberId | undefined) ?? null,
     }
   })
 
@@ -120,7 +121,7 @@ const judgeReconnect = (
   number: SendingNumber | null,
 ): Result.Result<SendingNumber, Refusal> => {
   const refused = (...[code, more]: Parameters<typeof refuse>) =>
-    Result.fail(refuse(code, { ...more, field: "number_id" }))
+    Result.fail(refuse(code, { ...more, field: "numberId" }))
   if (number === null || !isSeenBy(key.mode, number)) return refused("number_not_found")
   if (!mayUse(key, number.id)) return refused("number_not_allowed")
   if (number.platform !== "whatsapp") {
@@ -128,7 +129,7 @@ const judgeReconnect = (
   }
   if (number.status === "connected") return refused("already_connected")
   if (number.status === "connecting") {
-    return refused("connect_in_progress", { details: { number_id: number.id } })
+    return refused("connect_in_progress", { details: { numberId: number.id } })
   }
   const message = "A test key reconnects only numbers that a test key added."
   return number.mode === key.mode

@@ -17,6 +17,7 @@ import {
   parsed,
   textBetween,
 } from "../request/Input.ts"
+import type { CommandOf } from "../request/Input.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
 import { formatInstant, sleep } from "../time/Time.ts"
@@ -146,11 +147,11 @@ const restInput = Schema.optionalKey(Schema.NullOr(integerBetween(0, longestRest
 const countInput = Schema.optionalKey(Schema.NullOr(integerBetween(1, mostInWindow)))
 
 const PacingPatch = Schema.Struct({
-  min_interval_ms: described(restInput, "The rest after a message, at least."),
-  jitter_ms: described(restInput, "Maximum random extra rest after each message."),
-  per_minute: countInput,
-  per_hour: countInput,
-  new_recipients_per_day: described(
+  minIntervalMillis: described(restInput, "The rest after a message, at least."),
+  jitterMillis: described(restInput, "Maximum random extra rest after each message."),
+  perMinute: countInput,
+  perHour: countInput,
+  newRecipientsPerDay: described(
     countInput,
     "Recipients that the number never wrote to before, in any 24 hours.",
   ),
@@ -168,32 +169,18 @@ export const NumberPatch = Schema.Struct({
     Schema.optionalKey(PacingPatch),
     "What is left out stays as it is; null takes that limit away.",
   ),
-  proxy_url: described(
+  proxyUrl: described(
     Schema.optionalKey(Schema.NullOr(ProxyInput)),
     "What the number's connection goes through. Never shown again: answers tell host and port.",
   ),
 }).annotate({ identifier: "ChangeNumber" })
 
-/** A number to add or change, named as in the bodies. */
-export type CreateNumber = typeof NumberBody.Encoded
-export type ChangeNumber = typeof NumberPatch.Encoded
+/** A number to add or change. */
+export type CreateNumber = CommandOf<typeof NumberBody.Encoded>
+export type ChangeNumber = CommandOf<typeof NumberPatch.Encoded>
 
 const decodeBody = inputDecoder(NumberBody)
 const decodePatch = inputDecoder(NumberPatch)
-
-/** The pacing fields that an operator gave. */
-const namedPacing = (patch: typeof PacingPatch.Type): Partial<Pacing> => {
-  const { jitter_ms, min_interval_ms, new_recipients_per_day, per_hour, per_minute } = patch
-  return {
-    ...(min_interval_ms === undefined ? {} : { minIntervalMillis: min_interval_ms }),
-    ...(jitter_ms === undefined ? {} : { jitterMillis: jitter_ms }),
-    ...(per_minute === undefined ? {} : { perMinute: per_minute }),
-    ...(per_hour === undefined ? {} : { perHour: per_hour }),
-    ...(new_recipients_per_day === undefined
-      ? {}
-      : { newRecipientsPerDay: new_recipients_per_day }),
-  }
-}
 
 /** A number with its settings. */
 export interface OperatedNumber extends SendingNumber {
@@ -352,7 +339,7 @@ export class Numbers extends Context.Service<
           if (inserted._tag === "Inserted") return inserted.number
           return yield* refuse("number_exists", {
             field: "phone",
-            details: { number_id: inserted.id },
+            details: { numberId: inserted.id },
           })
         }),
         list: Effect.fn("Numbers.list")(function* list(role, workspaceId) {
@@ -362,10 +349,10 @@ export class Numbers extends Context.Service<
           const workspace = yield* workspaces.within(role, workspaceId, "numbers")
           const found = id === undefined ? null : yield* store.get(workspace.id, id)
           if (found === null) return yield* notFound
-          const { label, pacing, proxy_url: proxy } = yield* Effect.fromResult(decodePatch(command))
+          const { label, pacing, proxyUrl: proxy } = yield* Effect.fromResult(decodePatch(command))
           const change: NumberChange = {
             ...(label === undefined ? {} : { label }),
-            ...(pacing === undefined ? {} : { pacing: namedPacing(pacing) }),
+            ...(pacing === undefined ? {} : { pacing }),
             ...(proxy === undefined
               ? {}
               : { proxy: proxy === null ? null : sealed(found.id, proxy) }),
@@ -403,8 +390,8 @@ export const PauseBody = Schema.Struct({
   ),
 }).annotate({ identifier: "PauseNumber" })
 
-/** Until when, named as in the body. */
-export type PauseNumber = typeof PauseBody.Encoded
+/** Until when. */
+export type PauseNumber = CommandOf<typeof PauseBody.Encoded>
 
 const decodePause = inputDecoder(PauseBody)
 
@@ -557,10 +544,10 @@ export const TelegramPasswordBody = Schema.Struct({ password: textBetween(1, 100
   identifier: "TelegramPassword",
 })
 
-/** An operator's input, named as in the bodies. */
-export type BeginTelegramLogin = typeof TelegramLoginBody.Encoded
-export type GiveTelegramCode = typeof TelegramCodeBody.Encoded
-export type GiveTelegramPassword = typeof TelegramPasswordBody.Encoded
+/** An operator's input. */
+export type BeginTelegramLogin = CommandOf<typeof TelegramLoginBody.Encoded>
+export type GiveTelegramCode = CommandOf<typeof TelegramCodeBody.Encoded>
+export type GiveTelegramPassword = CommandOf<typeof TelegramPasswordBody.Encoded>
 
 type Raw = Readonly<Record<string, unknown>>
 
@@ -650,7 +637,7 @@ export class TelegramLogins extends Context.Service<
             facts !== null && isShutOut(facts, now),
           )
           if (view !== null) return view
-          return yield* refuse("connect_in_progress", { details: { number_id: number.id } })
+          return yield* refuse("connect_in_progress", { details: { numberId: number.id } })
         }),
         get: Effect.fn("TelegramLogins.get")(function* get(...addressed) {
           const { id } = yield* accountOf(...addressed)

@@ -14,6 +14,7 @@ import { makeIdempotent } from "../request/makeIdempotent.ts"
 import type { Repeatable } from "../request/makeIdempotent.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { described, inputDecoder, optionalNameUpTo, parsed } from "../request/Input.ts"
+import type { CommandOf } from "../request/Input.ts"
 import {
   makeCursors,
   namesInput,
@@ -48,8 +49,8 @@ export const NumberCheckBody = Schema.Struct({
   ),
 }).annotate({ identifier: "CheckNumbers" })
 
-/** The phones to ask for: in the words of the body. */
-export type CheckNumbers = typeof NumberCheckBody.Encoded
+/** The phones to ask for. */
+export type CheckNumbers = CommandOf<typeof NumberCheckBody.Encoded>
 
 /** What is given is looked at whatever its type says: it may be JSON that nothing has checked. */
 export const parseCheckNumbers = inputDecoder(NumberCheckBody, {
@@ -64,7 +65,7 @@ export const ResultsQuery = Schema.Struct({
 
 /** Which results of a check. */
 export interface ListCheckResults extends ListPage {
-  readonly status?: CheckResultStatus | ReadonlyArray<CheckResultStatus>
+  readonly status?: CheckResultStatus | ReadonlyArray<CheckResultStatus> | undefined
 }
 
 /** From a query string's parameters, or from the values themselves. */

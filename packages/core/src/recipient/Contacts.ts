@@ -4,6 +4,7 @@ import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { ContactId, WorkspaceId } from "../Ids.ts"
 import { described, inputDecoder, nameUpTo, parsed } from "../request/Input.ts"
+import type { CommandOf } from "../request/Input.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
 import type { Role } from "../workspace/Workspace.ts"
@@ -38,8 +39,8 @@ export const ContactBody = Schema.Struct({
 
 const decodeBody = inputDecoder(ContactBody)
 
-/** A contact to save: in the words of its body. */
-export type CreateContact = typeof ContactBody.Encoded
+/** A contact to save. */
+export type CreateContact = CommandOf<typeof ContactBody.Encoded>
 
 export class Contacts extends Context.Service<
   Contacts,

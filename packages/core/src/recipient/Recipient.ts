@@ -7,14 +7,7 @@ import { Context, Schema } from "effect"
 import type { Brand, Effect, SchemaIssue } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { ContactId, WorkspaceId } from "../Ids.ts"
-import {
-  codePointLength,
-  decoded,
-  described,
-  IdJson,
-  isBlank,
-  refusedAs,
-} from "../request/Input.ts"
+import { codePointLength, decoded, described, isBlank, refusedAs } from "../request/Input.ts"
 import type { Described } from "../request/Input.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
 
@@ -83,21 +76,7 @@ export type RequestedRecipient =
 
 /** The recipient's key in a request, for the `field` of a refusal. */
 export const recipientKey = (recipient: RequestedRecipient): string =>
-  recipient.kind === "contact" ? "contact_id" : recipient.kind
-
-/** What a request named, as an answer shows it: as it was referred to (contract: Reminders). */
-export const requestedRecipientJson = (to: RequestedRecipient) => {
-  switch (to.kind) {
-    case "phone":
-      return { phone: to.phone }
-    case "group":
-      return { group: to.group }
-    case "contact":
-      return { contact_id: to.contactId }
-    case "username":
-      return { username: to.username.given }
-  }
-}
+  recipient.kind === "contact" ? "contactId" : recipient.kind
 
 /** What a message keeps: contacts are resolved at acceptance. */
 export type Recipient =
@@ -179,7 +158,7 @@ const atForm = /^@([A-Za-z][A-Za-z0-9_]{3,31})$/
 // `t.me/joinchat/` is an invite link that lost its code, not a user of that name.
 const linkForm = /^(?:https?:\/\/)?(?:www\.)?t\.me\/(?!joinchat\/?$)([a-z][a-z0-9_]{3,31})\/?$/i
 
-// A recipient as a request names it and as an answer shows it (contract: Recipients).
+// A recipient as a command names it (contract: Recipients).
 
 /** What the document says of a username in a request. */
 export const usernameDescribed: Described = {
@@ -203,7 +182,7 @@ const Fields = Schema.Struct({
     ),
     "Exact name of a WhatsApp group that the sending number belongs to; looked up when the message is sent.",
   ),
-  contact_id: described(Schema.optionalKey(Schema.Int), "Id of a saved contact."),
+  contactId: described(Schema.optionalKey(Schema.Int), "Id of a saved contact."),
   username: Schema.optionalKey(Schema.String.annotate({ ...usernameDescribed })),
 })
   .check(
@@ -211,7 +190,7 @@ const Fields = Schema.Struct({
       (to) =>
         Object.keys(to).length === 1
           ? undefined
-          : "must have exactly one of phone, group, contact_id and username",
+          : "must name exactly one of a phone, a group, a contact and a username",
       { toJsonSchema: () => ({ minProperties: 1, maxProperties: 1 }) },
     ),
   )
@@ -230,29 +209,10 @@ const requested = (to: typeof Fields.Type): RequestedRecipient | SchemaIssue.Iss
   }
   return to.group !== undefined
     ? { kind: "group", group: to.group }
-    : { kind: "contact", contactId: to.contact_id as ContactId }
+    : { kind: "contact", contactId: to.contactId as ContactId }
 }
 
 export const RecipientInput = decoded(Fields, requested)
-
-/** What a request named, as an answer shows it: as it was referred to (contract: Reminders). */
-export const RequestedRecipientJson = Schema.Union([
-  Schema.Struct({ phone: Schema.String }),
-  Schema.Struct({ group: Schema.String }),
-  Schema.Struct({ contact_id: IdJson }),
-  Schema.Struct({ username: Schema.String }),
-]).annotate({ identifier: "ReminderRecipient" })
-
-/** The recipient that a message keeps, as an answer shows it (contract: Recipients). */
-export const RecipientJson = Schema.Union([
-  Schema.Struct({
-    phone: Schema.String,
-    contact_id: described(Schema.NullOr(IdJson), "The saved contact with that phone."),
-  }),
-  Schema.Struct({ group: Schema.String }),
-  Schema.Struct({ contact_id: IdJson, username: Schema.String }),
-  Schema.Struct({ username: Schema.String }),
-]).annotate({ identifier: "MessageRecipient" })
 
 // A saved contact, and the port that keeps them (contract: Contacts).
 

@@ -35,6 +35,7 @@ import {
   parsed,
   refusedFor,
 } from "../request/Input.ts"
+import type { CommandOf } from "../request/Input.ts"
 import { pageFields, queryDecoder, textFor } from "../request/Page.ts"
 import type { ListPage, PageOf, PageQuery } from "../request/Page.ts"
 import type { Mode, Plan, Workspace } from "../workspace/Workspace.ts"
@@ -367,8 +368,8 @@ const fields = {
 /** The body of POST /reminders. */
 export const ReminderBody = Schema.Struct(fields).annotate({ identifier: "CreateReminder" })
 
-/** A reminder to create, named as in the body. */
-export type CreateReminder = typeof ReminderBody.Encoded
+/** A reminder to create. */
+export type CreateReminder = CommandOf<typeof ReminderBody.Encoded>
 
 /** The body of PATCH /reminders/{id}. */
 export const ReminderChangeBody = Schema.Struct({
@@ -379,7 +380,7 @@ export const ReminderChangeBody = Schema.Struct({
   active: described(Schema.optionalKey(Schema.Boolean), "False pauses it, true resumes it."),
 }).annotate({ identifier: "ChangeReminder", description: "Only the fields to change." })
 
-export type ChangeReminder = typeof ReminderChangeBody.Encoded
+export type ChangeReminder = CommandOf<typeof ReminderChangeBody.Encoded>
 
 type Raw = Readonly<Record<string, unknown>>
 
@@ -462,7 +463,7 @@ export const ReminderQuery = Schema.Struct({
 
 export interface ListReminders extends ListPage {
   /** Only running or only paused ones. */
-  readonly active?: boolean
+  readonly active?: boolean | undefined
 }
 
 /** Accepts query parameters, or typed values. */
@@ -538,10 +539,10 @@ export const reminderRefusal = (
   const early = withoutReminders(facts.plan) ?? numberRefusal(wanted, facts, sender)
   if (early !== undefined) return early
   if (to?.kind === "contact" && !facts.contacts.has(to.contactId)) {
-    return refuse("contact_not_found", { field: "to.contact_id" })
+    return refuse("contact_not_found", { field: "to.contactId" })
   }
   if (media != null && media.mediaId !== null && facts.media === null) {
-    return refuse("media_not_found", { field: "media.media_id" })
+    return refuse("media_not_found", { field: "media.mediaId" })
   }
   return linkAllowed ? undefined : refuse("invalid_media_url", { field: "media.url" })
 }

@@ -14,10 +14,13 @@ import {
 } from "effect"
 import { catalogue, maximumErrors, problem, refuseAll } from "../error/Refusal.ts"
 import type { Code, Problem, Refusal } from "../error/Refusal.ts"
-import { parseInstant } from "../time/Time.ts"
+import { momentText, parseInstant } from "../time/Time.ts"
+import type { Instant, Moment } from "../time/Time.ts"
 
 // What the API document says of a schema in addition to the schema itself. It must hold for
 // everything the parser accepts: looser is true, stricter is not.
+
+const takesDate = "takesDate"
 
 /** JSON Schema keywords for values that a parser reads, which no schema could tell by itself. */
 export interface Described {
@@ -28,6 +31,8 @@ export interface Described {
   readonly examples?: ReadonlyArray<string>
   /** For text in a query: the JSON Schema of its value. */
   readonly parameter?: Readonly<Record<string, unknown>>
+  /** Whether programs may give a date instead; the document does not show it. */
+  readonly [takesDate]?: true
 }
 
 /** Our own annotations for the document. */
@@ -42,6 +47,17 @@ export const described = <S extends Schema.Top>(
   description: string,
   more: { readonly default?: S["Type"] } = {},
 ): S["Rebuild"] => Schema.annotateKey<S>({ description, ...more })(schema)
+
+/** A command as programs give it: the input of a schema, whose optional fields may be undefined. */
+export type CommandOf<Input> = Input extends string | number | boolean | Date | null | undefined
+  ? Input
+  : Input extends ReadonlyArray<infer Member>
+    ? ReadonlyArray<CommandOf<Member>>
+    : {
+        readonly [Name in keyof Input]:
+          | CommandOf<Input[Name]>
+          | (Record<never, never> extends Pick<Input, Name> ? undefined : never)
+      }
 
 // Bounds what a decoder examines: it reports every bad member and unknown field, hundreds of
 // thousands in a body of 1 MiB. A list's length is checked before its members, and excess unknown
@@ -61,8 +77,8 @@ type Raw = Readonly<Record<string, unknown>>
 
 interface Bounded {
   /**
-   * Without the lists that were too long, and without unknown fields beyond those that `errors` can
-   * hold.
+   * Without the lists that were too long, without members that are undefined, and without unknown
+   * fields beyond those that `errors` can hold. Times are text, as in a body.
    */
   readonly input: Raw
   /** One for each list that was too long, whose field it names. */
@@ -74,13 +90,13 @@ interface Allowance {
   left: number
 }
 
-/** A value without its further unknown fields; the value itself when it has none. */
+/** A value as JSON would have it, without its further unknown fields. */
 type Trim = (value: unknown, allowance: Allowance) => unknown
 
 const isRecord = (value: unknown): value is Raw =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const unchanged: Trim = (value) => value
+const leaf: Trim = (value) => value
 
 const trimObject = ({ propertySignatures }: SchemaAST.Objects): Trim => {
   const known = new Map(
@@ -92,6 +108,7 @@ const trimObject = ({ propertySignatures }: SchemaAST.Objects): Trim => {
     let anyUnknown = false
     for (const name of Object.keys(value)) {
       const trim = known.get(name)
+      if (value[name] === undefined) continue
       if (trim !== undefined) {
         kept[name] = trim(value[name], allowance)
       } else if (!anyUnknown || allowance.left > 0) {
@@ -106,20 +123,19 @@ const trimObject = ({ propertySignatures }: SchemaAST.Objects): Trim => {
 }
 
 const trimList = ({ rest }: SchemaAST.Arrays): Trim => {
-  const trim = rest[0] === undefined ? unchanged : trimOf(rest[0])
+  const trim = rest[0] === undefined ? leaf : trimOf(rest[0])
   return (value, allowance) =>
-    trim === unchanged || !Array.isArray(value)
-      ? value
-      : value.map((member) => trim(member, allowance))
+    trim === leaf || !Array.isArray(value) ? value : value.map((member) => trim(member, allowance))
 }
 
 /** Of a union, the member that takes such a value trims it. */
 const trimOf = (ast: SchemaAST.AST): Trim => {
   if (SchemaAST.isObjects(ast)) return trimObject(ast)
   if (SchemaAST.isArrays(ast)) return trimList(ast)
+  if (ast.annotations?.[takesDate] === true) return momentText
   return SchemaAST.isUnion(ast)
-    ? (ast.types.map(trimOf).find((trim) => trim !== unchanged) ?? unchanged)
-    : unchanged
+    ? (ast.types.map(trimOf).find((trim) => trim !== leaf) ?? leaf)
+    : leaf
 }
 
 const tooMany = (field: string, { code, most }: ListBound) => ({
@@ -290,9 +306,15 @@ const instantDescribed: Described = {
   // Not the format date-time, which insists on seconds.
   pattern: String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$`,
   examples: ["2030-01-31T09:00:00+02:00"],
+  [takesDate]: true,
 }
 
-export const InstantInput = parsed("invalid_datetime", parseInstant, instantDescribed)
+/** A time; of a program also a date, which is text by the time that the schema sees it. */
+export const InstantInput: Schema.Codec<Instant, Moment> = parsed(
+  "invalid_datetime",
+  parseInstant,
+  instantDescribed,
+)
 
 /** A time in a query. */
 export const instantParameter = (description: string) =>
@@ -478,18 +500,6 @@ export const fieldDecoder = <S extends Schema.Top & { readonly DecodingServices:
   }
 }
 
-// What answers share: schemas of their parts, and the origin that their links begin with.
-
-/** Times in answers. */
-export const TimeJson = Schema.String.annotate({
-  description: "UTC, whole seconds.",
-  format: "date-time",
-  pattern: "Z$",
-  examples: ["2030-01-31T07:00:00Z"],
-})
-
-export const IdJson = Schema.Int
-
 /**
  * Where the service is reached from outside (`PUBLIC_URL`; contract: Configuration): the origin that
  * links begin with, without a slash at its end. Answers and events carry links, so the server and the
@@ -501,7 +511,8 @@ export const PublicUrl = Context.Reference<string>("core/PublicUrl", {
 
 /**
  * One text for all spellings of a value: keys in code unit order, no white space. Two bodies that mean the same have the
- * same canonical text, which idempotency fingerprints rest on. Fields that are undefined are left out.
+ * same canonical text, which idempotency fingerprints rest on. Fields that are undefined are left out,
+ * and dates are their text.
  */
 export const canonicalJson = (value: unknown): string => {
   switch (typeof value) {
@@ -513,6 +524,7 @@ export const canonicalJson = (value: unknown): string => {
       return String(value)
   }
   if (typeof value !== "object" || value === null) return "null"
+  if (value instanceof Date) return canonicalJson(momentText(value))
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)

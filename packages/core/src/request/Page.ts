@@ -4,8 +4,8 @@
  */
 import { Effect, Result, Schema } from "effect"
 import type { SchemaIssue } from "effect"
-import { problem, problemsOf, refuse, refuseAll } from "../error/Refusal.ts"
-import type { Problem, Refusal } from "../error/Refusal.ts"
+import { refuse } from "../error/Refusal.ts"
+import type { Refusal } from "../error/Refusal.ts"
 import { sameSecret, Secrets, signatureOf } from "../secret/Secrets.ts"
 import { momentText } from "../time/Time.ts"
 import { decoded, fieldDecoder, refusedFor } from "./Input.ts"
@@ -41,12 +41,6 @@ export const pageOf = <A extends { readonly id: number }>(
 export interface CursorPage<A> {
   readonly items: ReadonlyArray<A>
   readonly next: string | null
-}
-
-/** The page envelope of an answer (contract: Pages and cursors). */
-export interface JsonPage<A> {
-  readonly data: ReadonlyArray<A>
-  readonly next_cursor: string | null
 }
 
 /**
@@ -92,8 +86,8 @@ const integer = /^-?\d{1,15}$/
 
 /** Which page of a list. */
 export interface ListPage {
-  readonly limit?: number
-  readonly cursor?: string
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
 }
 
 /** A value as the text that a query has in its place. */
@@ -157,26 +151,9 @@ export const pageFields = {
   limit: Schema.optionalKey(LimitInput),
   cursor: Schema.optionalKey(
     Schema.String.annotate({
-      description: "`next_cursor` of the page before; other filters must stay the same.",
+      description: "From the answer with the page before; other filters must stay the same.",
     }),
   ),
-}
-
-/** Code points of a name in a message; `field` holds longer ones in full. */
-const longestName = 40
-
-const short = (name: string): string => {
-  const points = [...name]
-  return points.length <= longestName ? name : `${points.slice(0, longestName).join("")}…`
-}
-
-/** The refusal of parameters: each is named in `field` and in its message. */
-export const refuseParameters = (problems: ReadonlyArray<Problem>): Refusal => {
-  const named = problems.map(({ code, field, message }) =>
-    problem(code, field, field === null ? message : `${short(field)}: ${message}`),
-  )
-  const [first = problem("validation_failed", null), ...rest] = named
-  return refuseAll(first, rest)
 }
 
 /**
@@ -187,8 +164,7 @@ export const queryDecoder = <S extends Schema.Top & { readonly DecodingServices:
   schema: S,
 ) => {
   const decode = fieldDecoder(schema)
-  return (query: object): Result.Result<S["Type"], Refusal> =>
-    Result.mapError(decode(inText(query)), (refusal) => refuseParameters(problemsOf(refusal)))
+  return (query: object): Result.Result<S["Type"], Refusal> => decode(inText(query))
 }
 
 /** The query of a list that has no filters. */

@@ -14,6 +14,7 @@ import { MessageStore } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { firstRun, ReminderStore } from "../reminder/Reminder.ts"
 import { described, IdInput, inputDecoder, InstantInput, integerBetween } from "../request/Input.ts"
+import type { CommandOf } from "../request/Input.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
 import type { Instant } from "../time/Time.ts"
@@ -41,8 +42,8 @@ export const RestoredBody = Schema.Struct({
   ),
 }).annotate({ identifier: "StoreRestored" })
 
-/** That the store went back in time: in the words of its body. */
-export type StoreRestored = typeof RestoredBody.Encoded
+/** That the store went back in time. */
+export type StoreRestored = CommandOf<typeof RestoredBody.Encoded>
 
 export const HeldBody = Schema.Struct({
   ids: described(
@@ -76,8 +77,8 @@ export const HeldBody = Schema.Struct({
   )
   .annotate({ identifier: "SelectHeld", description: "Exactly one of `ids` and `filter`." })
 
-/** Which of what is held: in the words of its body. */
-export type SelectHeld = typeof HeldBody.Encoded
+/** Which of what is held. */
+export type SelectHeld = CommandOf<typeof HeldBody.Encoded>
 
 const decodeRestored = inputDecoder(RestoredBody)
 const decodeHeld = inputDecoder(HeldBody)

@@ -15,6 +15,7 @@ import type { EventId, KeyId, WebhookId, WorkspaceId } from "../Ids.ts"
 import { memoize } from "../limit/Bulkhead.ts"
 import type { MessageEvent, MessageEventType } from "../message/Message.ts"
 import { codePointLength, described, inputDecoder, textBetween } from "../request/Input.ts"
+import type { CommandOf } from "../request/Input.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import type { Mode } from "../workspace/Workspace.ts"
 
@@ -184,8 +185,8 @@ export const EndpointBody = Schema.Struct({
   description: described(Schema.optionalKey(textBetween(0, 100)), "A note."),
 }).annotate({ identifier: "CreateWebhook" })
 
-/** An endpoint to create, named as in the body. */
-export type CreateWebhook = typeof EndpointBody.Encoded
+/** An endpoint to create. */
+export type CreateWebhook = CommandOf<typeof EndpointBody.Encoded>
 
 export interface EndpointRequest {
   readonly url: string

@@ -7,7 +7,7 @@ import type { CallbackAttempt } from "../event/MessageChange.ts"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
-import { pingEvent } from "../message/Message.ts"
+import { pingEvent } from "../event/MessageChange.ts"
 import { Ids, eventId } from "../Ids.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../Ids.ts"
 import { authorize, scopeOf } from "../key/Auth.ts"
@@ -16,6 +16,7 @@ import { WakeUp } from "../queue/DueWork.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
 import { described, inputDecoder } from "../request/Input.ts"
+import type { CommandOf } from "../request/Input.ts"
 import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { makeIdempotent } from "../request/makeIdempotent.ts"
 import type { Repeatable } from "../request/makeIdempotent.ts"
@@ -39,11 +40,11 @@ import type { Queueing, WebhookScope } from "./WebhookStore.ts"
 
 /** The body of POST …/webhooks/{webhook_id}/redeliver. */
 export const RedeliverBody = Schema.Struct({
-  event_id: described(Schema.String, "Of an event that was sent to this endpoint."),
+  eventId: described(Schema.String, "Of an event that was sent to this endpoint."),
 }).annotate({ identifier: "RedeliverEvent" })
 
-/** Which event, named as in the body. */
-export type RedeliverEvent = typeof RedeliverBody.Encoded
+/** Which event. */
+export type RedeliverEvent = CommandOf<typeof RedeliverBody.Encoded>
 
 const decodeRedeliver = inputDecoder(RedeliverBody)
 
@@ -284,7 +285,7 @@ export class WebhookOperations extends Context.Service<
             const scope = yield* scopeIn(role, workspaceId)
             const endpoint = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
             const input = yield* Effect.fromResult(decodeRedeliver(command))
-            const event = input.event_id as EventId
+            const event = input.eventId as EventId
             const now = yield* Clock.currentTimeMillis
             const queueing = yield* store.redeliver(scope, endpoint.id, event, now)
             return yield* queuedOrRefused(event, queueing, wakeUp)

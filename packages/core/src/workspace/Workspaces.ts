@@ -11,10 +11,11 @@ import { MessageStore } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { answerKeptMillis } from "../request/Idempotency.ts"
 import { described, inputDecoder, integerBetween, nameUpTo } from "../request/Input.ts"
+import type { CommandOf } from "../request/Input.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
 import { admits, requireRole, unlimitedPlan } from "./Workspace.ts"
-import type { Admits, Duty, Plan, Role, Workspace } from "./Workspace.ts"
+import type { Admits, Duty, Role, Workspace } from "./Workspace.ts"
 import { ErasureStore, WorkspaceStore } from "../store/WorkspaceStore.ts"
 import type {
   RetainedWorkspace,
@@ -140,14 +141,14 @@ const Amount = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 /** A Plan in a request; every field is required. */
 const PlanInput = Schema.Struct({
   name: described(nameUpTo(100), "Not blank."),
-  messages_remaining: described(
+  messagesRemaining: described(
     Schema.NullOr(Amount),
     "Messages that may still be accepted; null for unlimited.",
   ),
   reminders: described(Schema.Boolean, "Whether reminders are included."),
-  qr_code_api: described(Schema.Boolean, "Whether numbers can be connected through the API."),
-  max_numbers: described(Schema.NullOr(Amount), "Null for unlimited."),
-  media_storage_bytes: Amount,
+  qrCodeApi: described(Schema.Boolean, "Whether numbers can be connected through the API."),
+  maxNumbers: described(Schema.NullOr(Amount), "Null for unlimited."),
+  mediaStorageBytes: Amount,
 }).annotate({ identifier: "PlanInput" })
 
 export const WorkspaceBody = Schema.Struct({
@@ -155,7 +156,7 @@ export const WorkspaceBody = Schema.Struct({
   demo: described(Schema.optionalKey(Schema.Boolean), "A demo workspace cannot use the API.", {
     default: false,
   }),
-  api_v2_enabled: described(Schema.optionalKey(Schema.Boolean), "Whether version 2 keys work.", {
+  apiV2Enabled: described(Schema.optionalKey(Schema.Boolean), "Whether version 2 keys work.", {
     default: true,
   }),
   plan: described(
@@ -167,18 +168,18 @@ export const WorkspaceBody = Schema.Struct({
 export const WorkspacePatch = Schema.Struct({
   name: described(Schema.optionalKey(nameUpTo(100)), "Not blank."),
   demo: Schema.optionalKey(Schema.Boolean),
-  account_disabled: Schema.optionalKey(Schema.Boolean),
-  api_v2_enabled: Schema.optionalKey(Schema.Boolean),
+  accountDisabled: Schema.optionalKey(Schema.Boolean),
+  apiV2Enabled: Schema.optionalKey(Schema.Boolean),
   plan: Schema.optionalKey(Schema.NullOr(PlanInput)),
-  retention_days: described(
+  retentionDays: described(
     Schema.optionalKey(Schema.NullOr(integerBetween(1, retentionDaysMost))),
     "Days after their end that messages are erased; null for `RETENTION_DAYS` alone. The lower holds.",
   ),
 }).annotate({ identifier: "ChangeWorkspace", description: "Only the fields to change." })
 
-/** A workspace to make, and what to change of one: in the words of their bodies. */
-export type CreateWorkspace = typeof WorkspaceBody.Encoded
-export type ChangeWorkspace = typeof WorkspacePatch.Encoded
+/** A workspace to make, and what to change of one. */
+export type CreateWorkspace = CommandOf<typeof WorkspaceBody.Encoded>
+export type ChangeWorkspace = CommandOf<typeof WorkspacePatch.Encoded>
 
 /** The workspace that a body asks for. */
 export const newWorkspace = (
@@ -189,8 +190,8 @@ export const newWorkspace = (
     name: input.name,
     demo: input.demo ?? false,
     accountDisabled: false,
-    apiV2Enabled: input.api_v2_enabled ?? true,
-    plan: input.plan === undefined ? unlimitedPlan : toPlan(input.plan),
+    apiV2Enabled: input.apiV2Enabled ?? true,
+    plan: input.plan === undefined ? unlimitedPlan : input.plan,
     retentionDays: null,
     createdAt,
   }
@@ -199,18 +200,6 @@ export const newWorkspace = (
 
 const decodeBody = inputDecoder(WorkspaceBody)
 const decodePatch = inputDecoder(WorkspacePatch)
-
-const toPlan = (plan: typeof PlanInput.Type | null): Plan | null =>
-  plan === null
-    ? null
-    : {
-        name: plan.name,
-        messagesRemaining: plan.messages_remaining,
-        reminders: plan.reminders,
-        qrCodeApi: plan.qr_code_api,
-        maxNumbers: plan.max_numbers,
-        mediaStorageBytes: plan.media_storage_bytes,
-      }
 
 export class Workspaces extends Context.Service<
   Workspaces,
@@ -276,19 +265,17 @@ export class Workspaces extends Context.Service<
             const change: WorkspaceChange = {
               name: input.name ?? current.name,
               demo: input.demo ?? current.demo,
-              accountDisabled: input.account_disabled ?? current.accountDisabled,
-              apiV2Enabled: input.api_v2_enabled ?? current.apiV2Enabled,
-              ...(input.plan === undefined ? {} : { plan: toPlan(input.plan) }),
-              ...(input.retention_days === undefined
-                ? {}
-                : { retentionDays: input.retention_days }),
+              accountDisabled: input.accountDisabled ?? current.accountDisabled,
+              apiV2Enabled: input.apiV2Enabled ?? current.apiV2Enabled,
+              ...(input.plan === undefined ? {} : { plan: input.plan }),
+              ...(input.retentionDays === undefined ? {} : { retentionDays: input.retentionDays }),
             }
             return { change, admits: admits({ ...current, ...change }) }
           }
           const updated = yield* store.update(found, decide, now)
           if (updated === null) return yield* notFound
           // What waited while it was disabled may be due by now.
-          if (input.account_disabled === false) {
+          if (input.accountDisabled === false) {
             yield* wakeUp.wake("lanes")
             yield* wakeUp.wake("test_messages")
           }

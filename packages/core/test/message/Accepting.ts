@@ -154,6 +154,6 @@ export const to = {
   phone: { phone: "+15550000001" },
   group: { group: "Team" },
   username: { username: "@jane_doe" },
-  contactWithPhone: { contact_id: withPhone.id },
-  contactWithUsername: { contact_id: withUsername.id },
+  contactWithPhone: { contactId: withPhone.id },
+  contactWithUsername: { contactId: withUsername.id },
 }

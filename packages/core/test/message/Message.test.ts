@@ -123,7 +123,7 @@ describe("the public status", () => {
     }),
   )
 
-  it.effect("a message that no longer waits shows its state, whatever its send_at", () =>
+  it.effect("a message that no longer waits shows its state, whatever its sendAt", () =>
     Effect.sync(() => {
       for (const state of states) {
         if (state === "waiting") continue

@@ -28,9 +28,9 @@ describe("POST /messages", () => {
             to: { group: "Team" },
             from: 7,
             text: "*bold*",
-            media: { url: "https://example.com/a", type: "file", file_name: "a.pdf" },
-            send_at: "2030-01-01T10:00:00+02:00",
-            expires_at: "2030-01-01T08:00:00.0005Z",
+            media: { url: "https://example.com/a", type: "file", fileName: "a.pdf" },
+            sendAt: "2030-01-01T10:00:00+02:00",
+            expiresAt: "2030-01-01T08:00:00.0005Z",
           }),
         ),
         {
@@ -53,10 +53,10 @@ describe("POST /messages", () => {
     ),
   )
 
-  it.effect("from, media, send_at and expires_at may be null, which means missing", () =>
+  it.effect("from, media, sendAt and expiresAt may be null, which means missing", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(
-        taken(single(body({ from: null, media: null, send_at: null, expires_at: null }))),
+        taken(single(body({ from: null, media: null, sendAt: null, expiresAt: null }))),
         taken(single(body({}))),
       ),
     ),
@@ -67,7 +67,7 @@ describe("POST /messages", () => {
       const json = {
         to: bare({ phone: "+1 555-000-0001" }),
         text: "Hello",
-        media: bare({ media_id: 3 }),
+        media: bare({ mediaId: 3 }),
       }
       const request = taken(single(bare(json)))
       assert.deepStrictEqual<unknown>(request.recipients, [
@@ -99,7 +99,7 @@ describe("POST /messages", () => {
       to("two recipient keys, one of them bad", { phone: "0123", username: "@name" }, [
         ["validation_failed", "to"],
       ]),
-      to("all recipient keys", { ...phone, group: "a", contact_id: 1, username: "@name" }, [
+      to("all recipient keys", { ...phone, group: "a", contactId: 1, username: "@name" }, [
         ["validation_failed", "to"],
       ]),
       to("a second key that is null", { ...phone, group: null }, [
@@ -119,18 +119,14 @@ describe("POST /messages", () => {
         ["validation_failed", "to.group"],
       ]),
       to("a group that is a number", { group: 7 }, [["validation_failed", "to.group"]]),
-      to("a contact_id that is text", { contact_id: "7" }, [
-        ["validation_failed", "to.contact_id"],
+      to("a contactId that is text", { contactId: "7" }, [["validation_failed", "to.contactId"]]),
+      to("a contactId with a fraction", { contactId: 1.5 }, [
+        ["validation_failed", "to.contactId"],
       ]),
-      to("a contact_id with a fraction", { contact_id: 1.5 }, [
-        ["validation_failed", "to.contact_id"],
+      to("a contactId past the safe integers", { contactId: 2 ** 53 }, [
+        ["validation_failed", "to.contactId"],
       ]),
-      to("a contact_id past the safe integers", { contact_id: 2 ** 53 }, [
-        ["validation_failed", "to.contact_id"],
-      ]),
-      to("a contact_id that is null", { contact_id: null }, [
-        ["validation_failed", "to.contact_id"],
-      ]),
+      to("a contactId that is null", { contactId: null }, [["validation_failed", "to.contactId"]]),
       to("a bare name as username", { username: "name" }, [["invalid_username", "to.username"]]),
       to("an invite link", { username: "https://t.me/+AbCd" }, [
         ["invalid_username", "to.username"],
@@ -154,7 +150,7 @@ describe("POST /messages", () => {
           kind: "group",
           group: "\u{1F680}".repeat(100),
         })
-        assert.deepStrictEqual<unknown>(recipient({ contact_id: 12 }), {
+        assert.deepStrictEqual<unknown>(recipient({ contactId: 12 }), {
           kind: "contact",
           contactId: 12,
         })
@@ -240,13 +236,13 @@ describe("POST /messages/batch", () => {
       ],
       [
         "each bad recipient by its index",
-        list([{ username: "name" }, phone, {}, 5, null, { contact_id: 1.5 }, { group: "" }]),
+        list([{ username: "name" }, phone, {}, 5, null, { contactId: 1.5 }, { group: "" }]),
         [
           ["invalid_username", "to[0].username"],
           ["validation_failed", "to[2]"],
           ["validation_failed", "to[3]"],
           ["validation_failed", "to[4]"],
-          ["validation_failed", "to[5].contact_id"],
+          ["validation_failed", "to[5].contactId"],
           ["validation_failed", "to[6].group"],
         ],
       ],
@@ -263,11 +259,11 @@ describe("POST /messages/batch", () => {
       ],
       [
         "what a single send refuses",
-        list([phone], { from: "7", text: "", send_at: "soon", cc: [] }),
+        list([phone], { from: "7", text: "", sendAt: "soon", cc: [] }),
         [
           ["validation_failed", "from"],
           ["text_required", "text"],
-          ["invalid_datetime", "send_at"],
+          ["invalid_datetime", "sendAt"],
           ["validation_failed", "cc"],
         ],
       ],

@@ -28,9 +28,9 @@ describe("time_in_past", () => {
   const past = (given: Readonly<Record<string, unknown>>) =>
     verdict(decide(aRequest({ to: to.phone, ...given })))
 
-  it.effect("send_at and expires_at must lie in the future, at full precision", () =>
+  it.effect("sendAt and expiresAt must lie in the future, at full precision", () =>
     Effect.sync(() => {
-      for (const field of ["send_at", "expires_at"]) {
+      for (const field of ["sendAt", "expiresAt"]) {
         assert.deepStrictEqual(past({ [field]: iso(now - 1) }), ["time_in_past", field])
         assert.deepStrictEqual(past({ [field]: iso(now) }), ["time_in_past", field])
         assert.deepStrictEqual(past({ [field]: "2001-01-01T00:00:00Z" }), ["time_in_past", field])
@@ -42,11 +42,11 @@ describe("time_in_past", () => {
 
   it.effect("parses offsets correctly, not as clock times", () =>
     Effect.sync(() => {
-      assert.strictEqual(past({ send_at: "2026-03-02T12:00:01+00:00" }), "accepted")
-      assert.strictEqual(past({ send_at: "2026-03-02T07:00:01-05:00" }), "accepted")
-      assert.deepStrictEqual(past({ send_at: "2026-03-02T12:00:01+00:01" }), [
+      assert.strictEqual(past({ sendAt: "2026-03-02T12:00:01+00:00" }), "accepted")
+      assert.strictEqual(past({ sendAt: "2026-03-02T07:00:01-05:00" }), "accepted")
+      assert.deepStrictEqual(past({ sendAt: "2026-03-02T12:00:01+00:01" }), [
         "time_in_past",
-        "send_at",
+        "sendAt",
       ])
     }),
   )
@@ -54,8 +54,8 @@ describe("time_in_past", () => {
   it.effect("names the first of two past times in the table's order", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(
-        past({ send_at: iso(now - 2 * second), expires_at: iso(now - second) }),
-        ["time_in_past", "send_at"],
+        past({ sendAt: iso(now - 2 * second), expiresAt: iso(now - second) }),
+        ["time_in_past", "sendAt"],
       ),
     ),
   )
@@ -64,23 +64,23 @@ describe("time_in_past", () => {
 describe("references", () => {
   it.effect("contact_not_found names the first unknown contact", () =>
     Effect.sync(() => {
-      assert.deepStrictEqual(verdict(decide(aRequest({ to: { contact_id: 99 } }))), [
+      assert.deepStrictEqual(verdict(decide(aRequest({ to: { contactId: 99 } }))), [
         "contact_not_found",
-        "to.contact_id",
+        "to.contactId",
       ])
       const batch = aRequest({
-        to: [to.phone, to.contactWithPhone, { contact_id: 98 }, { contact_id: 99 }],
+        to: [to.phone, to.contactWithPhone, { contactId: 98 }, { contactId: 99 }],
       })
-      assert.deepStrictEqual(verdict(decide(batch)), ["contact_not_found", "to[2].contact_id"])
+      assert.deepStrictEqual(verdict(decide(batch)), ["contact_not_found", "to[2].contactId"])
     }),
   )
 
   it.effect("media_not_found is 422 on a send", () =>
     Effect.sync(() => {
-      const refusal = refusalOf(decide(aRequest({ to: to.phone, media: { media_id: 99 } })))
+      const refusal = refusalOf(decide(aRequest({ to: to.phone, media: { mediaId: 99 } })))
       assert.deepStrictEqual(
         [refusal.code, refusal.status, refusal.field],
-        ["media_not_found", 422, "media.media_id"],
+        ["media_not_found", 422, "media.mediaId"],
       )
     }),
   )
@@ -102,11 +102,11 @@ it.effect(
   () =>
     Effect.sync(() => {
       let given: Readonly<Record<string, unknown>> = {
-        to: { contact_id: 99 },
+        to: { contactId: 99 },
         from: 9,
-        media: { media_id: 99 },
-        send_at: iso(now - 2),
-        expires_at: iso(now - 1),
+        media: { mediaId: 99 },
+        sendAt: iso(now - 2),
+        expiresAt: iso(now - 1),
       }
       let circumstances: Circumstances = {
         plan: null,
@@ -119,19 +119,19 @@ it.effect(
         verdicts.push(verdict(decide(aRequest(given), circumstances)))
       }
       then({})
-      then({ send_at: null })
-      then({ expires_at: null })
+      then({ sendAt: null })
+      then({ expiresAt: null })
       then({ from: 1 })
       then({ to: to.phone })
       then({ media: null })
       then({}, { plan: unlimitedPlan })
       then({}, { quota: emptyQuota })
       assert.deepStrictEqual(verdicts, [
-        ["time_in_past", "send_at"],
-        ["time_in_past", "expires_at"],
+        ["time_in_past", "sendAt"],
+        ["time_in_past", "expiresAt"],
         ["number_not_found", "from"],
-        ["contact_not_found", "to.contact_id"],
-        ["media_not_found", "media.media_id"],
+        ["contact_not_found", "to.contactId"],
+        ["media_not_found", "media.mediaId"],
         ["no_credits", null],
         ["number_daily_cap_reached", null],
         "accepted",
@@ -155,7 +155,7 @@ describe("an acceptance", () => {
         token: "token",
       }
       const acceptance = accepted(
-        { to: to.phone, send_at: iso(now + day), expires_at: iso(now + 2 * day, "5") },
+        { to: to.phone, sendAt: iso(now + day), expiresAt: iso(now + 2 * day, "5") },
         {},
         { idempotency: claim },
       )
@@ -244,8 +244,8 @@ describe("an acceptance", () => {
   it.effect("a stored file provides its type and name unless the request does", () =>
     Effect.sync(() => {
       const media = (given: object) =>
-        accepted({ to: to.phone, media: { media_id: 71, ...given } }, { media: anImage })
-          .messages[0]?.media
+        accepted({ to: to.phone, media: { mediaId: 71, ...given } }, { media: anImage }).messages[0]
+          ?.media
       assert.deepStrictEqual<unknown>(media({}), {
         mediaId: 71,
         attachmentId: null,
@@ -253,7 +253,7 @@ describe("an acceptance", () => {
         type: "image",
         fileName: "photo.png",
       })
-      assert.deepStrictEqual<unknown>(media({ type: "file", file_name: "b.png" }), {
+      assert.deepStrictEqual<unknown>(media({ type: "file", fileName: "b.png" }), {
         mediaId: 71,
         attachmentId: null,
         url: null,

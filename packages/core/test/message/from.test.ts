@@ -71,10 +71,10 @@ describe("from", () => {
   > = [
     ["a phone", to.phone, anyOf],
     ["a contact with a phone", to.contactWithPhone, anyOf],
-    ["an unknown contact", { contact_id: 99 }, anyOf],
+    ["an unknown contact", { contactId: 99 }, anyOf],
     ["a group", to.group, whatsappOf],
     ["a username", to.username, telegramOf("to.username")],
-    ["a contact with only a username", to.contactWithUsername, telegramOf("to.contact_id")],
+    ["a contact with only a username", to.contactWithUsername, telegramOf("to.contactId")],
     ["a batch of phones", [to.phone, to.contactWithPhone], anyOf],
     ["a batch with a group", [to.phone, to.group], whatsappOf],
     [
@@ -85,7 +85,7 @@ describe("from", () => {
     [
       "a batch with one contact that has only a username",
       [to.phone, to.contactWithUsername, to.phone],
-      mixedOf("to[1].contact_id"),
+      mixedOf("to[1].contactId"),
     ],
     ["a batch of usernames", [to.username, to.contactWithUsername], telegramOf("to[0].username")],
     [
@@ -136,7 +136,7 @@ describe("from", () => {
       ["a contact with a phone", to.contactWithPhone, null, null],
       ["a group", to.group, null, `${unfit} to.group`],
       ["a username", to.username, `${needed} to.username`, null],
-      ["a contact with only a username", to.contactWithUsername, `${needed} to.contact_id`, null],
+      ["a contact with only a username", to.contactWithUsername, `${needed} to.contactId`, null],
       ["a batch with a group", [to.phone, to.group], null, `${unfit} to[1].group`],
       [
         "a batch with a username",

@@ -94,24 +94,24 @@ describe("the number's 24-hour quota", () => {
       // room.
       const [at, later] = ["2026-03-02T12:00:00Z", "2026-03-03T12:00:01Z"]
       assert.deepStrictEqual(told(2, full(now + day, 999)), [
-        `The number has room for 1 more in the 24 hours around ${at}. All of this request fits from ${later} on: send it then, or with that \`send_at\`.`,
-        { room: 1, room_at: later },
+        `The number has room for 1 more in the 24 hours around ${at}. All of this request fits from ${later} on: send it then, or schedule it for then.`,
+        { room: 1, roomAt: later },
         86_400,
       ])
-      const send_at = "2026-03-02T12:00:10Z"
-      assert.deepStrictEqual(told(1, full(now + day), { send_at }), [
-        `The number has room for 0 more in the 24 hours around ${send_at}. All of this request fits from ${later} on: repeat it with another \`send_at\`.`,
-        { room: 0, room_at: later },
+      const sendAt = "2026-03-02T12:00:10Z"
+      assert.deepStrictEqual(told(1, full(now + day), { sendAt }), [
+        `The number has room for 0 more in the 24 hours around ${sendAt}. All of this request fits from ${later} on: schedule it for then or later.`,
+        { room: 0, roomAt: later },
         86_400,
       ])
-      const expiring = (expires_at: string) => told(1, full(now + day), { send_at, expires_at })[0]
+      const expiring = (expiresAt: string) => told(1, full(now + day), { sendAt, expiresAt })[0]
       assert.match(
         expiring(later),
-        /: repeat it with another `send_at`, and with an `expires_at` after it\.$/,
+        /: schedule it for then or later, and let it expire after that\.$/,
       )
-      assert.match(expiring("2026-03-03T12:00:02Z"), /: repeat it with another `send_at`\.$/)
+      assert.match(expiring("2026-03-03T12:00:02Z"), /: schedule it for then or later\.$/)
       const soon = told(1, full(now + 750))
-      assert.deepStrictEqual(soon.slice(1), [{ room: 0, room_at: "2026-03-02T12:00:01Z" }, 1])
+      assert.deepStrictEqual(soon.slice(1), [{ room: 0, roomAt: "2026-03-02T12:00:01Z" }, 1])
     }),
   )
 
@@ -134,16 +134,16 @@ describe("the number's 24-hour quota", () => {
       const quota: QuotaFacts = { bound: 1000, fullUntil: now + 90 * second, exact: null }
       const refusal = refusalOf(send(1, quota))
       assert.deepStrictEqual([refusal.code, refusal.retryAfter], ["number_daily_cap_reached", 90])
-      assert.strictEqual(verdict(send(1, quota, { send_at: iso(now + 90 * second) })), "accepted")
+      assert.strictEqual(verdict(send(1, quota, { sendAt: iso(now + 90 * second) })), "accepted")
     }),
   )
 
-  it.effect("planned time counts: send_at, else now", () =>
+  it.effect("planned time counts: sendAt, else now", () =>
     Effect.sync(() => {
       const at = (given: object) =>
         plannedQuota(aRequest({ to: [to.phone, to.phone], ...given }), now, dailyQuota)
       assert.deepStrictEqual(at({}), { plannedAt: now, count: 2, limit: dailyQuota })
-      assert.deepStrictEqual(at({ send_at: iso(now + day) }), {
+      assert.deepStrictEqual(at({ sendAt: iso(now + day) }), {
         plannedAt: now + day,
         count: 2,
         limit: dailyQuota,
@@ -175,7 +175,7 @@ describe("a request refused for quota", () => {
 
   it.effect("yields the same messages as an accepted one, but takes nothing", () =>
     Effect.sync(() => {
-      const request = aRequest({ to: to.contactWithPhone, send_at: iso(now + second) })
+      const request = aRequest({ to: to.contactWithPhone, sendAt: iso(now + second) })
       const refused = decideRefused(request, factsFor(request, { quota: full }), context())
       assert.deepStrictEqual(Result.getOrThrow(refused), {
         ...Result.getOrThrow(decide(request)),
@@ -187,9 +187,9 @@ describe("a request refused for quota", () => {
 
   it.effect("is still refused for every other problem", () =>
     Effect.sync(() => {
-      const request = aRequest({ to: { contact_id: 99 } })
+      const request = aRequest({ to: { contactId: 99 } })
       const refused = decideRefused(request, factsFor(request, { quota: full }), context())
-      assert.deepStrictEqual(verdict(refused), ["contact_not_found", "to.contact_id"])
+      assert.deepStrictEqual(verdict(refused), ["contact_not_found", "to.contactId"])
     }),
   )
 })

@@ -25,13 +25,13 @@ describe("the content of POST /messages", () => {
       ],
       [
         "3,001 characters with media",
-        body({ text: "x".repeat(3001), media: { media_id: 1 } }),
+        body({ text: "x".repeat(3001), media: { mediaId: 1 } }),
         [["text_too_long", "text"]],
       ],
       ["null", body({ text: null }), [["validation_failed", "text"]]],
       [
         "null with media",
-        body({ text: null, media: { media_id: 1 } }),
+        body({ text: null, media: { mediaId: 1 } }),
         [["validation_failed", "text"]],
       ],
       ["a number", body({ text: 5 }), [["validation_failed", "text"]]],
@@ -55,7 +55,7 @@ describe("the content of POST /messages", () => {
 
     it.effect("with media it may be missing, empty or blank", () =>
       Effect.sync(() => {
-        const media = { media_id: 1 }
+        const media = { mediaId: 1 }
         assert.strictEqual(taken(single({ to: phone, media })).text, "")
         assert.strictEqual(taken(single(body({ text: "", media }))).text, "")
         assert.strictEqual(taken(single(body({ text: " \n ", media }))).text, " \n ")
@@ -70,12 +70,12 @@ describe("the content of POST /messages", () => {
     refusals([
       media("text", "https://example.com/a.png", [["validation_failed", "media"]]),
       media("a list", [], [["validation_failed", "media"]]),
-      media("neither url nor media_id", {}, [["validation_failed", "media"]]),
+      media("neither url nor mediaId", {}, [["validation_failed", "media"]]),
       media("a type alone", { type: "image" }, [["validation_failed", "media"]]),
-      media("both url and media_id", { url: "https://example.com/a", media_id: 1 }, [
+      media("both url and mediaId", { url: "https://example.com/a", mediaId: 1 }, [
         ["validation_failed", "media"],
       ]),
-      media("an extra null", { url: null, media_id: 1 }, [["validation_failed", "media.url"]]),
+      media("an extra null", { url: null, mediaId: 1 }, [["validation_failed", "media.url"]]),
       media("a url that is not a string", { url: 5 }, [["validation_failed", "media.url"]]),
       media("an empty url", { url: "" }, [["invalid_media_url", "media.url"]]),
       media("a url without a scheme", { url: "example.com/a.png" }, [
@@ -97,31 +97,29 @@ describe("the content of POST /messages", () => {
       media("user information in the link", { url: "https://user:pass@example.com/a.png" }, [
         ["invalid_media_url", "media.url"],
       ]),
-      media("a media_id that is text", { media_id: "1" }, [
-        ["validation_failed", "media.media_id"],
-      ]),
-      media("an unknown type", { media_id: 1, type: "video" }, [
+      media("a mediaId that is text", { mediaId: "1" }, [["validation_failed", "media.mediaId"]]),
+      media("an unknown type", { mediaId: 1, type: "video" }, [
         ["validation_failed", "media.type"],
       ]),
-      media("a type that is null", { media_id: 1, type: null }, [
+      media("a type that is null", { mediaId: 1, type: null }, [
         ["validation_failed", "media.type"],
       ]),
-      media("an empty file_name", { media_id: 1, file_name: "" }, [
-        ["validation_failed", "media.file_name"],
+      media("an empty fileName", { mediaId: 1, fileName: "" }, [
+        ["validation_failed", "media.fileName"],
       ]),
-      media("a file_name that is null", { media_id: 1, file_name: null }, [
-        ["validation_failed", "media.file_name"],
+      media("a fileName that is null", { mediaId: 1, fileName: null }, [
+        ["validation_failed", "media.fileName"],
       ]),
-      media("an unknown field", { media_id: 1, caption: "Hello" }, [
+      media("an unknown field", { mediaId: 1, caption: "Hello" }, [
         ["validation_failed", "media.caption"],
       ]),
       media(
         "its fields in the order of their table",
-        { note: 1, file_name: 5, type: "video", url: "nowhere" },
+        { note: 1, fileName: 5, type: "video", url: "nowhere" },
         [
           ["invalid_media_url", "media.url"],
           ["validation_failed", "media.type"],
-          ["validation_failed", "media.file_name"],
+          ["validation_failed", "media.fileName"],
           ["validation_failed", "media.note"],
         ],
       ),
@@ -142,7 +140,7 @@ describe("the content of POST /messages", () => {
         assert.strictEqual(reference({ url: link, type: "file" })?.type, "file")
         assert.isNull(reference({ url: "https://example.com/download" })?.type)
         assert.deepStrictEqual<unknown>(
-          reference({ media_id: 9, type: "image", file_name: "a.png" }),
+          reference({ mediaId: 9, type: "image", fileName: "a.png" }),
           {
             mediaId: 9,
             attachmentId: null,
@@ -166,74 +164,70 @@ describe("the content of POST /messages", () => {
     )
   })
 
-  describe("send_at and expires_at", () => {
+  describe("sendAt and expiresAt", () => {
     const at = "2030-01-01T00:00:00"
     refusals([
-      ["a send_at without an offset", body({ send_at: at }), [["invalid_datetime", "send_at"]]],
-      [
-        "a send_at that is a date",
-        body({ send_at: "2030-01-01" }),
-        [["invalid_datetime", "send_at"]],
-      ],
-      ["an empty send_at", body({ send_at: "" }), [["invalid_datetime", "send_at"]]],
+      ["a sendAt without an offset", body({ sendAt: at }), [["invalid_datetime", "sendAt"]]],
+      ["a sendAt that is a date", body({ sendAt: "2030-01-01" }), [["invalid_datetime", "sendAt"]]],
+      ["an empty sendAt", body({ sendAt: "" }), [["invalid_datetime", "sendAt"]]],
       [
         "a day that does not exist",
-        body({ expires_at: "2030-02-29T00:00:00Z" }),
-        [["invalid_datetime", "expires_at"]],
+        body({ expiresAt: "2030-02-29T00:00:00Z" }),
+        [["invalid_datetime", "expiresAt"]],
       ],
       [
         "an hour that does not exist",
-        body({ send_at: "2030-01-01T24:00:00Z" }),
-        [["invalid_datetime", "send_at"]],
+        body({ sendAt: "2030-01-01T24:00:00Z" }),
+        [["invalid_datetime", "sendAt"]],
       ],
       [
-        "a send_at that is a number",
-        body({ send_at: 1893456000 }),
-        [["validation_failed", "send_at"]],
+        "a sendAt that is a number",
+        body({ sendAt: 1893456000 }),
+        [["validation_failed", "sendAt"]],
       ],
       [
-        "an expires_at that is a number",
-        body({ expires_at: 1893456000 }),
-        [["validation_failed", "expires_at"]],
+        "an expiresAt that is a number",
+        body({ expiresAt: 1893456000 }),
+        [["validation_failed", "expiresAt"]],
       ],
       [
         "both of them bad",
-        body({ expires_at: "soon", send_at: "later" }),
+        body({ expiresAt: "soon", sendAt: "later" }),
         [
-          ["invalid_datetime", "send_at"],
-          ["invalid_datetime", "expires_at"],
+          ["invalid_datetime", "sendAt"],
+          ["invalid_datetime", "expiresAt"],
         ],
       ],
       [
-        "an expires_at at send_at",
-        body({ send_at: `${at}Z`, expires_at: `${at}Z` }),
-        [["validation_failed", "expires_at"]],
+        "an expiresAt at sendAt",
+        body({ sendAt: `${at}Z`, expiresAt: `${at}Z` }),
+        [["validation_failed", "expiresAt"]],
       ],
       [
-        "an expires_at before send_at, whatever the offsets",
-        body({ send_at: "2030-01-01T00:30:00-01:00", expires_at: "2030-01-01T02:00:00+01:00" }),
-        [["validation_failed", "expires_at"]],
+        "an expiresAt before sendAt, whatever the offsets",
+        body({ sendAt: "2030-01-01T00:30:00-01:00", expiresAt: "2030-01-01T02:00:00+01:00" }),
+        [["validation_failed", "expiresAt"]],
       ],
       [
-        "an expires_at that equals send_at at full precision",
-        body({ send_at: `${at}.00000010Z`, expires_at: `${at}.0000001Z` }),
-        [["validation_failed", "expires_at"]],
+        "an expiresAt that equals sendAt at full precision",
+        body({ sendAt: `${at}.00000010Z`, expiresAt: `${at}.0000001Z` }),
+        [["validation_failed", "expiresAt"]],
       ],
       [
-        "an expires_at that is earlier by less than a millisecond",
-        body({ send_at: `${at}.0000002Z`, expires_at: `${at}.00000019Z` }),
-        [["validation_failed", "expires_at"]],
+        "an expiresAt that is earlier by less than a millisecond",
+        body({ sendAt: `${at}.0000002Z`, expiresAt: `${at}.00000019Z` }),
+        [["validation_failed", "expiresAt"]],
       ],
     ])
 
-    it.effect("expires_at may be less than a millisecond after send_at", () =>
+    it.effect("expiresAt may be less than a millisecond after sendAt", () =>
       Effect.sync(() =>
-        taken(single(body({ send_at: `${at}.0000001Z`, expires_at: `${at}.00000011Z` }))),
+        taken(single(body({ sendAt: `${at}.0000001Z`, expiresAt: `${at}.00000011Z` }))),
       ),
     )
 
     it.effect("accepts times in the past: acceptance checks them", () =>
-      Effect.sync(() => taken(single(body({ send_at: "2001-01-01T00:00:00Z" })))),
+      Effect.sync(() => taken(single(body({ sendAt: "2001-01-01T00:00:00Z" })))),
     )
   })
 })

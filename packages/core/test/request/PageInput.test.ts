@@ -31,19 +31,6 @@ describe("the query of a paged list", () => {
     }),
   )
 
-  it.effect("names the parameter in the message too", () =>
-    Effect.sync(() => {
-      const { errors, message } = Result.getOrThrow(
-        Result.flip(parsePageRequest({ limit: "0", colour: "red" })),
-      )
-      assert.strictEqual(message, "limit: must be a whole number from 1 to 100")
-      assert.deepStrictEqual(
-        errors.map((each) => each.message),
-        ["colour: is not a known field"],
-      )
-    }),
-  )
-
   it.effect.each([null, [], "limit", 1])("rejects %j as a query", (query) =>
     Effect.sync(() => assert.deepStrictEqual(told(query as never), [["validation_failed", null]])),
   )

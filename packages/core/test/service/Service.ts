@@ -188,17 +188,17 @@ export const aWorkspace = (given: Readonly<Record<string, unknown>> = {}) =>
 
 export const aPlan = (fields: Readonly<Record<string, unknown>> = {}) => ({
   name: "Plan",
-  messages_remaining: null,
+  messagesRemaining: null,
   reminders: true,
-  qr_code_api: true,
-  max_numbers: null,
-  media_storage_bytes: 0,
+  qrCodeApi: true,
+  maxNumbers: null,
+  mediaStorageBytes: 0,
   ...fields,
 })
 
 /** A workspace with a plan of that many messages. */
 export const aWorkspaceWith = (messagesRemaining: number | null) =>
-  aWorkspace({ plan: aPlan({ messages_remaining: messagesRemaining }) })
+  aWorkspace({ plan: aPlan({ messagesRemaining }) })
 
 export const aNumber = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {

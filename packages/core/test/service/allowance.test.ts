@@ -20,7 +20,7 @@ describe("the plan's allowance", () => {
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender(3)
         yield* send(key)
-        yield* send(key, { send_at: yield* ahead(day) })
+        yield* send(key, { sendAt: yield* ahead(day) })
         assert.strictEqual(yield* remaining(workspace), 1)
         assert.strictEqual(yield* code(sendBatch(key, 2)), "no_credits")
         assert.strictEqual(yield* remaining(workspace), 1)
@@ -39,7 +39,7 @@ describe("the plan's allowance", () => {
         const failing = yield* send(key, { to: { phone: "+15550010000" } })
         yield* settled
         yield* logOut(number)
-        yield* send(key, { from: number, expires_at: yield* ahead(minute) })
+        yield* send(key, { from: number, expiresAt: yield* ahead(minute) })
         const cancelled = yield* send(key, { from: number })
         assert.strictEqual(yield* remaining(workspace), 7)
         yield* pass(minute)
@@ -60,11 +60,11 @@ describe("the plan's allowance", () => {
           workspaces.update("owner", workspace, {
             plan: {
               name: "Small",
-              messages_remaining: 5,
+              messagesRemaining: 5,
               reminders: false,
-              qr_code_api: false,
-              max_numbers: 1,
-              media_storage_bytes: 0,
+              qrCodeApi: false,
+              maxNumbers: 1,
+              mediaStorageBytes: 0,
             },
           }),
         )
@@ -98,11 +98,11 @@ describe("a batch is all or nothing", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender(10)
-        const to = [{ phone: "+15550000001" }, { phone: "+15550000002" }, { contact_id: 999_999 }]
+        const to = [{ phone: "+15550000001" }, { phone: "+15550000002" }, { contactId: 999_999 }]
         const refused = yield* refusal(sendBatch(key, 0, { to }))
         assert.deepStrictEqual(
           [refused.code, refused.field],
-          ["contact_not_found", "to[2].contact_id"],
+          ["contact_not_found", "to[2].contactId"],
         )
         yield* pass(day)
         assert.deepStrictEqual(yield* allEvents, [])

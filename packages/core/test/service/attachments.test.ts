@@ -70,7 +70,7 @@ describe("an attached file", () => {
         assert.strictEqual((yield* refusal(directory.get(key, id))).code, "media_not_found")
         assert.strictEqual((yield* refusal(directory.delete(key, id))).code, "media_not_found")
         const named = Messages.use((messages) =>
-          messages.send(key, { to: { phone: "+15550000001" }, media: { media_id: id } }, null),
+          messages.send(key, { to: { phone: "+15550000001" }, media: { mediaId: id } }, null),
         )
         assert.strictEqual((yield* refusal(named)).code, "media_not_found")
         assert.strictEqual(yield* contentOf(id), "content")
@@ -87,7 +87,7 @@ describe("an attached file", () => {
             const attachment = yield* uploaded(key, "a.pdf", "content")
             const service = yield* Messages
             const to = ["+15550000001", "+15550000002", "+15550000003"].map((phone) => ({ phone }))
-            const body = { to, send_at: yield* ahead(3 * day) }
+            const body = { to, sendAt: yield* ahead(3 * day) }
             const sent = yield* service.sendBatch(key, body, null, { ...plainTerms, attachment })
             return { id: attachment.id, messages: sent.messages }
           }),

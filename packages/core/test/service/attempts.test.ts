@@ -32,7 +32,7 @@ describe("a refusal by the remote server", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { send: "fail", error_message: "The battery is empty." })
+        yield* behave(number, { send: "fail", errorMessage: "The battery is empty." })
         const message = yield* send(key)
         yield* settled
         const failed = yield* get(key, message)
@@ -169,7 +169,7 @@ describe("a transport without an answer", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 59 * second })
+        yield* behave(number, { latencyMillis: 59 * second })
         const messages = yield* sendBatch(key, 3)
         yield* pass(10 * minute)
         assert.deepStrictEqual(
@@ -202,7 +202,7 @@ describe("a connection that breaks before the ack", () => {
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
         yield* behave(number, { send: "hang" })
-        const message = yield* send(key, { expires_at: yield* ahead(30 * second) })
+        const message = yield* send(key, { expiresAt: yield* ahead(30 * second) })
         yield* pass(30 * second)
         assert.strictEqual(yield* status(key, message), "queued")
         yield* behave(number, {})

@@ -108,17 +108,17 @@ describe("the callback of a message", () => {
     return inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { send: "fail", error_message: "No such phone" })
+        yield* behave(number, { send: "fail", errorMessage: "No such phone" })
         const failed = yield* sendReporting(key)
         yield* settled
         yield* behave(number, {})
-        const cancelled = yield* sendReporting(key, { send_at: yield* ahead(hour) })
+        const cancelled = yield* sendReporting(key, { sendAt: yield* ahead(hour) })
         yield* cancel(key, cancelled)
         yield* settled
         yield* logOut(number)
         const expired = yield* sendReporting(key, {
           from: number,
-          expires_at: yield* ahead(minute),
+          expiresAt: yield* ahead(minute),
         })
         yield* pass(minute)
         assert.deepStrictEqual(bodies(posts), [
@@ -280,7 +280,7 @@ describe("the callback of a message", () => {
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
         yield* sendReporting(key)
-        yield* sendReporting(key, { send_at: yield* ahead(hour) })
+        yield* sendReporting(key, { sendAt: yield* ahead(hour) })
         yield* settled
         assert.lengthOf(posts, 1)
         yield* Workspaces.use((workspaces) => workspaces.delete("owner", workspace))
@@ -337,7 +337,7 @@ describe("the callback of a connection", () => {
     return inAService(
       Effect.gen(function* () {
         const key = yield* aKey(yield* aWorkspace())
-        const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
+        const number = yield* connect(key, { loginMethod: "phone_code", phone: "+15550001111" })
         yield* pass(10 * minute - 1)
         assert.deepStrictEqual(bodies(posts), [])
         yield* pass(1)
@@ -354,12 +354,12 @@ describe("the callback of a connection", () => {
     return inAService(
       Effect.gen(function* () {
         const key = yield* aKey(yield* aWorkspace())
-        const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
+        const number = yield* connect(key, { loginMethod: "phone_code", phone: "+15550001111" })
         yield* pass(10 * minute)
         const again: ConnectNumber = {
-          login_method: "phone_code",
+          loginMethod: "phone_code",
           phone: "+15550001111",
-          number_id: number,
+          numberId: number,
         }
         yield* connect(key, again, "https://other.example.com/")
         yield* scan(number)

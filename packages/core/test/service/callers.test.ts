@@ -83,9 +83,7 @@ const ways: Readonly<Record<OperationName, Begun>> = {
   deleteReminder: (caller) => [Reminders.use((all) => all.remove(caller, 1 as ReminderId))],
   listNumbers: (caller) => [Connections.use((all) => all.list(caller))],
   getNumber: (caller) => [Connections.use((all) => all.get(caller, 1 as NumberId))],
-  connectNumber: (caller) => [
-    Connections.use((all) => all.connect(caller, { number_id: 0 }, null)),
-  ],
+  connectNumber: (caller) => [Connections.use((all) => all.connect(caller, { numberId: 0 }, null))],
   createWebhook: (caller) => [Webhooks.use((all) => all.create(caller, wrong, null))],
   listWebhooks: (caller) => [Webhooks.use((all) => all.list(caller))],
   getWebhook: (caller) => [Webhooks.use((all) => all.get(caller, 1 as WebhookId))],
@@ -123,7 +121,7 @@ describe("authorization", () => {
           const { code, details, status: told } = yield* refusal(way)
           assert.deepStrictEqual(
             [code, told, details],
-            ["missing_scope", 403, { required_scope: scope }],
+            ["missing_scope", 403, { requiredScope: scope }],
           )
         }
         yield* authorize(yield* trusted(workspace, { scopes: [scope] }), name)
@@ -154,26 +152,26 @@ describe("a command", () => {
         const { key } = yield* aSender()
         const messages = yield* Messages
         const hello = { to: { phone: "+15550000001" }, text: "Hello" }
-        const send_at = new Date(noon + hour)
-        const sent = yield* messages.send(key, { ...hello, send_at }, null)
+        const sendAt = new Date(noon + hour)
+        const sent = yield* messages.send(key, { ...hello, sendAt }, null)
         assert.deepStrictEqual(
           sent.messages.map(({ sendAt, state }) => [sendAt, state]),
           [[noon + hour, "waiting"]],
         )
-        const refused = (times: Pick<SendMessage, "send_at" | "expires_at">) =>
+        const refused = (times: Pick<SendMessage, "sendAt" | "expiresAt">) =>
           Effect.map(
             refusal(messages.send(key, { ...hello, ...times }, null)),
             ({ code, field }) => [code, field],
           )
         const wrong = new Date(Number.NaN)
-        assert.deepStrictEqual(yield* refused({ send_at: wrong }), ["invalid_datetime", "send_at"])
-        assert.deepStrictEqual(yield* refused({ send_at, expires_at: send_at }), [
+        assert.deepStrictEqual(yield* refused({ sendAt: wrong }), ["invalid_datetime", "sendAt"])
+        assert.deepStrictEqual(yield* refused({ sendAt, expiresAt: sendAt }), [
           "validation_failed",
-          "expires_at",
+          "expiresAt",
         ])
-        assert.deepStrictEqual(yield* refused({ expires_at: new Date(noon) }), [
+        assert.deepStrictEqual(yield* refused({ expiresAt: new Date(noon) }), [
           "time_in_past",
-          "expires_at",
+          "expiresAt",
         ])
       }),
     ),

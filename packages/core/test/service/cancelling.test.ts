@@ -72,7 +72,7 @@ describe("DELETE of a waiting message", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const message = yield* send(key, { send_at: yield* ahead(hour) })
+        const message = yield* send(key, { sendAt: yield* ahead(hour) })
         assert.strictEqual((yield* cancel(key, message)).status, "cancelled")
         yield* pass(day)
         assert.deepStrictEqual(yield* arrived(), [])
@@ -102,11 +102,11 @@ describe("DELETE of a waiting message", () => {
         const { key, number } = yield* aSender()
         const sent = yield* send(key)
         yield* settled
-        const cancelled = yield* send(key, { send_at: yield* ahead(hour) })
+        const cancelled = yield* send(key, { sendAt: yield* ahead(hour) })
         yield* cancel(key, cancelled)
         const expired = yield* send(key, {
-          send_at: yield* ahead(2),
-          expires_at: yield* ahead(3),
+          sendAt: yield* ahead(2),
+          expiresAt: yield* ahead(3),
         })
         yield* logOut(number)
         yield* pass(minute)
@@ -131,11 +131,11 @@ describe("DELETE of a waiting message", () => {
     ),
   )
 
-  it.effect("finds a message past its expires_at expired, even before the sweep", () =>
+  it.effect("finds a message past its expiresAt expired, even before the sweep", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const message = yield* send(key, { expires_at: yield* ahead(minute) })
+        const message = yield* send(key, { expiresAt: yield* ahead(minute) })
         yield* TestClock.adjust(minute)
         const refused = yield* refusal(cancel(key, message))
         assert.deepStrictEqual(
@@ -153,11 +153,11 @@ describe("DELETE of a waiting message", () => {
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace)
-        const message = yield* send(key, { from: number, send_at: yield* ahead(hour) })
+        const message = yield* send(key, { from: number, sendAt: yield* ahead(hour) })
         const strangers = [
           yield* aKey(yield* aWorkspace()),
           yield* aKey(workspace, { mode: "test" }),
-          yield* aKey(workspace, { number_ids: [other] }),
+          yield* aKey(workspace, { numberIds: [other] }),
         ]
         for (const stranger of strangers) {
           assert.strictEqual(yield* code(cancel(stranger, message)), "message_not_found")
@@ -167,7 +167,7 @@ describe("DELETE of a waiting message", () => {
         const unknown = yield* refusal(messages.cancel(key, undefined))
         assert.deepStrictEqual([unknown.code, unknown.status], ["message_not_found", 404])
         assert.strictEqual(yield* status(key, message), "scheduled")
-        const limited = yield* aKey(workspace, { number_ids: [number] })
+        const limited = yield* aKey(workspace, { numberIds: [number] })
         assert.strictEqual((yield* cancel(limited, message)).status, "cancelled")
       }),
     ),
@@ -179,7 +179,7 @@ describe("DELETE of a message in flight", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 3 * second })
+        yield* behave(number, { latencyMillis: 3 * second })
         const message = yield* send(key)
         yield* settled
         const { result, took } = yield* cancelAndWait(key, message, 10 * second)
@@ -198,7 +198,7 @@ describe("DELETE of a message in flight", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 3 * second })
+        yield* behave(number, { latencyMillis: 3 * second })
         const message = yield* send(key)
         yield* settled
         yield* logOut(number)
@@ -216,7 +216,7 @@ describe("DELETE of a message in flight", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 30 * second })
+        yield* behave(number, { latencyMillis: 30 * second })
         const message = yield* send(key)
         yield* settled
         const { result, took } = yield* cancelAndWait(key, message, 10 * second)
@@ -254,7 +254,7 @@ describe("DELETE of a message in flight while the store is slow", () => {
     return inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 30 * second })
+        yield* behave(number, { latencyMillis: 30 * second })
         const message = yield* send(key)
         yield* settled
         slow.is = true
@@ -318,7 +318,7 @@ describe("a cancelled message is never sent, even if a worker was about to claim
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 10 })
+        yield* behave(number, { latencyMillis: 10 })
         const messages = yield* sendBatch(key, 100)
         const asked = yield* Effect.forEach(messages, (message, index) =>
           Effect.forkChild(
@@ -352,10 +352,10 @@ describe("removing a number or a workspace", () => {
         yield* logOut(number)
         yield* logOut(other)
         const queued = yield* sendBatch(key, 3, { from: number })
-        const scheduled = yield* send(key, { from: number, send_at: yield* ahead(hour) })
+        const scheduled = yield* send(key, { from: number, sendAt: yield* ahead(hour) })
         const kept = yield* send(key, { from: other })
         const test = yield* aKey(workspace, { mode: "test" })
-        const testScheduled = yield* send(test, { from: number, send_at: yield* ahead(hour) })
+        const testScheduled = yield* send(test, { from: number, sendAt: yield* ahead(hour) })
         assert.strictEqual(yield* remaining(workspace), 5)
         const numbers = yield* Numbers
         yield* numbers.remove("owner", workspace, number)
@@ -402,7 +402,7 @@ describe("removing a number or a workspace", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
-        yield* behave(number, { latency_ms: 10 * second })
+        yield* behave(number, { latencyMillis: 10 * second })
         const [first, second_] = yield* sendBatch(key, 2)
         yield* settled
         yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))

@@ -68,7 +68,7 @@ describe("a process with a wrong clock", () => {
     onSkewedClock(0, (setAhead) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const message = yield* send(key, { send_at: yield* ahead(3 * minute) })
+        const message = yield* send(key, { sendAt: yield* ahead(3 * minute) })
         yield* settled
         yield* setAhead(2 * minute)
         yield* TestClock.adjust(minute)
@@ -94,7 +94,7 @@ describe("a process with a wrong clock", () => {
     onSkewedClock(0, (setAhead) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const fields = { send_at: yield* ahead(20 * minute), expires_at: yield* ahead(30 * minute) }
+        const fields = { sendAt: yield* ahead(20 * minute), expiresAt: yield* ahead(30 * minute) }
         const message = yield* send(key, fields)
         yield* settled
         yield* setAhead(40 * minute)
@@ -115,7 +115,7 @@ describe("a process with a wrong clock", () => {
     onSkewedClock(0, (setAhead) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const fields = { send_at: yield* ahead(20 * minute), expires_at: yield* ahead(30 * minute) }
+        const fields = { sendAt: yield* ahead(20 * minute), expiresAt: yield* ahead(30 * minute) }
         const message = yield* send(key, fields)
         yield* settled
         yield* setAhead(40 * minute)

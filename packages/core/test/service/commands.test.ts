@@ -70,11 +70,11 @@ const noAmount = [...noId, -1] as const
 
 const plan = {
   name: "Small",
-  messages_remaining: 5,
+  messagesRemaining: 5,
   reminders: true,
-  qr_code_api: true,
-  max_numbers: null,
-  media_storage_bytes: 0,
+  qrCodeApi: true,
+  maxNumbers: null,
+  mediaStorageBytes: 0,
 }
 
 const planned = (field: string, value: unknown) => ({ ...plan, [field]: value })
@@ -83,11 +83,11 @@ const planned = (field: string, value: unknown) => ({ ...plan, [field]: value })
 const wrongPlans: Operation["wrong"] = Object.fromEntries(
   Object.entries({
     name: ["", long(101), ...noText],
-    messages_remaining: noAmount,
+    messagesRemaining: noAmount,
     reminders: noTruth,
-    qr_code_api: noTruth,
-    max_numbers: noAmount,
-    media_storage_bytes: [null, ...noAmount],
+    qrCodeApi: noTruth,
+    maxNumbers: noAmount,
+    mediaStorageBytes: [null, ...noAmount],
     colour: ["red"],
   }).map(([field, values]) => [
     `plan.${field}`,
@@ -98,7 +98,7 @@ const wrongPlans: Operation["wrong"] = Object.fromEntries(
 const wrongWorkspace: Operation["wrong"] = {
   name: ["validation_failed", "", long(101), ...noText],
   demo: ["validation_failed", ...noTruth],
-  api_v2_enabled: ["validation_failed", ...noTruth],
+  apiV2Enabled: ["validation_failed", ...noTruth],
   plan: ["validation_failed", true, "Unlimited", 1, []],
   ...wrongPlans,
   colour: ["validation_failed", "red"],
@@ -112,15 +112,15 @@ const listing = {
 
 const operations: Readonly<Record<string, Operation>> = {
   CreateWorkspace: {
-    right: { name: "Example", demo: false, api_v2_enabled: true, plan },
+    right: { name: "Example", demo: false, apiV2Enabled: true, plan },
     give: (_, command) => Workspaces.use((all) => all.create("owner", command as CreateWorkspace)),
-    wrong: { ...wrongWorkspace, account_disabled: ["validation_failed", true] },
+    wrong: { ...wrongWorkspace, accountDisabled: ["validation_failed", true] },
   },
   ChangeWorkspace: {
-    right: { account_disabled: false, plan: null },
+    right: { accountDisabled: false, plan: null },
     give: ({ workspace }, command) =>
       Workspaces.use((all) => all.update("owner", workspace, command)),
-    wrong: { ...wrongWorkspace, account_disabled: ["validation_failed", ...noTruth] },
+    wrong: { ...wrongWorkspace, accountDisabled: ["validation_failed", ...noTruth] },
   },
   CreateKey: {
     right: { version: 2, name: "Key" },
@@ -139,9 +139,9 @@ const operations: Readonly<Record<string, Operation>> = {
         Array.from({ length: 101 }, () => "media"),
       ],
       "scopes[0]": ["validation_failed", ["everything"], [1], [null]],
-      number_ids: ["validation_failed", [], "all", 1, Array.from({ length: 1001 }, () => 1)],
-      "number_ids[0]": ["validation_failed", ["1"], [1.5], [null], [aDate]],
-      expires_in: ["validation_failed", "7d", 30, aDate, ""],
+      numberIds: ["validation_failed", [], "all", 1, Array.from({ length: 1001 }, () => 1)],
+      "numberIds[0]": ["validation_failed", ["1"], [1.5], [null], [aDate]],
+      expiresIn: ["validation_failed", "7d", 30, aDate, ""],
       colour: ["validation_failed", "red"],
     },
   },
@@ -152,7 +152,7 @@ const operations: Readonly<Record<string, Operation>> = {
     wrong: {
       name: ["validation_failed", "Mine"],
       mode: ["validation_failed", "live"],
-      expires_in: ["validation_failed", null],
+      expiresIn: ["validation_failed", null],
     },
   },
   CreateNumber: {
@@ -188,12 +188,12 @@ const operations: Readonly<Record<string, Operation>> = {
     },
   },
   ConnectNumber: {
-    right: { login_method: "phone_code", phone: "+15550000300" },
+    right: { loginMethod: "phone_code", phone: "+15550000300" },
     give: ({ key }, command) => Connections.use((all) => all.connect(key, command, null)),
     wrong: {
-      login_method: ["validation_failed", "sms", ...noText],
+      loginMethod: ["validation_failed", "sms", ...noText],
       phone: ["invalid_phone", "", "0123", "15550000300"],
-      number_id: ["validation_failed", null, ...noId],
+      numberId: ["validation_failed", null, ...noId],
       colour: ["validation_failed", "red"],
     },
   },
@@ -201,7 +201,7 @@ const operations: Readonly<Record<string, Operation>> = {
     right: {},
     give: ({ limited }, command) =>
       Connections.use((all) => all.connect(limited, command as ConnectNumber, null)),
-    wrong: { number_id: ["validation_failed", null, ...noId] },
+    wrong: { numberId: ["validation_failed", null, ...noId] },
   },
   ListMedia: {
     right: { type: "image", limit: 100 },
@@ -222,7 +222,7 @@ const operations: Readonly<Record<string, Operation>> = {
 
 const aWholeSender = Effect.gen(function* () {
   const { key, number, workspace } = yield* aSender()
-  const limited = yield* aKey(workspace, { number_ids: [number] })
+  const limited = yield* aKey(workspace, { numberIds: [number] })
   return { key, limited, number, workspace }
 })
 

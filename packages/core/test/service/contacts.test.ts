@@ -51,9 +51,9 @@ describe("contacts", () => {
         const { key, workspace } = yield* aSender()
         const contact = yield* aContact(workspace, { phone: "+15550000061" })
         const theirs = yield* aContact(yield* aWorkspace(), { phone: "+15550000062" })
-        yield* send(key, { to: { contact_id: contact } })
+        yield* send(key, { to: { contactId: contact } })
         assert.strictEqual(
-          yield* code(send(key, { to: { contact_id: theirs } })),
+          yield* code(send(key, { to: { contactId: theirs } })),
           "contact_not_found",
         )
         const remove = Contacts.use((contacts) => contacts.delete("owner", workspace, contact))
@@ -61,7 +61,7 @@ describe("contacts", () => {
         const refused = yield* refusal(remove)
         assert.deepStrictEqual([refused.code, refused.status], ["contact_not_found", 404])
         assert.strictEqual(
-          yield* code(send(key, { to: { contact_id: contact } })),
+          yield* code(send(key, { to: { contactId: contact } })),
           "contact_not_found",
         )
       }),

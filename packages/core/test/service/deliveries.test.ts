@@ -109,7 +109,7 @@ describe("a delivery", () => {
         // Again, and this time the worker that claims it dies.
         const eventId = calls[0]?.eventId ?? ""
         const operations = yield* WebhookOperations
-        yield* operations.redeliver("owner", workspace, endpoint, { event_id: eventId })
+        yield* operations.redeliver("owner", workspace, endpoint, { eventId: eventId })
         const now = yield* Clock.currentTimeMillis
         const queue = yield* DeliveryQueue
         const claimed = yield* queue.claim({

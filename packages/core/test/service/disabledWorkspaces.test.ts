@@ -5,8 +5,8 @@ import type { WorkspaceId } from "../../src/index.ts"
 import { copies, events, send, status } from "./Operations.ts"
 import { ahead, aKey, aSender, day, hour, inAService, pass, settled } from "./Service.ts"
 
-const setDisabled = (workspace: WorkspaceId, account_disabled: boolean) =>
-  Workspaces.use((all) => all.update("owner", workspace, { account_disabled }))
+const setDisabled = (workspace: WorkspaceId, accountDisabled: boolean) =>
+  Workspaces.use((all) => all.update("owner", workspace, { accountDisabled }))
 
 describe("a disabled workspace", () => {
   it.effect("sends nothing, not even test messages, until it is enabled", () =>
@@ -14,12 +14,12 @@ describe("a disabled workspace", () => {
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
         const test = yield* aKey(workspace, { mode: "test" })
-        const scheduled = yield* send(key, { send_at: yield* ahead(hour), text: "Second" })
+        const scheduled = yield* send(key, { sendAt: yield* ahead(hour), text: "Second" })
         yield* setDisabled(workspace, true)
         // Trusted callers are not refused.
         const live = yield* send(key, { text: "First" })
         const tested = yield* send(test)
-        const expiring = yield* send(key, { expires_at: yield* ahead(hour) })
+        const expiring = yield* send(key, { expiresAt: yield* ahead(hour) })
         yield* pass(day)
         for (const [by, message] of [
           [key, live],

@@ -28,7 +28,7 @@ const cancelled = (count: number) =>
     const { key } = yield* aSender()
     const ids: Array<MessageId> = []
     for (let at = 0; at < count; at++) {
-      const message = yield* send(key, { send_at: yield* ahead(hour) })
+      const message = yield* send(key, { sendAt: yield* ahead(hour) })
       yield* cancel(key, message)
       ids.push(message.id)
     }

@@ -49,11 +49,11 @@ describe("Idempotency-Key", () => {
     ),
   )
 
-  it.effect("a repeat gets the first answer even when its send_at has passed", () =>
+  it.effect("a repeat gets the first answer even when its sendAt has passed", () =>
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const given = { send_at: yield* ahead(hour), expires_at: yield* ahead(2 * hour) }
+        const given = { sendAt: yield* ahead(hour), expiresAt: yield* ahead(2 * hour) }
         const first = yield* answer(key, given, "key")
         yield* pass(3 * hour)
         const again = yield* answer(key, given, "key")
@@ -70,7 +70,7 @@ describe("Idempotency-Key", () => {
         Effect.gen(function* () {
           const { key, number, workspace } = yield* aSender(1)
           const contact = yield* aContact(workspace, { phone: "+15550000061" })
-          const given = { to: { contact_id: contact } }
+          const given = { to: { contactId: contact } }
           const first = yield* answer(key, given, "key")
           yield* logOut(number)
           const again = yield* answer(key, given, "key")
@@ -104,7 +104,7 @@ describe("Idempotency-Key", () => {
         const refused = yield* refusal(answer(key, { text: "Other" }, "key", "two"))
         assert.deepStrictEqual([refused.code, refused.status], ["idempotency_key_reused", 422])
         // Even if that request is invalid.
-        const late = answer(key, { send_at: "2001-01-01T00:00:00Z" }, "key", "two")
+        const late = answer(key, { sendAt: "2001-01-01T00:00:00Z" }, "key", "two")
         assert.strictEqual(yield* code(late), "idempotency_key_reused")
         assert.lengthOf(yield* messagesOf(workspace), 1)
       }),
@@ -147,8 +147,8 @@ describe("Idempotency-Key", () => {
         const { key, number } = yield* aSender(5)
         const codes = yield* Effect.all([
           code(answer(key, { from: 999_999 }, "key", "one")),
-          code(answer(key, { to: { contact_id: 999_999 } }, "key", "two")),
-          code(answer(key, { send_at: "2001-01-01T00:00:00Z" }, "key", "three")),
+          code(answer(key, { to: { contactId: 999_999 } }, "key", "two")),
+          code(answer(key, { sendAt: "2001-01-01T00:00:00Z" }, "key", "three")),
           code(sendBatch(key, 6, {}, "key")),
           code(answer(key, { to: { phone: "bad" } }, "key", "four")),
         ])

@@ -53,7 +53,7 @@ describe("a worker that died with a message in flight", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const message = yield* send(key, { expires_at: yield* ahead(10 * second) })
+        const message = yield* send(key, { expiresAt: yield* ahead(10 * second) })
         yield* claimAndDie()
         yield* startWorker
         yield* pass(hour)
@@ -85,7 +85,7 @@ describe("a worker that died with a message in flight", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        const message = yield* send(key, { expires_at: yield* ahead(hour) })
+        const message = yield* send(key, { expiresAt: yield* ahead(hour) })
         yield* claimAndDie()
         yield* logOut(number)
         yield* startWorker

@@ -50,7 +50,7 @@ describe("keys", () => {
           name: "n".repeat(50),
           mode: "test",
           scopes: ["numbers", "messages:send", "numbers"],
-          number_ids: [number, number],
+          numberIds: [number, number],
         })
         assert.match(key, /^svc_test_/)
         assert.deepStrictEqual<unknown>(
@@ -65,8 +65,8 @@ describe("keys", () => {
     inAService(
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
-        const make = (expires_in: "30d" | "90d" | "1y") =>
-          create(workspace, { version: 2, name: "K", expires_in })
+        const make = (expiresIn: "30d" | "90d" | "1y") =>
+          create(workspace, { version: 2, name: "K", expiresIn })
         const [month, quarter, year] = [yield* make("30d"), yield* make("90d"), yield* make("1y")]
         assert.deepStrictEqual(
           [month, quarter, year].map(({ record }) => record.expiresAt),
@@ -87,7 +87,7 @@ describe("keys", () => {
       inAService(
         Effect.gen(function* () {
           const workspace = yield* aWorkspace()
-          const make = create(workspace, { version: 2, name: "Key", expires_in: "30d" })
+          const make = create(workspace, { version: 2, name: "Key", expiresIn: "30d" })
           const keys = yield* Effect.replicateEffect(make, 10)
           yield* pass(31 * day)
           const refused = yield* refusal(make)
@@ -166,8 +166,8 @@ describe("keys", () => {
     ["an unknown mode", { version: 2, name: "Key", mode: "demo" }, "mode"],
     ["an unknown scope", { version: 2, name: "Key", scopes: ["everything"] }, "scopes[0]"],
     ["no scopes", { version: 2, name: "Key", scopes: [] }, "scopes"],
-    ["no numbers", { version: 2, name: "Key", number_ids: [] }, "number_ids"],
-    ["another lifetime", { version: 2, name: "Key", expires_in: "7d" }, "expires_in"],
+    ["no numbers", { version: 2, name: "Key", numberIds: [] }, "numberIds"],
+    ["another lifetime", { version: 2, name: "Key", expiresIn: "7d" }, "expiresIn"],
     ["an unknown field", { version: 2, name: "Key", colour: "red" }, "colour"],
   ]
   it.effect.each(wrong)("%s is validation_failed", ([, body, field]) =>
@@ -186,7 +186,7 @@ describe("keys", () => {
         const theirs = yield* aNumber(yield* aWorkspace())
         const workspace = yield* aWorkspace()
         for (const id of [theirs, unknown]) {
-          const made = create(workspace, { version: 2, name: "Key", number_ids: [id] })
+          const made = create(workspace, { version: 2, name: "Key", numberIds: [id] })
           const refused = yield* refusal(made)
           assert.deepStrictEqual([refused.code, refused.status], ["number_not_found", 422])
         }
@@ -211,9 +211,9 @@ describe("keys", () => {
           createdAt: noon,
         })
         const limited = (mode: "live" | "test", id: number) =>
-          create(workspace, { version: 2, name: "Key", mode, number_ids: [id] })
+          create(workspace, { version: 2, name: "Key", mode, numberIds: [id] })
         const refused = yield* refusal(limited("live", test))
-        assert.deepStrictEqual([refused.code, refused.field], ["number_not_found", "number_ids"])
+        assert.deepStrictEqual([refused.code, refused.field], ["number_not_found", "numberIds"])
         for (const id of [live, test]) yield* limited("test", id)
         yield* limited("live", live)
       }),

@@ -25,8 +25,8 @@ describe("after its machine slept, or its clock was set forward", () => {
     inALeapingService((leap) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const planned = yield* sendBatch(key, 2, { send_at: yield* ahead(3 * hour) })
-        const later = yield* send(key, { send_at: yield* ahead(5 * hour) })
+        const planned = yield* sendBatch(key, 2, { sendAt: yield* ahead(3 * hour) })
+        const later = yield* send(key, { sendAt: yield* ahead(5 * hour) })
         yield* leap(3 * hour - minute)
         assert.deepStrictEqual(yield* statuses(key, planned), ["scheduled", "scheduled"])
         yield* leap(minute)
@@ -40,7 +40,7 @@ describe("after its machine slept, or its clock was set forward", () => {
     inALeapingService((leap) =>
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const fields = { send_at: yield* ahead(2 * hour), expires_at: yield* ahead(3 * hour) }
+        const fields = { sendAt: yield* ahead(2 * hour), expiresAt: yield* ahead(3 * hour) }
         const message = yield* send(key, fields)
         yield* leap(4 * hour)
         assert.strictEqual(yield* status(key, message), "expired")

@@ -77,7 +77,7 @@ describe("an interrupted call", () => {
           Effect.scoped(
             Effect.gen(function* () {
               const file = yield* uploaded(key, "a.pdf", "content")
-              const message = yield* sendWith(key, file, { send_at: yield* ahead(hour) })
+              const message = yield* sendWith(key, file, { sendAt: yield* ahead(hour) })
               yield* Deferred.succeed(sent, { id: file.id, message: message.id as MessageId })
               return yield* Effect.never
             }),

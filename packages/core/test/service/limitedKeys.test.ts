@@ -11,13 +11,13 @@ describe("a key limited to some numbers", () => {
         const { number, workspace } = yield* aSender()
         const own = yield* aNumber(workspace)
         const all = yield* aKey(workspace)
-        const limited = yield* aKey(workspace, { number_ids: [own] })
-        const send_at = yield* ahead(hour)
-        const theirs = yield* send(all, { from: number, send_at })
-        const its = yield* send(all, { from: own, send_at })
+        const limited = yield* aKey(workspace, { numberIds: [own] })
+        const sendAt = yield* ahead(hour)
+        const theirs = yield* send(all, { from: number, sendAt })
+        const its = yield* send(all, { from: own, sendAt })
         assert.strictEqual(yield* code(send(limited, { from: number })), "number_not_allowed")
         assert.strictEqual(yield* code(send(limited)), "from_required")
-        const sent = yield* send(limited, { from: own, send_at })
+        const sent = yield* send(limited, { from: own, sendAt })
         const messages = yield* Messages
         const { items } = yield* messages.list(limited, {})
         assert.deepStrictEqual<unknown>(
@@ -37,8 +37,8 @@ describe("a key limited to some numbers", () => {
       Effect.gen(function* () {
         const { number, workspace } = yield* aSender()
         const other = yield* aNumber(workspace, { status: "disconnected" })
-        const limited = yield* aKey(workspace, { number_ids: [number] })
-        const elsewhere = yield* aKey(workspace, { number_ids: [other] })
+        const limited = yield* aKey(workspace, { numberIds: [number] })
+        const elsewhere = yield* aKey(workspace, { numberIds: [other] })
         assert.strictEqual((yield* send(limited)).from.id, number)
         assert.strictEqual(yield* code(send(elsewhere)), "from_required")
       }),

@@ -73,7 +73,7 @@ describe("a repeated request to connect", () => {
           Numbers.use((all) => all.update("owner", key.workspaceId, numberId, { label }))
         yield* change("Shop")
         yield* logOut(numberId)
-        const body = { number_id: numberId }
+        const body = { numberId: numberId }
         const reconnected = yield* ask(body, "again")
         assert.deepInclude(reconnected.answer, { label: "Shop", phone: "15550001111" })
 
@@ -115,7 +115,7 @@ describe("the codes of an attempt", () => {
     inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
-        const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
+        const number = yield* connect(key, { loginMethod: "phone_code", phone: "+15550001111" })
         yield* settled
         const seen = new Set<unknown>()
         for (const passed of [0, 179, 1, 179, 1]) {
@@ -133,7 +133,7 @@ describe("the codes of an attempt", () => {
     inAService(
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
-        const number = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
+        const number = yield* connect(key, { loginMethod: "phone_code", phone: "+15550001111" })
         yield* settled
         yield* pass(second)
         assert.isNotNull((yield* read(key, number)).connect?.pairingCode)
@@ -165,9 +165,9 @@ describe("the end of an attempt", () => {
         const own = (yield* read(key, { id: number })).phone
         yield* logOut(number)
         yield* connect(key, {
-          login_method: "phone_code",
+          loginMethod: "phone_code",
           phone: "+15550001111",
-          number_id: number,
+          numberId: number,
         })
         yield* settled
         const shown = read(key, { id: number })
@@ -198,7 +198,7 @@ describe("the end of an attempt", () => {
         yield* pass(1)
         assert.deepInclude(yield* read(key, number), { status: "disconnected", connect: null })
         assert.strictEqual(yield* code(scan(number)), "not_connecting")
-        const again = yield* connect(key, { number_id: number.id })
+        const again = yield* connect(key, { numberId: number.id })
         assert.strictEqual(again.id, number.id)
         yield* pass(10 * minute - 1)
         assert.strictEqual((yield* scan(number)).status, "connected")
@@ -248,7 +248,7 @@ describe("the end of an attempt", () => {
           yield* pass(second)
         }
         assert.deepStrictEqual(yield* arrived(number), [])
-        yield* connect(key, { number_id: number })
+        yield* connect(key, { numberId: number })
         yield* pass(minute)
         assert.deepStrictEqual(yield* arrived(number), [])
         yield* scan({ id: number })
@@ -265,7 +265,7 @@ describe("test mode", () => {
       Effect.gen(function* () {
         const key = yield* aKey(yield* aWorkspace(), { mode: "test" })
         const scanned = yield* connect(key)
-        const typed = yield* connect(key, { login_method: "phone_code", phone: "+15550001111" })
+        const typed = yield* connect(key, { loginMethod: "phone_code", phone: "+15550001111" })
         assert.isNotNull((yield* read(key, typed)).connect?.pairingCode)
         assert.isNotNull((yield* read(key, scanned)).connect?.qrCodeUrl)
         yield* pass(5 * second - 1)
@@ -296,7 +296,7 @@ describe("the QR link", () => {
         yield* pass(9 * minute)
         assert.strictEqual(yield* code(follow), "not_found")
         // Not even when the number connects again.
-        yield* connect(key, { number_id: number.id })
+        yield* connect(key, { numberId: number.id })
         yield* settled
         assert.strictEqual(yield* code(follow), "not_found")
         yield* TestClock.setTime(noon)
@@ -312,11 +312,11 @@ describe("a refusal to connect", () => {
       Effect.gen(function* () {
         const key = yield* aKeyToConnect
         const number = yield* connect(key)
-        const refused = yield* refusal(connect(key, { number_id: number.id }))
+        const refused = yield* refusal(connect(key, { numberId: number.id }))
         assert.deepInclude(refused, {
           code: "connect_in_progress",
           status: 409,
-          details: { number_id: number.id },
+          details: { numberId: number.id },
         })
       }),
     ),
@@ -329,8 +329,8 @@ describe("a refusal to connect", () => {
         const number = yield* aNumber(workspace, { status: "disconnected" })
         const test = yield* aKey(workspace, { mode: "test" })
         const hidden = yield* connect(test)
-        const limited = yield* aKey(workspace, { number_ids: [number] })
-        const asking = connect(limited, { number_id: hidden.id })
+        const limited = yield* aKey(workspace, { numberIds: [number] })
+        const asking = connect(limited, { numberId: hidden.id })
         assert.strictEqual(yield* code(asking), "number_not_found")
       }),
     ),

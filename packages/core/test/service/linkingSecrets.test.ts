@@ -36,7 +36,7 @@ describe("the codes of an attempt at linking", () => {
             shown.push(yield* qrText(key, byQr))
             assert.notInclude(attempt.qrText, shown.at(-1)!)
             const byCode = yield* connect(key, {
-              login_method: "phone_code",
+              loginMethod: "phone_code",
               phone: "+15550003333",
             })
             yield* settled

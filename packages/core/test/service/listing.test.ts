@@ -62,7 +62,7 @@ describe("GET /messages", () => {
           list(key, { cursor: `${cursor}0`, status: "sent" }),
           list(key, { cursor: "", status: "sent" }),
           list(yield* aKey(workspace, { mode: "test" }), { cursor, status: "sent" }),
-          list(yield* aKey(workspace, { number_ids: [number] }), { cursor, status: "sent" }),
+          list(yield* aKey(workspace, { numberIds: [number] }), { cursor, status: "sent" }),
           list(yield* aKey(yield* aWorkspace()), { cursor, status: "sent" }),
         ]
         for (const other of others) assert.strictEqual(yield* code(other), "invalid_cursor")
@@ -82,11 +82,11 @@ describe("GET /messages", () => {
         yield* pass(minute)
         const failed = yield* send(key, { from: other, to: { phone: "+15550010000" } })
         yield* pass(minute)
-        const scheduled = yield* send(key, { from: other, send_at: yield* ahead(hour) })
+        const scheduled = yield* send(key, { from: other, sendAt: yield* ahead(hour) })
         yield* logOut(number)
         const queued = yield* send(key, { from: number })
         const contact = yield* aContact(workspace, { phone: "+15550000061" })
-        const toContact = yield* send(key, { from: number, to: { contact_id: contact } })
+        const toContact = yield* send(key, { from: number, to: { contactId: contact } })
         const found = (query: Readonly<Record<string, string>>) => Effect.map(list(key, query), ids)
         const newest = (...messages: ReadonlyArray<Pick<Message, "id">>) =>
           messages.map(({ id }): number => id)

@@ -29,7 +29,7 @@ describe("a number check", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 1000 })
+        yield* behave(number, { latencyMillis: 1000 })
         const check = yield* made(key, somePhones(70))
         yield* pass(1500)
         yield* logOut(number)

@@ -93,7 +93,7 @@ describe("a number check", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 3000 })
+        yield* behave(number, { latencyMillis: 3000 })
         const check = yield* made(key, somePhones(60))
         yield* pass(2999)
         const { checked, status } = yield* read(key, check)
@@ -127,7 +127,7 @@ describe("a number check", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
-        yield* behave(number, { latency_ms: 1000 })
+        yield* behave(number, { latencyMillis: 1000 })
         const check = yield* made(key, somePhones(130))
         yield* pass(1500)
         yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
@@ -175,7 +175,7 @@ describe("a number check", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 5000 })
+        yield* behave(number, { latencyMillis: 5000 })
         const check = yield* made(key, somePhones(150))
         const settling = yield* Effect.forkChild(Emulator.use((emulator) => emulator.settle))
         yield* TestClock.adjust("14 seconds")

@@ -83,10 +83,10 @@ describe("numbers", () => {
           numbers.create("owner", workspace, { platform: "whatsapp", phone, status })
         const { id } = yield* make("disconnected")
         const { code, details, field, message, status } = yield* refusal(make("connected"))
-        assert.include(message, "link it again with POST /numbers and `number_id`")
+        assert.include(message, "where it is disconnected, link it again")
         assert.deepStrictEqual(
           { code, details, field, status },
-          { code: "number_exists", details: { number_id: id }, field: "phone", status: 409 },
+          { code: "number_exists", details: { numberId: id }, field: "phone", status: 409 },
         )
         yield* numbers.create("owner", workspace, { platform: "telegram", phone })
         yield* numbers.remove("owner", workspace, id)

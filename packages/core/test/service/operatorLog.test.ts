@@ -35,7 +35,7 @@ describe("the log", () => {
       inAService(
         Effect.gen(function* () {
           const { key, number } = yield* aSender()
-          yield* behave(number, { send: "fail", error_message: "463" })
+          yield* behave(number, { send: "fail", errorMessage: "463" })
           const messages = yield* sendBatch(key, 6)
           yield* settled
           assert.deepStrictEqual(lines, [

@@ -41,7 +41,7 @@ describe("other transports", () => {
         const { key, workspace } = yield* aSender()
         const telegram = yield* aNumber(workspace, { platform: "telegram" })
         const contact = yield* aContact(workspace, { username: "@jane_doe" })
-        const first = yield* send(key, { from: telegram, to: { contact_id: contact } })
+        const first = yield* send(key, { from: telegram, to: { contactId: contact } })
         const second_ = yield* send(key, { from: telegram })
         yield* pass(5 * minute - 1)
         assert.lengthOf(given, 1)

@@ -38,7 +38,7 @@ describe("the pacing of a number", () => {
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
-        yield* pace(sender, { min_interval_ms: 1000, jitter_ms: 2000 })
+        yield* pace(sender, { minIntervalMillis: 1000, jitterMillis: 2000 })
         const messages = yield* sendBatch(sender.key, 200)
         yield* pass(hour)
         const all = yield* copies(sender.number)
@@ -59,7 +59,7 @@ describe("the pacing of a number", () => {
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
-        yield* pace(sender, { per_minute: 3, per_hour: 5 })
+        yield* pace(sender, { perMinute: 3, perHour: 5 })
         const messages = yield* sendBatch(sender.key, 5)
         yield* pass(minute / 2)
         const late = yield* send(sender.key)
@@ -77,8 +77,8 @@ describe("the pacing of a number", () => {
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
-        yield* pace(sender, { min_interval_ms: 10 * second })
-        yield* behave(sender.number, { latency_ms: 4 * second })
+        yield* pace(sender, { minIntervalMillis: 10 * second })
+        yield* behave(sender.number, { latencyMillis: 4 * second })
         yield* sendBatch(sender.key, 3)
         yield* pass(hour)
         assert.deepStrictEqual(
@@ -95,7 +95,7 @@ describe("the pacing of a number", () => {
         const sender = yield* aSender()
         const other = yield* aNumber(sender.workspace, { phone: "+15550000102" })
         const key = yield* aKey(sender.workspace)
-        yield* pace(sender, { per_hour: 1 })
+        yield* pace(sender, { perHour: 1 })
         yield* sendBatch(key, 3, { from: sender.number })
         yield* sendBatch(key, 3, { from: other })
         yield* settled
@@ -110,7 +110,7 @@ describe("the pacing of a number", () => {
       Effect.gen(function* () {
         const first = yield* startWorker
         const sender = yield* aSender()
-        yield* pace(sender, { min_interval_ms: 40 * second, per_hour: 2 })
+        yield* pace(sender, { minIntervalMillis: 40 * second, perHour: 2 })
         yield* sendBatch(sender.key, 3)
         yield* settled
         yield* stopWorker(first)
@@ -128,9 +128,9 @@ describe("the pacing of a number", () => {
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
-        yield* pace(sender, { per_hour: 1 })
+        yield* pace(sender, { perHour: 1 })
         yield* send(sender.key)
-        const expiring = yield* send(sender.key, { expires_at: yield* ahead(minute) })
+        const expiring = yield* send(sender.key, { expiresAt: yield* ahead(minute) })
         const [gone, last] = yield* sendBatch(sender.key, 2)
         yield* pass(minute)
         assert.strictEqual(yield* status(sender.key, expiring), "expired")
@@ -150,7 +150,7 @@ describe("the pacing of a number", () => {
         const to = (phone: string) => send(sender.key, { to: { phone } })
         yield* to("+15550100001")
         yield* settled
-        yield* pace(sender, { new_recipients_per_day: 1 })
+        yield* pace(sender, { newRecipientsPerDay: 1 })
         yield* pass(day)
         yield* to("+15550100002")
         const known = yield* to("+15550100001")
@@ -184,7 +184,7 @@ describe("the pacing of a number", () => {
           new Set(Object.values(yield* shown(telegram))),
           new Set<number | null>([null]),
         )
-        const changed = { pacing: { jitter_ms: null, new_recipients_per_day: 50 } }
+        const changed = { pacing: { jitterMillis: null, newRecipientsPerDay: 50 } }
         assert.deepStrictEqual(yield* shown(number, changed), {
           ...liveWhatsAppPacing,
           jitterMillis: null,

@@ -100,7 +100,7 @@ describe("a paused number", () => {
         Effect.gen(function* () {
           const sender = yield* aSender()
           yield* pause(sender)
-          const expiring = yield* send(sender.key, { expires_at: yield* ahead(minute) })
+          const expiring = yield* send(sender.key, { expiresAt: yield* ahead(minute) })
           const cancelled = yield* send(sender.key)
           yield* logOut(sender.number)
           yield* reconnect(sender.number)
@@ -143,7 +143,7 @@ describe("the breaker", () => {
     inAService(
       Effect.gen(function* () {
         const sender = yield* aSender()
-        yield* behave(sender.number, { send: "fail", error_message: "463" })
+        yield* behave(sender.number, { send: "fail", errorMessage: "463" })
         const messages = yield* sendBatch(sender.key, 11)
         yield* settled
         const failedNow = Effect.map(
@@ -268,7 +268,7 @@ describe("the connection of a simulated number", () => {
         })
         yield* Numbers.use((all) =>
           all.update("owner", sender.workspace, sender.number, {
-            pacing: { min_interval_ms: 1000, per_hour: 2 },
+            pacing: { minIntervalMillis: 1000, perHour: 2 },
           }),
         )
         yield* sendBatch(sender.key, 3)
@@ -281,7 +281,7 @@ describe("the connection of a simulated number", () => {
         })
         yield* pass(second)
         assert.deepInclude(yield* connection(sender), { sent24h: 2, nextSendAt: noon + hour })
-        yield* send(sender.key, { send_at: yield* ahead(2 * hour) })
+        yield* send(sender.key, { sendAt: yield* ahead(2 * hour) })
         yield* pass(hour)
         const [later] = [noon + second + 2 * hour]
         assert.deepInclude(yield* connection(sender), { waiting: 1, nextSendAt: later })

@@ -65,11 +65,11 @@ describe("the number's 24-hour quota", () => {
     ),
   )
 
-  it.effect("planned time counts: scheduled messages fill the window around their send_at", () =>
+  it.effect("planned time counts: scheduled messages fill the window around their sendAt", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        const at = (millis: number) => Effect.map(ahead(millis), (send_at) => ({ send_at }))
+        const at = (millis: number) => Effect.map(ahead(millis), (sendAt) => ({ sendAt }))
         yield* sendBatch(key, 1000, yield* at(2 * day))
         const full = Effect.gen(function* () {
           const then = yield* Effect.forEach([day, day + 1, 2 * day, 3 * day - 1, 3 * day], at)
@@ -92,7 +92,7 @@ describe("the number's 24-hour quota", () => {
         yield* logOut(number)
         const [first] = yield* sendBatch(key, 1000, {
           from: number,
-          expires_at: yield* ahead(hour),
+          expiresAt: yield* ahead(hour),
         })
         const full = "number_daily_cap_reached"
         assert.strictEqual(yield* code(send(key, { from: number })), full)

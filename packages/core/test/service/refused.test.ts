@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Egress, Messages } from "../../src/index.ts"
-import type { CallbackUrl, Caller, MessageId } from "../../src/index.ts"
+import type { CallbackUrl, Caller, MessageId, Refusal } from "../../src/index.ts"
 import { plainTerms } from "../message/plainTerms.ts"
 import type { SendTerms } from "../../src/message/Messages.ts"
 import { contentOf, leftOver, uploaded } from "./Attaching.ts"
@@ -37,9 +37,7 @@ const sendKept = (
   )
 
 /** The id of the message that a refusal left behind. */
-const keptId = (refused: {
-  readonly details: Readonly<Record<string, string | number | boolean | null>>
-}) => Number(refused.details["message_id"]) as MessageId
+const keptId = ({ details }: Pick<Refusal, "details">) => Number(details.messageId) as MessageId
 
 /** A workspace whose only number has no quota. It is logged out, so accepted messages wait. */
 const aFullSender = (accepted = 1000, messagesRemaining: number | null = null) =>
@@ -107,8 +105,8 @@ describe("a kept message that was refused for quota", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        yield* sendBatch(key, 1000, { send_at: yield* ahead(2 * day) })
-        const refused = yield* refusal(sendKept(key, { send_at: yield* ahead(2 * day) }))
+        yield* sendBatch(key, 1000, { sendAt: yield* ahead(2 * day) })
+        const refused = yield* refusal(sendKept(key, { sendAt: yield* ahead(2 * day) }))
         const message = yield* get(key, { id: keptId(refused) })
         assert.deepStrictEqual(
           [message.status, message.send_at],
@@ -208,7 +206,7 @@ describe("a refusal that keeps nothing", () => {
         const before = (yield* allEvents).length
         const refused = yield* refusal(send(key, from))
         assert.strictEqual(refused.code, full)
-        assert.notProperty(refused.details, "message_id")
+        assert.notProperty(refused.details, "messageId")
         assert.lengthOf(yield* allEvents, before)
       }),
     ),
@@ -229,7 +227,7 @@ describe("a refusal that keeps nothing", () => {
         const before = (yield* allEvents).length
         const refused = yield* refusal(sendTwo)
         assert.strictEqual(refused.code, full)
-        assert.notProperty(refused.details, "message_id")
+        assert.notProperty(refused.details, "messageId")
         assert.lengthOf(yield* allEvents, before)
       }),
     ),

@@ -132,8 +132,8 @@ describe("a change", () => {
         const both = { from: telegram, to: { username: "@jane" } }
         assert.strictEqual((yield* patch(key, made, both)).from, telegram)
         assert.strictEqual(
-          yield* refusedAs(patch(key, made, { to: { contact_id: 99 } })),
-          "contact_not_found to.contact_id",
+          yield* refusedAs(patch(key, made, { to: { contactId: 99 } })),
+          "contact_not_found to.contactId",
         )
       }),
     ),
@@ -143,9 +143,9 @@ describe("a change", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const contact_id = yield* aContact(workspace, { phone: "+15550000007" })
-        const made = yield* remind(key, { to: { contact_id } })
-        yield* Contacts.use((contacts) => contacts.delete("owner", workspace, contact_id))
+        const contactId = yield* aContact(workspace, { phone: "+15550000007" })
+        const made = yield* remind(key, { to: { contactId } })
+        yield* Contacts.use((contacts) => contacts.delete("owner", workspace, contactId))
         assert.strictEqual((yield* patch(key, made, { name: "x" })).name, "x")
       }),
     ),
@@ -161,7 +161,7 @@ describe("a key that may not see a reminder finds none", () => {
         const strangers = [
           yield* aKey(yield* aWorkspace()),
           yield* aKey(workspace, { mode: "test" }),
-          yield* aKey(workspace, { number_ids: [number] }),
+          yield* aKey(workspace, { numberIds: [number] }),
         ]
         for (const stranger of strangers) {
           assert.strictEqual(yield* code(read(stranger, made)), "reminder_not_found")
@@ -181,7 +181,7 @@ describe("a key that may not see a reminder finds none", () => {
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
         const other: NumberId = yield* aNumber(workspace, { phone: "+15550000102" })
-        const limited = yield* aKey(workspace, { number_ids: [number] })
+        const limited = yield* aKey(workspace, { numberIds: [number] })
         for (const from of [undefined, null]) {
           const given = from === undefined ? {} : { from }
           assert.strictEqual(yield* refusedAs(remind(limited, given)), "validation_failed from")

@@ -82,16 +82,16 @@ describe("a refused run", () => {
         const { key, number, workspace } = yield* aSender(1)
         const made = yield* scheduled(key, "0 * * * *", "UTC", { from: number })
         const workspaces = yield* Workspaces
-        const plan = (messages_remaining: number, reminders: boolean) => ({
-          plan: aPlan({ messages_remaining, reminders }),
+        const plan = (messagesRemaining: number, reminders: boolean) => ({
+          plan: aPlan({ messagesRemaining, reminders }),
         })
         yield* pass(hour)
         yield* pass(hour)
         yield* workspaces.update("owner", workspace, plan(5, false))
         yield* pass(hour)
-        yield* workspaces.update("owner", workspace, { ...plan(5, true), account_disabled: true })
+        yield* workspaces.update("owner", workspace, { ...plan(5, true), accountDisabled: true })
         yield* pass(hour)
-        yield* workspaces.update("owner", workspace, { account_disabled: false })
+        yield* workspaces.update("owner", workspace, { accountDisabled: false })
         yield* pass(hour)
         yield* Numbers.use((numbers) => numbers.remove("owner", workspace, number))
         yield* pass(hour)

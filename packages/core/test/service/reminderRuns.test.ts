@@ -153,23 +153,23 @@ describe("a run", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number, workspace } = yield* aSender()
-        const contact_id = yield* aContact(workspace, { phone: "+15550000007" })
-        const made = yield* scheduled(key, "0 * * * *", "UTC", { to: { contact_id } })
+        const contactId = yield* aContact(workspace, { phone: "+15550000007" })
+        const made = yield* scheduled(key, "0 * * * *", "UTC", { to: { contactId } })
         yield* pass(hour)
         yield* logOut(number)
         yield* pass(hour)
         const other = yield* aNumber(workspace, { phone: "+15550000102" })
         yield* pass(hour)
-        yield* Contacts.use((contacts) => contacts.delete("owner", workspace, contact_id))
+        yield* Contacts.use((contacts) => contacts.delete("owner", workspace, contactId))
         yield* pass(hour)
         const all = yield* sent(key)
         assert.deepStrictEqual(
           all.map(({ from, to }) => [from.id, to]),
           [
-            [number, { contact_id, phone: "+15550000007" }],
+            [number, { contact_id: contactId, phone: "+15550000007" }],
             // None was connected: it waits for the number of the run before.
-            [number, { contact_id, phone: "+15550000007" }],
-            [other, { contact_id, phone: "+15550000007" }],
+            [number, { contact_id: contactId, phone: "+15550000007" }],
+            [other, { contact_id: contactId, phone: "+15550000007" }],
           ],
         )
         assert.deepStrictEqual(yield* log(workspace, made), [
@@ -223,7 +223,7 @@ describe("a run without a number of its own", () => {
         const third = yield* aNumber(workspace, { phone: "+15550000103" })
         const reminder = yield* scheduled(key, "0 * * * *")
         yield* sendBatch(key, 3, { from: first })
-        yield* sendBatch(key, 1, { from: second, send_at: "2026-03-03T13:30:00Z" })
+        yield* sendBatch(key, 1, { from: second, sendAt: "2026-03-03T13:30:00Z" })
         yield* sendBatch(key, 1, { from: third })
         const before = (yield* sent(key)).length
         yield* pass(5 * hour)

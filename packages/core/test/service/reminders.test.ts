@@ -83,11 +83,11 @@ describe("a new reminder", () => {
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
         yield* aNumber(workspace, { platform: "telegram", phone: "+15550000101" })
-        const contact_id = yield* aContact(workspace, { phone: "+15550000007" })
+        const contactId = yield* aContact(workspace, { phone: "+15550000007" })
         for (const [to, kept] of [
           [{ phone: "+1 555-000-0001" }, { kind: "phone", phone: "+15550000001" }],
           [{ group: "Team" }, { kind: "group", group: "Team" }],
-          [{ contact_id }, { kind: "contact", contactId: contact_id }],
+          [{ contactId }, { kind: "contact", contactId }],
         ] as const) {
           assert.deepStrictEqual<unknown>((yield* remind(key, { to })).to, kept)
         }
@@ -120,7 +120,7 @@ describe("a new reminder", () => {
     [{ text: "x".repeat(3001) }, "text_too_long text"],
     [{ media: {} }, "validation_failed media"],
     [{ media: { url: "http://localhost/a" } }, "invalid_media_url media.url"],
-    [{ media: { media_id: 99 } }, "media_not_found media.media_id"],
+    [{ media: { mediaId: 99 } }, "media_not_found media.mediaId"],
     [{ schedule: undefined }, "validation_failed schedule"],
     [{ schedule: {} }, "validation_failed schedule.cron"],
     [{ schedule: { cron: "@daily" } }, "invalid_cron schedule.cron"],
@@ -129,8 +129,8 @@ describe("a new reminder", () => {
     [{ schedule: { cron: "* * * * *", timezone: null } }, "validation_failed schedule.timezone"],
     [{ schedule: { cron: "* * * * *", zone: "UTC" } }, "validation_failed schedule.zone"],
     [{ active: null }, "validation_failed active"],
-    [{ send_at: "2030-01-01T00:00:00Z" }, "validation_failed send_at"],
-    [{ to: { contact_id: 99 } }, "contact_not_found to.contact_id"],
+    [{ sendAt: "2030-01-01T00:00:00Z" }, "validation_failed sendAt"],
+    [{ to: { contactId: 99 } }, "contact_not_found to.contactId"],
     [{ from: 99 }, "number_not_connected from"],
     [{ to: { username: "@jane" } }, "username_needs_telegram to.username"],
   ] as ReadonlyArray<readonly [Readonly<Record<string, unknown>>, string]>)(

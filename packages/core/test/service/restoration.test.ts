@@ -21,7 +21,7 @@ describe("a restored store", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const old = yield* send(key, { send_at: yield* ahead(minute) })
+        const old = yield* send(key, { sendAt: yield* ahead(minute) })
         assert.deepStrictEqual(yield* restored(), { epoch: 2, held: 1 })
         const newer = yield* send(key)
         assert.isAtLeast(newer.id, old.id + idsSkipped)
@@ -68,11 +68,11 @@ describe("a restored store", () => {
           assert.deepStrictEqual([field, message], ["ids", "must hold 1 to 1,000 ids"])
         }
         const { field, message } = yield* refusal(
-          Workspaces.use((all) => all.update("owner", workspace, { retention_days: 3651 })),
+          Workspaces.use((all) => all.update("owner", workspace, { retentionDays: 3651 })),
         )
         assert.deepStrictEqual(
           [field, message],
-          ["retention_days", "must be a whole number from 1 to 3650"],
+          ["retentionDays", "must be a whole number from 1 to 3650"],
         )
       }),
     ),
@@ -82,7 +82,7 @@ describe("a restored store", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const later = { send_at: yield* ahead(hour) }
+        const later = { sendAt: yield* ahead(hour) }
         const [first, second, third] = [
           yield* send(key, later),
           yield* send(key, later),
@@ -111,8 +111,8 @@ describe("a restored store", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        yield* sendBatch(key, 999, { send_at: yield* ahead(hour) })
-        yield* sendBatch(key, 2, { send_at: yield* ahead(48 * hour) })
+        yield* sendBatch(key, 999, { sendAt: yield* ahead(hour) })
+        yield* sendBatch(key, 2, { sendAt: yield* ahead(48 * hour) })
         yield* restored()
         assert.deepStrictEqual(yield* cancelHeld(workspace), { count: 1000, more: true })
         assert.deepStrictEqual(yield* cancelHeld(workspace), { count: 1, more: false })
@@ -165,7 +165,7 @@ describe("an operator", () => {
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
-        const message = yield* send(key, { send_at: yield* ahead(hour) })
+        const message = yield* send(key, { sendAt: yield* ahead(hour) })
         const cancelled = yield* MessageOperations.use((all) =>
           all.cancel("owner", workspace, message.id as never),
         )

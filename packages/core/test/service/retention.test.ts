@@ -30,7 +30,7 @@ describe("retention", () => {
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
         const sent = yield* send(key)
-        const scheduled = yield* send(key, { send_at: yield* ahead(5 * day) })
+        const scheduled = yield* send(key, { sendAt: yield* ahead(5 * day) })
         yield* pass(7 * day - hour)
         yield* read(key, sent)
         yield* pass(2 * hour)
@@ -38,7 +38,7 @@ describe("retention", () => {
         // It ended five days later.
         assert.deepStrictEqual(yield* list(key), [scheduled.id])
         yield* Workspaces.use((workspaces) =>
-          workspaces.update("owner", workspace, { retention_days: 3 }),
+          workspaces.update("owner", workspace, { retentionDays: 3 }),
         )
         yield* pass(day)
         assert.deepStrictEqual(yield* list(key), [])
@@ -55,7 +55,7 @@ describe("retention", () => {
         yield* aNumber(other)
         const limited = yield* aKey(other)
         yield* Workspaces.use((workspaces) =>
-          workspaces.update("owner", other, { retention_days: 1 }),
+          workspaces.update("owner", other, { retentionDays: 1 }),
         )
         yield* send(limited)
         yield* pass(100 * day)

@@ -96,9 +96,9 @@ describe("a message that is sent", () => {
         const withPhone = yield* aContact(workspace, { phone: "+15550000061" })
         const withUsername = yield* aContact(workspace, { username: "t.me/jane_doe" })
         yield* send(key, { to: { group: "Team" } })
-        yield* send(key, { to: { contact_id: withPhone } })
+        yield* send(key, { to: { contactId: withPhone } })
         yield* send(key, { to: { username: "@john_doe" } })
-        yield* send(key, { to: { contact_id: withUsername } })
+        yield* send(key, { to: { contactId: withUsername } })
         yield* send(key, { to: { username: "tg:42" } })
         yield* settled
         const to = (all: ReadonlyArray<{ readonly to: string }>) => all.map((copy) => copy.to)
@@ -128,7 +128,7 @@ describe("a scheduled message", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        const message = yield* send(key, { send_at: yield* ahead(hour) })
+        const message = yield* send(key, { sendAt: yield* ahead(hour) })
         assert.strictEqual(message.status, "scheduled")
         assert.strictEqual(message.send_at, "2026-03-02T13:00:00Z")
         yield* pass(hour - 1)
@@ -150,7 +150,7 @@ describe("a scheduled message", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        yield* send(key, { send_at: yield* ahead(90 * second + 123) })
+        yield* send(key, { sendAt: yield* ahead(90 * second + 123) })
         yield* pass(day)
         assert.strictEqual(the(yield* copies()).at, noon + 90 * second + 123)
       }),
@@ -158,13 +158,13 @@ describe("a scheduled message", () => {
   )
 })
 
-describe("a message with expires_at", () => {
+describe("a message with expiresAt", () => {
   it.effect("becomes expired instead of sent, with its event", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
         yield* logOut(number)
-        const message = yield* send(key, { from: number, expires_at: yield* ahead(minute) })
+        const message = yield* send(key, { from: number, expiresAt: yield* ahead(minute) })
         yield* pass(minute - 1)
         assert.strictEqual(yield* status(key, message), "queued")
         yield* pass(1)
@@ -181,7 +181,7 @@ describe("a message with expires_at", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const message = yield* send(key, { expires_at: yield* ahead(minute) })
+        const message = yield* send(key, { expiresAt: yield* ahead(minute) })
         yield* pass(day)
         assert.strictEqual(yield* status(key, message), "sent")
         assert.deepStrictEqual(yield* events(message), ["message.sent"])
@@ -194,9 +194,9 @@ describe("a message with expires_at", () => {
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
         // The one in front takes a minute; when it ends, the one behind falls due and expires.
-        yield* behave(number, { latency_ms: minute - 1 })
+        yield* behave(number, { latencyMillis: minute - 1 })
         const first = yield* send(key)
-        const second_ = yield* send(key, { expires_at: yield* ahead(minute - 1) })
+        const second_ = yield* send(key, { expiresAt: yield* ahead(minute - 1) })
         yield* pass(day)
         assert.deepStrictEqual(yield* statuses(key, [first, second_]), ["sent", "expired"])
         assert.deepStrictEqual<unknown>(yield* arrived(), [first.id])
@@ -211,8 +211,8 @@ describe("a message with expires_at", () => {
         yield* logOut(number)
         const message = yield* send(key, {
           from: number,
-          send_at: yield* ahead(hour),
-          expires_at: yield* ahead(hour + 1),
+          sendAt: yield* ahead(hour),
+          expiresAt: yield* ahead(hour + 1),
         })
         yield* pass(hour)
         assert.strictEqual(yield* status(key, message), "queued")
@@ -234,15 +234,15 @@ describe("a message with expires_at", () => {
       assert.strictEqual(yield* Clock.currentTimeMillis, start + millis)
     })
 
-  it.effect("a scheduled message expires only after its send_at, when it could not leave", () =>
+  it.effect("a scheduled message expires only after its sendAt, when it could not leave", () =>
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
         yield* logOut(number)
         const message = yield* send(key, {
           from: number,
-          send_at: yield* ahead(hour),
-          expires_at: yield* ahead(2 * hour),
+          sendAt: yield* ahead(hour),
+          expiresAt: yield* ahead(2 * hour),
         })
         yield* pass(2 * hour - 1)
         assert.strictEqual(yield* status(key, message), "queued")
@@ -260,9 +260,9 @@ describe("the order of sending", () => {
         const { key, number } = yield* aSender()
         yield* logOut(number)
         const from = { from: number }
-        const late = yield* send(key, { ...from, send_at: yield* ahead(2 * minute) })
-        const early = yield* send(key, { ...from, send_at: yield* ahead(minute) })
-        const twin = yield* send(key, { ...from, send_at: yield* ahead(minute) })
+        const late = yield* send(key, { ...from, sendAt: yield* ahead(2 * minute) })
+        const early = yield* send(key, { ...from, sendAt: yield* ahead(minute) })
+        const twin = yield* send(key, { ...from, sendAt: yield* ahead(minute) })
         const now = yield* send(key, from)
         yield* pass(hour)
         const last = yield* send(key, from)
@@ -280,7 +280,7 @@ describe("the order of sending", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 10 * second })
+        yield* behave(number, { latencyMillis: 10 * second })
         yield* sendBatch(key, 3)
         yield* pass(minute)
         assert.deepStrictEqual(
@@ -336,7 +336,7 @@ describe("the order of sending", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 10 * second })
+        yield* behave(number, { latencyMillis: 10 * second })
         const message = yield* send(key)
         yield* pass(5 * second)
         yield* logOut(number)

@@ -108,8 +108,8 @@ const storm = (seed: string, actions: number, leap: Leap) =>
           const given = {
             from,
             to,
-            send_at: sendAt === null ? null : iso(sendAt),
-            expires_at: expiresAt === null ? null : iso(expiresAt),
+            sendAt: sendAt === null ? null : iso(sendAt),
+            expiresAt: expiresAt === null ? null : iso(expiresAt),
           }
           // A client that repeats its request until it gets an answer, and then once more.
           for (let attempt = 0; attempt < 8; attempt++) {
@@ -143,7 +143,7 @@ const storm = (seed: string, actions: number, leap: Leap) =>
         const changeBehaviour = Effect.gen(function* () {
           yield* behave(yield* oneOf(numbers), {
             send: yield* oneOf(["succeed", "succeed", "fail", "hang", "drop", "drop"]),
-            latency_ms: (yield* inOneOf(2)) ? 0 : yield* below(70 * second),
+            latencyMillis: (yield* inOneOf(2)) ? 0 : yield* below(70 * second),
             groups: yield* oneOf([["Team"], []]),
           })
         })

@@ -60,7 +60,7 @@ describe("test mode", () => {
     inAService(
       Effect.gen(function* () {
         const { test } = yield* aTestSender()
-        const message = yield* send(test, { send_at: yield* ahead(hour) })
+        const message = yield* send(test, { sendAt: yield* ahead(hour) })
         yield* pass(hour - 1)
         assert.strictEqual(yield* status(test, message), "scheduled")
         yield* pass(1)
@@ -89,7 +89,7 @@ describe("test mode", () => {
         const messages = [
           yield* send(test, { to: { phone: "+15005550001" } }),
           yield* send(test, { to: { phone: "+1 500 555-0009" } }),
-          yield* send(test, { to: { contact_id: contact } }),
+          yield* send(test, { to: { contactId: contact } }),
           // In test mode even unregistered phones count as registered.
           yield* send(test, { to: { phone: "+15550010000" } }),
           yield* send(test, { to: { group: "Strangers" } }),
@@ -116,9 +116,9 @@ describe("test mode", () => {
         const { key, test, workspace } = yield* aTestSender(1000)
         yield* sendBatch(test, 1000)
         yield* sendBatch(test, 1000)
-        const cancelled = yield* send(test, { send_at: yield* ahead(hour) })
+        const cancelled = yield* send(test, { sendAt: yield* ahead(hour) })
         yield* cancel(test, cancelled)
-        yield* send(test, { send_at: yield* ahead(2), expires_at: yield* ahead(1 + hour) })
+        yield* send(test, { sendAt: yield* ahead(2), expiresAt: yield* ahead(1 + hour) })
         yield* settled
         assert.strictEqual(yield* remaining(workspace), 1000)
         yield* sendBatch(key, 1000)
@@ -161,8 +161,8 @@ describe("test mode", () => {
     inAService(
       Effect.gen(function* () {
         const { test } = yield* aTestSender()
-        const expired = yield* send(test, { expires_at: yield* ahead(minute) })
-        const sent = yield* send(test, { expires_at: yield* ahead(minute + 1) })
+        const expired = yield* send(test, { expiresAt: yield* ahead(minute) })
+        const sent = yield* send(test, { expiresAt: yield* ahead(minute + 1) })
         yield* TestClock.adjust(minute)
         yield* startWorker
         assert.deepStrictEqual(yield* statuses(test, [expired, sent]), ["expired", "sent"])

@@ -40,7 +40,7 @@ describe("ticks", () => {
       Effect.gen(function* () {
         const { key } = yield* aSender()
         const failed = yield* send(key, { to: { phone: "+15550010000" } })
-        const scheduled = yield* send(key, { send_at: yield* ahead(hour) })
+        const scheduled = yield* send(key, { sendAt: yield* ahead(hour) })
         yield* settled
         for (const message of [failed, scheduled]) {
           yield* tick(message, "delivered")

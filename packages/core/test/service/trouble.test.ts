@@ -208,7 +208,7 @@ describe("a possibly sent message of a number that then logged out", () => {
   it.effect("ends in outcome_unknown at its expiry, neither expired nor sent again", () =>
     inAService(
       Effect.gen(function* () {
-        const { key, message, number } = yield* inDoubt({ expires_at: yield* ahead(10 * minute) })
+        const { key, message, number } = yield* inDoubt({ expiresAt: yield* ahead(10 * minute) })
         yield* pass(day)
         assert.notStrictEqual(yield* status(key, message), "expired")
         yield* reconnect(number)

@@ -89,9 +89,9 @@ describe("an idle worker", () => {
           const lost = yield* aNumber(workspace, { status: "disconnected" })
           const test = yield* aKey(workspace, { mode: "test" })
           yield* sendBatch(key, 10, { from: lost })
-          yield* sendBatch(key, 10, { from: number, send_at: yield* ahead(10 * day) })
-          yield* sendBatch(test, 10, { from: number, send_at: yield* ahead(10 * day) })
-          yield* send(key, { from: lost, expires_at: yield* ahead(10 * day) })
+          yield* sendBatch(key, 10, { from: number, sendAt: yield* ahead(10 * day) })
+          yield* sendBatch(test, 10, { from: number, sendAt: yield* ahead(10 * day) })
+          yield* send(key, { from: lost, expiresAt: yield* ahead(10 * day) })
         }).pipe(Effect.orDie),
       )
       assert.deepStrictEqual(
@@ -107,7 +107,7 @@ describe("an idle worker", () => {
       yield* inAService(
         Effect.gen(function* () {
           const { key, number } = yield* aSender()
-          yield* behave(number, { latency_ms: 59 * second })
+          yield* behave(number, { latencyMillis: 59 * second })
           yield* send(key)
           yield* settled
           asked.clear()
@@ -158,7 +158,7 @@ describe("a worker", () => {
     inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 5 * second })
+        yield* behave(number, { latencyMillis: 5 * second })
         const worker = yield* startWorker
         const [first, second_] = yield* sendBatch(key, 2)
         yield* settled
@@ -205,7 +205,7 @@ describe("a worker", () => {
         yield* startWorker
         yield* startWorker
         const messages = yield* Effect.forEach(numbers, (from) =>
-          Effect.andThen(behave(from, { latency_ms: 100 }), sendBatch(key, 20, { from })),
+          Effect.andThen(behave(from, { latencyMillis: 100 }), sendBatch(key, 20, { from })),
         )
         yield* pass(hour)
         const all = yield* arrived()
@@ -232,7 +232,7 @@ describe("a worker", () => {
     return inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 10 * second })
+        yield* behave(number, { latencyMillis: 10 * second })
         const messages = yield* sendBatch(key, 3)
         yield* TestClock.adjust(5 * second)
         // The outage began with an attempt in flight, which settles after it.
@@ -256,7 +256,7 @@ describe("a worker", () => {
     return inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
-        yield* behave(number, { latency_ms: 20 * second })
+        yield* behave(number, { latencyMillis: 20 * second })
         for (const operation of ["claim", "renew", "settle"]) {
           const message = yield* send(key)
           if (operation !== "claim") yield* settled
@@ -306,10 +306,10 @@ it.effect(
         const messages: Array<MessageJson> = []
         for (let week = 0; week < 52; week++) {
           for (let weekday = 0; weekday < 7; weekday++) {
-            const send_at = yield* ahead(weekday * day + hour)
-            messages.push(yield* send(key, { from: number, send_at }))
+            const sendAt = yield* ahead(weekday * day + hour)
+            messages.push(yield* send(key, { from: number, sendAt }))
           }
-          yield* send(test, { from: number, send_at: yield* ahead(3 * day) })
+          yield* send(test, { from: number, sendAt: yield* ahead(3 * day) })
           yield* logOut(number)
           yield* pass(2 * day)
           yield* reconnect(number)

@@ -55,13 +55,13 @@ describe("workspaces", () => {
         const change = (body: ChangeWorkspace) =>
           Workspaces.use((workspaces) => workspaces.update("owner", workspace, body))
         yield* admit
-        yield* change({ api_v2_enabled: false })
+        yield* change({ apiV2Enabled: false })
         assert.strictEqual(yield* code(admit), "api_v2_not_enabled")
         yield* change({ demo: true })
         assert.strictEqual(yield* code(admit), "demo_account")
-        yield* change({ account_disabled: true })
+        yield* change({ accountDisabled: true })
         assert.strictEqual(yield* code(admit), "account_disabled")
-        yield* change({ api_v2_enabled: true, demo: false, account_disabled: false })
+        yield* change({ apiV2Enabled: true, demo: false, accountDisabled: false })
         // Refused requests were not counted.
         assert.strictEqual((yield* admit).rate.remaining, 58)
         yield* Workspaces.use((workspaces) => workspaces.delete("owner", workspace))
@@ -85,7 +85,7 @@ describe("workspaces", () => {
           update("owner", workspace, { plan: { name: "Small" } } as ChangeWorkspace),
         )
         assert.strictEqual(partial.code, "validation_failed")
-        assert.strictEqual(partial.field, "plan.messages_remaining")
+        assert.strictEqual(partial.field, "plan.messagesRemaining")
         assert.isNull((yield* update("owner", workspace, { plan: null })).plan)
       }),
     ),

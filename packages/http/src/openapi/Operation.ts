@@ -3,8 +3,9 @@
  * the interface makes them from its table of routes; only `openApi.ts` knows OpenAPI's format.
  */
 import { catalogue, messageStatuses, ratePolicy, roles, scopes } from "@messaging-service/core"
-import type { Code } from "@messaging-service/core"
+import type { Code, Details } from "@messaging-service/core"
 import type { Schema } from "effect"
+import { jsonName } from "../JsonNames.ts"
 import type { Route } from "../RouteTable.ts"
 
 /** JSON that enters the document unchanged. */
@@ -184,8 +185,8 @@ const statusOf = (refused: Refused): number => {
 }
 
 /** The extra fields of error objects (contract: Errors). */
-const detailSchemas: Readonly<Record<string, JsonObject>> = {
-  required_scope: { type: "string", enum: scopes, description: "The scope that the key lacks." },
+const detailSchemas: Readonly<Partial<Record<keyof Details, JsonObject>>> = {
+  requiredScope: { type: "string", enum: scopes, description: "The scope that the key lacks." },
   status: {
     type: "string",
     enum: messageStatuses,
@@ -197,7 +198,7 @@ const detailSchemas: Readonly<Record<string, JsonObject>> = {
     description:
       "Present when a transport still has the message after five seconds: it no longer waits, and may still be sent.",
   },
-  number_id: {
+  numberId: {
     type: "integer",
     description: "The number that is connecting, or that already has the phone.",
   },
@@ -205,7 +206,7 @@ const detailSchemas: Readonly<Record<string, JsonObject>> = {
     type: "integer",
     description: "How many messages still fit at the requested planned time.",
   },
-  room_at: {
+  roomAt: {
     type: ["string", "null"],
     format: "date-time",
     description:
@@ -254,7 +255,7 @@ export const errorSchemas: Readonly<Record<string, JsonObject>> = {
 const errorSchema = (codes: ReadonlyArray<Code>): JsonObject => {
   const details = codes.flatMap((code) => catalogue[code].details ?? [])
   const optional = codes.flatMap((code) => catalogue[code].optionalDetails ?? [])
-  const detail = (name: string) => [name, detailSchemas[name] ?? {}]
+  const detail = (name: keyof Details) => [jsonName(name), detailSchemas[name] ?? {}]
   return {
     type: "object",
     properties: {
@@ -266,7 +267,7 @@ const errorSchema = (codes: ReadonlyArray<Code>): JsonObject => {
           ...Object.fromEntries([...details, ...optional].map(detail)),
         },
         // A code's own fields are required, except for the optional ones.
-        required: codes.length === 1 && details.length > 0 ? details : undefined,
+        required: codes.length === 1 && details.length > 0 ? details.map(jsonName) : undefined,
       },
     },
     required: ["error"],

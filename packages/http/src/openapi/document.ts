@@ -6,14 +6,12 @@ import {
   callbackContentType,
   described,
   maximumFileBytes,
-  MessageJson,
   operations,
-  TimeJson,
   webhookEventTypes,
 } from "@messaging-service/core"
 import type { OperationRule } from "@messaging-service/core"
 import { Schema } from "effect"
-import { documentOpen } from "../Entry.ts"
+import { documentOpen, TimeJson } from "../Entry.ts"
 import type { Entry, OpenRoute, Takes } from "../Entry.ts"
 import { workspacePath } from "../operator/pipeline.ts"
 import type { OperatorRoute } from "../operator/pipeline.ts"
@@ -37,6 +35,7 @@ import {
   replayed,
   retryAfter,
 } from "./Operation.ts"
+import { MessageJson } from "../v2/messages.ts"
 import type {
   Answer,
   Call,

@@ -5,6 +5,7 @@
 import { describedKeys } from "@messaging-service/core"
 import { Schema } from "effect"
 import type { JsonSchema } from "effect"
+import { jsonName } from "../JsonNames.ts"
 import type {
   Answer,
   AnySchema,
@@ -307,20 +308,20 @@ const withoutFirstItem = (schema: JsonObject): JsonObject => {
 const tidied = (schema: JsonObject): JsonObject =>
   withNullAsType(withoutLoneAllOf(withoutFirstItem(withoutDefaults(schema))))
 
-/** The schema and all schemas in it; data stays unchanged. */
+/** The schema and all schemas in it, with JSON's names; data stays unchanged. */
 const tidy = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(tidy)
   if (!isObject(value)) return value
   const entries = Object.entries(value).map(([key, inner]) => {
     if (key === "properties" && isObject(inner)) {
-      return [key, Object.fromEntries(Object.entries(inner).map(([name, of]) => [name, tidy(of)]))]
+      const properties = Object.entries(inner).map(([name, of]) => [jsonName(name), tidy(of)])
+      return [key, Object.fromEntries(properties)]
     }
+    if (key === "required" && Array.isArray(inner)) return [key, inner.map(jsonName)]
     if (key === "$ref" && typeof inner === "string") {
       return [key, inner.replace(/^#\/\$defs\//, "#/components/schemas/")]
     }
-    return ["enum", "examples", "default", "required"].includes(key)
-      ? [key, inner]
-      : [key, tidy(inner)]
+    return ["enum", "examples", "default"].includes(key) ? [key, inner] : [key, tidy(inner)]
   })
   return tidied(Object.fromEntries(entries) as JsonObject)
 }

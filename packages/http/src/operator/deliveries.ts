@@ -3,13 +3,10 @@
  * Webhook operations, Callback secret, Reminder log).
  */
 import {
-  CallbackSecretJson,
   CallbackSecrets,
-  IdJson,
   PageInput,
   RedeliverBody,
   Reminders,
-  TimeJson,
   WebhookOperations,
   callbackTypes,
   described,
@@ -18,7 +15,7 @@ import {
 import type { CallbackAttempt, ListPage, LoggedRun, RedeliverEvent } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, json, listOf, pageOf, query, pageJson } from "../Entry.ts"
+import { bodyOf, json, listOf, pageOf, query, pageJson, IdJson, TimeJson } from "../Entry.ts"
 import { RunOutcomeJson } from "../v2/reminders.ts"
 import {
   DeliveryJson,
@@ -65,6 +62,10 @@ const runJson = (run: LoggedRun): typeof RunJson.Type => ({
   message_id: run.messageId,
   code: run.code,
 })
+
+const CallbackSecretJson = Schema.Struct({
+  secret: described(Schema.String, "64 hexadecimal characters that sign version 1 callbacks."),
+}).annotate({ identifier: "CallbackSecret" })
 
 const route = operatorRoute("Deliveries")
 

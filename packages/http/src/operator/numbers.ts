@@ -19,7 +19,6 @@ import {
   TelegramLogins,
   telegramLoginStates,
   TelegramPasswordBody,
-  TimeJson,
 } from "@messaging-service/core"
 import type {
   BeginTelegramLogin,
@@ -33,7 +32,7 @@ import type {
   TelegramLoginView,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { bodyOf, deleted, DeletedJson, json, listOf, optionalJson } from "../Entry.ts"
+import { bodyOf, deleted, DeletedJson, json, listOf, optionalJson, TimeJson } from "../Entry.ts"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
 import { numberJson, NumberJson } from "../v2/numbers.ts"

@@ -1,9 +1,7 @@
 /** A store that went back in time, and a workspace's messages (contract: Restored stores). */
 import {
   HeldBody,
-  IdJson,
   MediaLinks,
-  MessageJson,
   MessageOperations,
   PageInput,
   Restoration,
@@ -14,8 +12,9 @@ import {
 import type { HeldCount, ListPage, SelectHeld, StoreRestored } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, json, listOf, optionalJson, pageOf, query, pageJson } from "../Entry.ts"
+import { bodyOf, json, listOf, optionalJson, pageOf, query, pageJson, IdJson } from "../Entry.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
+import { MessageJson } from "../v2/messages.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
 const route = operatorRoute("Restored stores")

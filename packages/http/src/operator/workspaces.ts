@@ -8,12 +8,10 @@ import {
   Contacts,
   described,
   formatInstant,
-  IdJson,
   instantOrNull,
   KeyBody,
   Keys,
   PageInput,
-  TimeJson,
   WorkspaceBody,
   WorkspacePatch,
   Workspaces,
@@ -29,7 +27,18 @@ import type {
   Workspace,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { bodyOf, deleted, DeletedJson, json, listOf, pageOf, query, pageJson } from "../Entry.ts"
+import {
+  bodyOf,
+  deleted,
+  DeletedJson,
+  json,
+  listOf,
+  pageOf,
+  query,
+  pageJson,
+  IdJson,
+  TimeJson,
+} from "../Entry.ts"
 import { examples } from "../openapi/examples.ts"
 import { keyFields, keyFieldsOf } from "../v2/me.ts"
 import { operatorRoute, workspacePath, workspacesPath } from "./pipeline.ts"

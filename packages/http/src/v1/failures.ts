@@ -210,7 +210,7 @@ export const failureReply = ({ name }: FailureV1, others: OtherTexts = {}): Repl
 
 /** A refused single send that is stored shows its id (contract: Version 1: sends). */
 const dailyLimitFields = ({ details }: Refusal): Readonly<Record<string, unknown>> => ({
-  ...(details["message_id"] === undefined ? {} : { msg_id: details["message_id"] }),
+  ...(details.messageId === undefined ? {} : { msg_id: details.messageId }),
   code: "daily_limit_reached",
 })
 

@@ -76,7 +76,7 @@ type Uploaded = Extract<SourceV1, { readonly _tag: "Upload" }>
 const linkedMedia = (type: MediaType, { fileName, url }: Link) => ({
   url,
   type,
-  ...(fileName === null ? {} : { file_name: fileName }),
+  ...(fileName === null ? {} : { fileName }),
 })
 
 const ofName = (refusal: Refusal): Refusal | FailureV1 =>
@@ -100,7 +100,7 @@ const createWithFile = Effect.fnUntraced(
     const reminders = yield* Reminders
     const directory = yield* MediaDirectory
     const kept = yield* directory.upload(caller, { fileName, content: upload.content }, null)
-    const media = { media_id: kept.answer.id, type }
+    const media = { mediaId: kept.answer.id, type }
     return yield* reminders
       .create(caller, { ...command, media }, null)
       .pipe(

@@ -469,8 +469,8 @@ const isShown = ({ platform }: SendingNumber): boolean => platform === "whatsapp
 
 /** A Telegram account is refused as an unknown number. */
 const ofNumber = (refusal: Refusal): Refusal =>
-  refusal.code === "validation_failed" && refusal.field === "number_id"
-    ? refuse("number_not_found", { field: "number_id" })
+  refusal.code === "validation_failed" && refusal.field === "numberId"
+    ? refuse("number_not_found", { field: "numberId" })
     : refusal
 
 export const numberRoutes: ReadonlyArray<RouteV1> = [
@@ -493,8 +493,8 @@ export const numberRoutes: ReadonlyArray<RouteV1> = [
       const phone =
         whatsapp_number === null ? null : yield* Effect.fromResult(phoneOf(whatsapp_number))
       const command: ConnectNumber = {
-        ...(phone === null ? {} : { login_method: "phone_code", phone }),
-        ...(whatsapp_client === null ? {} : { number_id: whatsapp_client }),
+        ...(phone === null ? {} : { loginMethod: "phone_code", phone }),
+        ...(whatsapp_client === null ? {} : { numberId: whatsapp_client }),
       }
       const { answer } = yield* connections
         .connect(caller, command, null, webhook_url)

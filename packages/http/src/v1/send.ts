@@ -126,8 +126,8 @@ const sendV1 = Effect.gen(function* sendV1() {
     const command = {
       from,
       text,
-      send_at: due === null ? null : instantText(due),
-      expires_at: expiry === null ? null : instantText((due ?? now) + expiry * 1000),
+      sendAt: due === null ? null : instantText(due),
+      expiresAt: expiry === null ? null : instantText((due ?? now) + expiry * 1000),
     }
     const terms = { callbackUrl, attachment }
     const sent = yield* (

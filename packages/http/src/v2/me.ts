@@ -1,7 +1,5 @@
 /** A key's properties and permissions (contract: Key info). */
 import {
-  IdJson,
-  TimeJson,
   dailyQuota,
   described,
   instantOrNull,
@@ -13,7 +11,7 @@ import {
 import type { ApiKey, KeyCaller } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf } from "../Entry.ts"
+import { bodyOf, IdJson, TimeJson } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 
 /** What a key shows to itself and to the operator. */

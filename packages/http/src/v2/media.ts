@@ -1,10 +1,8 @@
 /** The media directory of version 2 (contract: Media). */
 import {
-  IdJson,
   MediaDirectory,
   MediaLinks,
   MediaQuery,
-  TimeJson,
   described,
   formatInstant,
   mediaTypes,
@@ -22,6 +20,8 @@ import {
   query,
   answerJson,
   pageJson,
+  IdJson,
+  TimeJson,
 } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"

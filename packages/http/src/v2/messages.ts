@@ -3,18 +3,71 @@ import {
   BatchBody,
   ListQuery,
   MediaLinks,
-  MessageJson,
   Messages,
   SendBody,
+  described,
+  mediaTypes,
+  messageErrorCodes,
+  messageStatuses,
+  platforms,
   messageJson,
 } from "@messaging-service/core"
 import type { ListMessages, Message, SendBatch, SendMessage } from "@messaging-service/core"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
-import { bodyOf, json, listOf, pageOf, query, pageJson } from "../Entry.ts"
+import { bodyOf, IdJson, json, listOf, pageOf, query, pageJson, TimeJson } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
+
+/** The recipient that a message keeps (contract: Recipients). */
+const RecipientJson = Schema.Union([
+  Schema.Struct({
+    phone: Schema.String,
+    contact_id: described(Schema.NullOr(IdJson), "The saved contact with that phone."),
+  }),
+  Schema.Struct({ group: Schema.String }),
+  Schema.Struct({ contact_id: IdJson, username: Schema.String }),
+  Schema.Struct({ username: Schema.String }),
+]).annotate({ identifier: "MessageRecipient" })
+
+/** Unknown fields are null. */
+export const MediaJson = Schema.Struct({
+  media_id: Schema.NullOr(IdJson),
+  url: described(
+    Schema.NullOr(Schema.String),
+    "Of a stored file: works for 26 hours; null once the file is gone.",
+  ),
+  type: Schema.NullOr(Schema.Literals(mediaTypes)),
+  file_name: Schema.NullOr(Schema.String),
+}).annotate({ identifier: "Media" })
+
+/** The schema of what the core's `messageJson` makes. */
+export const MessageJson = Schema.Struct({
+  id: IdJson,
+  status: Schema.Literals(messageStatuses),
+  from: Schema.Struct({
+    id: IdJson,
+    phone: described(
+      Schema.NullOr(Schema.String),
+      "Digits with country code, no +: of the number while the message waits, then the phone that it left from. Null while the number was never linked.",
+    ),
+    platform: Schema.Literals(platforms),
+  }),
+  to: RecipientJson,
+  text: described(Schema.String, "The text, or the caption of the media."),
+  media: Schema.NullOr(MediaJson),
+  send_at: Schema.NullOr(TimeJson),
+  expires_at: Schema.NullOr(TimeJson),
+  created_at: TimeJson,
+  sent_at: Schema.NullOr(TimeJson),
+  error: described(
+    Schema.NullOr(
+      Schema.Struct({ code: Schema.Literals(messageErrorCodes), message: Schema.String }),
+    ),
+    "Why it failed, when `status` is `failed`.",
+  ),
+}).annotate({ identifier: "Message" })
 
 /** Refusals about a recipient or its content. */
 export const refusedContent: ReadonlyArray<Refused> = [

@@ -1,11 +1,9 @@
 /** Number checks of version 2 (contract: Number checks). */
 import {
-  IdJson,
   NumberCheckBody,
   NumberChecks,
   PageInput,
   ResultsQuery,
-  TimeJson,
   checkResultStatuses,
   described,
   formatInstant,
@@ -21,7 +19,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, json, pageOf, query, answerJson, pageJson } from "../Entry.ts"
+import { bodyOf, json, pageOf, query, answerJson, pageJson, IdJson, TimeJson } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 

@@ -2,8 +2,6 @@
 import {
   ConnectBody,
   Connections,
-  IdJson,
-  TimeJson,
   described,
   instantOrNull,
   loginMethods,
@@ -13,7 +11,7 @@ import {
 import type { ConnectNumber, ConnectView, ShownNumber } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, json, listOf, answerJson } from "../Entry.ts"
+import { bodyOf, json, listOf, answerJson, IdJson, TimeJson } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 

@@ -1,17 +1,13 @@
 /** Reminders of version 2 (contract: Reminders). */
 import {
-  IdJson,
-  MediaReferenceJson,
   ReminderBody,
   ReminderChangeBody,
   ReminderQuery,
   Reminders,
-  RequestedRecipientJson,
-  TimeJson,
   described,
   formatInZone,
   formatInstant,
-  requestedRecipientJson,
+  mediaJson,
   runRefusalMessage,
 } from "@messaging-service/core"
 import type {
@@ -20,6 +16,7 @@ import type {
   LastRun,
   ListReminders,
   Reminder,
+  RequestedRecipient,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
@@ -28,13 +25,15 @@ import {
   bodyOf,
   deleted,
   DeletedJson,
+  IdJson,
   json,
   pageOf,
   query,
   answerJson,
   pageJson,
+  TimeJson,
 } from "../Entry.ts"
-import { refusedContent } from "./messages.ts"
+import { MediaJson, refusedContent } from "./messages.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 
@@ -53,6 +52,27 @@ const LastRunJson = Schema.Struct({
   ),
 }).annotate({ identifier: "LastRun" })
 
+/** As it was referred to (contract: Reminders). */
+const RequestedRecipientJson = Schema.Union([
+  Schema.Struct({ phone: Schema.String }),
+  Schema.Struct({ group: Schema.String }),
+  Schema.Struct({ contact_id: IdJson }),
+  Schema.Struct({ username: Schema.String }),
+]).annotate({ identifier: "ReminderRecipient" })
+
+const requestedRecipientJson = (to: RequestedRecipient) => {
+  switch (to.kind) {
+    case "phone":
+      return { phone: to.phone }
+    case "group":
+      return { group: to.group }
+    case "contact":
+      return { contact_id: to.contactId }
+    case "username":
+      return { username: to.username.given }
+  }
+}
+
 const ReminderJson = Schema.Struct({
   id: IdJson,
   name: Schema.String,
@@ -60,7 +80,7 @@ const ReminderJson = Schema.Struct({
   to: RequestedRecipientJson,
   from: Schema.NullOr(IdJson),
   text: Schema.String,
-  media: Schema.NullOr(MediaReferenceJson),
+  media: Schema.NullOr(MediaJson),
   schedule: Schema.Struct({ cron: Schema.String, timezone: Schema.String }),
   next_run_at: described(
     Schema.NullOr(Schema.String.annotate({ format: "date-time" })),
@@ -81,15 +101,7 @@ const shown = (reminder: Reminder): typeof ReminderJson.Type => ({
   to: requestedRecipientJson(reminder.to),
   from: reminder.from,
   text: reminder.text,
-  media:
-    reminder.media === null
-      ? null
-      : {
-          media_id: reminder.media.mediaId,
-          url: reminder.media.url,
-          type: reminder.media.type,
-          file_name: reminder.media.fileName,
-        },
+  media: reminder.media && mediaJson(reminder.media),
   schedule: { cron: reminder.cron, timezone: reminder.timezone },
   next_run_at:
     reminder.nextRunAt === null ? null : formatInZone(reminder.nextRunAt, reminder.timezone),

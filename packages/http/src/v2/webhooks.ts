@@ -1,8 +1,6 @@
 /** Webhook endpoints (contract: Webhook endpoints). */
 import {
   EndpointBody,
-  IdJson,
-  TimeJson,
   Webhooks,
   deliveryErrors,
   described,
@@ -20,7 +18,16 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, deleted, DeletedJson, json, listOf, answerJson } from "../Entry.ts"
+import {
+  bodyOf,
+  deleted,
+  DeletedJson,
+  json,
+  listOf,
+  answerJson,
+  IdJson,
+  TimeJson,
+} from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 

@@ -5,6 +5,7 @@ import { codesOf } from "@messaging-service/testkit/openapi"
 import type { ResponseObject } from "@messaging-service/testkit/openapi"
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
+import { jsonName } from "../../src/JsonNames.ts"
 import { layerService, publicUrl } from "../Service.ts"
 import { checker, operationsOf, served } from "./Document.ts"
 import type { DocumentObject, Json, MediaObject } from "./Document.ts"
@@ -98,7 +99,7 @@ describe("the OpenAPI document", () => {
                 const entry = catalogue[code as keyof typeof catalogue]
                 const { details = [], optionalDetails = [] } = entry
                 for (const detail of [...details, ...optionalDetails]) {
-                  const shown = schema.properties?.error?.properties[detail]
+                  const shown = schema.properties?.error?.properties[jsonName(detail)]
                   assert.isDefined((shown as Json | undefined)?.["type"], `${code}: ${detail}`)
                 }
               }

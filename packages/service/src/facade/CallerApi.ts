@@ -27,17 +27,8 @@ import {
 } from "@messaging-service/core"
 import type {
   Caller,
-  ChangeReminder,
-  CheckNumbers,
-  ConnectNumber,
-  CreateReminder,
-  CreateWebhook,
   EndpointWithSecret,
   Failure,
-  ListCheckResults,
-  ListMedia,
-  ListMessages,
-  ListReminders,
   MediaFilesError,
   MediaId,
   Message,
@@ -45,8 +36,6 @@ import type {
   NumberCheckId,
   NumberId,
   ReminderId,
-  SendBatch,
-  SendMessage,
   Upload,
   WebhookEndpoint,
   WebhookId,
@@ -62,7 +51,6 @@ import type { WebhooksApi, WebhookWithSecret } from "../api/webhooks.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { idOf, listingOf, withReplayed, repeatable, showingNow } from "./Calls.ts"
 import type { CallerApi, Calling } from "./Calls.ts"
-import { bodyOf } from "./names.ts"
 import {
   checkShown,
   mediaShown,
@@ -126,13 +114,12 @@ const messagesApi: CallerApi<MessagesApi> = (calling) => {
     send: (command, options) =>
       run(
         Effect.gen(function* () {
-          const body = bodyOf<SendMessage>(command)
-          const repeat = repeatable(options, "/api/v2/messages", body, sendOptions)
+          const repeat = repeatable(options, "/api/v2/messages", command, sendOptions)
           const { messages, replayed } = yield* acting(
             calling,
             options?.transaction,
           )((who) =>
-            Effect.flatMap(repeat, (key) => Messages.use((all) => all.send(who, body, key))),
+            Effect.flatMap(repeat, (key) => Messages.use((all) => all.send(who, command, key))),
           )
           const shown = messages.map(yield* shownAsAccepted)
           const [only] = shown
@@ -144,13 +131,14 @@ const messagesApi: CallerApi<MessagesApi> = (calling) => {
     sendBatch: (command, options) =>
       run(
         Effect.gen(function* () {
-          const body = bodyOf<SendBatch>(command)
-          const repeat = repeatable(options, "/api/v2/messages/batch", body, sendOptions)
+          const repeat = repeatable(options, "/api/v2/messages/batch", command, sendOptions)
           const { messages, replayed } = yield* acting(
             calling,
             options?.transaction,
           )((who) =>
-            Effect.flatMap(repeat, (key) => Messages.use((all) => all.sendBatch(who, body, key))),
+            Effect.flatMap(repeat, (key) =>
+              Messages.use((all) => all.sendBatch(who, command, key)),
+            ),
           )
           return { messages: messages.map(yield* shownAsAccepted), replayed }
         }),
@@ -166,7 +154,7 @@ const messagesApi: CallerApi<MessagesApi> = (calling) => {
       listingOf(
         calling,
         query,
-        (who, asked) => Messages.use((messages) => messages.list(who, bodyOf<ListMessages>(asked))),
+        (who, asked) => Messages.use((messages) => messages.list(who, asked)),
         messageShownNow,
       ),
     cancel: (id) =>
@@ -183,10 +171,9 @@ const remindersApi: CallerApi<RemindersApi> = ({ caller, run }) => ({
   create: (command, options) =>
     run(
       Effect.gen(function* () {
-        const body = bodyOf<CreateReminder>(command)
         const who = yield* caller
-        const repeat = yield* repeatable(options, "/api/v2/reminders", body)
-        const { answer, replayed } = yield* (yield* Reminders).create(who, body, repeat)
+        const repeat = yield* repeatable(options, "/api/v2/reminders", command)
+        const { answer, replayed } = yield* (yield* Reminders).create(who, command, repeat)
         return withReplayed(reminderShown(answer), replayed)
       }),
     ),
@@ -201,16 +188,14 @@ const remindersApi: CallerApi<RemindersApi> = ({ caller, run }) => ({
     listingOf(
       { caller, run },
       query,
-      (who, asked) =>
-        Reminders.use((reminders) => reminders.list(who, bodyOf<ListReminders>(asked))),
+      (who, asked) => Reminders.use((reminders) => reminders.list(who, asked)),
       Effect.succeed(reminderShown),
     ),
   update: (id, change) =>
     run(
       Effect.gen(function* () {
         const who = yield* caller
-        const body = bodyOf<ChangeReminder>(change)
-        return reminderShown(yield* (yield* Reminders).update(who, idOf<ReminderId>(id), body))
+        return reminderShown(yield* (yield* Reminders).update(who, idOf<ReminderId>(id), change))
       }),
     ),
   remove: (id) =>
@@ -257,13 +242,12 @@ export const numbersApi: CallerApi<NumbersApi> = ({ caller, run }) => {
 
   const get = (id: number) => run(Effect.flatMap(caller, (who) => view(who, id)))
 
-  const connect: NumbersApi["connect"] = (command, options) =>
+  const connect: NumbersApi["connect"] = (command = {}, options) =>
     run(
       Effect.gen(function* () {
-        const body = bodyOf<ConnectNumber>(command ?? {})
         const who = yield* caller
-        const repeat = yield* repeatable(options, "/api/v2/numbers", body)
-        const { answer, replayed } = yield* (yield* Connections).connect(who, body, repeat)
+        const repeat = yield* repeatable(options, "/api/v2/numbers", command)
+        const { answer, replayed } = yield* (yield* Connections).connect(who, command, repeat)
         return withReplayed(numberShown(answer), replayed)
       }),
     )
@@ -306,10 +290,9 @@ const numberChecksApi: CallerApi<NumberChecksApi> = ({ caller, run }) => ({
   create: (command, options) =>
     run(
       Effect.gen(function* () {
-        const body = bodyOf<CheckNumbers>(command)
         const who = yield* caller
-        const repeat = yield* repeatable(options, "/api/v2/number-checks", body)
-        const { answer, replayed } = yield* (yield* NumberChecks).create(who, body, repeat)
+        const repeat = yield* repeatable(options, "/api/v2/number-checks", command)
+        const { answer, replayed } = yield* (yield* NumberChecks).create(who, command, repeat)
         return withReplayed(checkShown(answer), replayed)
       }),
     ),
@@ -332,9 +315,7 @@ const numberChecksApi: CallerApi<NumberChecksApi> = ({ caller, run }) => ({
       { caller, run },
       query,
       (who, asked) =>
-        NumberChecks.use((checks) =>
-          checks.results(who, idOf<NumberCheckId>(id), bodyOf<ListCheckResults>(asked)),
-        ),
+        NumberChecks.use((checks) => checks.results(who, idOf<NumberCheckId>(id), asked)),
       Effect.succeed(resultShown),
     ),
 })
@@ -428,7 +409,7 @@ const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
           if (unkept !== undefined) return yield* unkept
           const upload = yield* spooled(file)
           const repeat = yield* repeatable(options, "/api/v2/media", {
-            file_name: upload.fileName,
+            fileName: upload.fileName,
             sha256: upload.content.sha256,
           })
           const { answer, replayed } = yield* (yield* MediaDirectory).upload(who, upload, repeat)
@@ -447,7 +428,7 @@ const mediaApi: CallerApi<MediaApi> = ({ caller, run }) => ({
     listingOf(
       { caller, run },
       query,
-      (who, asked) => MediaDirectory.use((media) => media.list(who, bodyOf<ListMedia>(asked))),
+      (who, asked) => MediaDirectory.use((media) => media.list(who, asked)),
       mediaShownNow,
     ),
   content: (id) =>
@@ -484,10 +465,9 @@ const webhooksApi: CallerApi<WebhooksApi> = ({ caller, run }) => ({
   create: (command, options) =>
     run(
       Effect.gen(function* () {
-        const body = bodyOf<CreateWebhook>(command)
         const who = yield* caller
-        const repeat = yield* repeatable(options, "/api/v2/webhooks", body)
-        const { answer, replayed } = yield* (yield* Webhooks).create(who, body, repeat)
+        const repeat = yield* repeatable(options, "/api/v2/webhooks", command)
+        const { answer, replayed } = yield* (yield* Webhooks).create(who, command, repeat)
         return withReplayed(withSecret(answer), replayed)
       }),
     ),

@@ -32,17 +32,12 @@ import { SettingFault } from "../compose/startFaults.ts"
 import type { Setting, SettingNames } from "../compose/startFaults.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { MessagingError } from "../MessagingError.ts"
-import { shownField, shownText } from "./names.ts"
 import { anything, fields, isObject, isText, must, refusalOf, InvalidOptions } from "./rules.ts"
 import type { Rule, Violation } from "./rules.ts"
 
 /** A message that names its field. */
-const naming = (field: string | null, message: string): string => {
-  const text = shownText(message)
-  return field === null || text.startsWith(`${field}:`) || text.startsWith(`${field} `)
-    ? text
-    : `${field}: ${text}`
-}
+const naming = (field: string | null, message: string): string =>
+  field === null || message.startsWith(`${field} `) ? message : `${field}: ${message}`
 
 interface OfCall {
   readonly message: string
@@ -91,15 +86,14 @@ const inCalls = (problem: Refusal["errors"][number]): Refusal["errors"][number] 
 
 const problemOf = (problem: Refusal["errors"][number]) => {
   const { code, field, message } = inCalls(problem)
-  const shown = field === null ? null : shownField(field)
-  return { code, field: shown, message: naming(shown, message) }
+  return { code, field, message: naming(field, message) }
 }
 
 /** A trusted caller has no key. */
 const lacking = ({ details, message }: Refusal): string =>
-  "required_scope" in details
-    ? `This caller lacks the scope ${details["required_scope"]}.`
-    : message
+  details.requiredScope === undefined
+    ? message
+    : `This caller lacks the scope ${details.requiredScope}.`
 
 export const errorOfRefusal = (refusal: Refusal, cause?: unknown): MessagingError =>
   new MessagingError(
@@ -111,9 +105,7 @@ export const errorOfRefusal = (refusal: Refusal, cause?: unknown): MessagingErro
       }),
       status: refusal.status,
       errors: refusal.errors.map(problemOf),
-      details: Object.fromEntries(
-        Object.entries(refusal.details).map(([name, value]) => [shownField(name), value]),
-      ),
+      details: { ...refusal.details },
       retryAfterMillis: refusal.retryAfter === null ? null : refusal.retryAfter * 1000,
     },
     cause === undefined ? undefined : { cause },

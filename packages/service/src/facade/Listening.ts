@@ -1,6 +1,11 @@
 /** Delivers events to handlers of this process. */
-import { EventFeed, sleepInRealTime, webhookEventTypes } from "@messaging-service/core"
-import type { MessageJson, OutboxEvent, Refusal, StoreUnavailable } from "@messaging-service/core"
+import {
+  EventFeed,
+  reportedMessage,
+  sleepInRealTime,
+  webhookEventTypes,
+} from "@messaging-service/core"
+import type { OutboxEvent, Refusal, StoreUnavailable } from "@messaging-service/core"
 import { Data, Deferred, Effect, Fiber, FiberSet } from "effect"
 import type { Scope } from "effect"
 import type { ListenOptions, MessageEvent, Messaging } from "../api/Messaging.ts"
@@ -9,7 +14,7 @@ import type { ComposedService } from "../compose/index.ts"
 import { MessagingError } from "../MessagingError.ts"
 import { errorOfRefusal } from "./Calls.ts"
 import type { makeCalls } from "./Calls.ts"
-import { messageOfEvent } from "./records.ts"
+import { messageReported } from "./records.ts"
 import { fields, isFunction, must, refusalOf } from "./rules.ts"
 
 /** The error that a handler threw or rejected with. */
@@ -20,16 +25,13 @@ class HandlerFailed extends Data.TaggedError("HandlerFailed")<{ readonly cause: 
 }
 
 /** An event's body, as its commit froze it. */
-const eventOf = (event: OutboxEvent): MessageEvent => {
-  const { data } = JSON.parse(event.body) as { readonly data: { readonly message: MessageJson } }
-  return {
-    id: event.eventId,
-    type: event.type,
-    position: event.id,
-    createdAt: new Date(event.createdAt),
-    message: messageOfEvent(data.message, event),
-  }
-}
+const eventOf = (event: OutboxEvent): MessageEvent => ({
+  id: event.eventId,
+  type: event.type,
+  position: event.id,
+  createdAt: new Date(event.createdAt),
+  message: messageReported(reportedMessage(event.body), event),
+})
 
 /** Calls a handler for its events. */
 const telling =

@@ -14,27 +14,13 @@ import {
   Workspaces,
 } from "@messaging-service/core"
 import type {
-  BeginTelegramLogin,
-  ChangeNumber,
-  ChangeWorkspace,
   ContactId,
-  CreateContact,
-  CreateKey,
-  CreateNumber,
-  CreateWorkspace,
   DeliveryAttempt,
-  EnsureWorkspace,
   Failure,
-  GiveTelegramCode,
-  GiveTelegramPassword,
   KeyId,
   MessageId,
   NumberId,
-  PauseNumber,
-  RedeliverEvent,
   ReminderId,
-  SelectHeld,
-  StoreRestored,
   TelegramLoginView,
   WebhookId,
   WorkspaceId,
@@ -46,7 +32,6 @@ import type { Operator, Role, TelegramLoginsApi, WorkspacesApi } from "../api/op
 import type { ComposedService } from "../compose/index.ts"
 import { idOf, listing, showingNow } from "./Calls.ts"
 import type { Run } from "./Calls.ts"
-import { bodyOf } from "./names.ts"
 import {
   callbackShown,
   connectionShown,
@@ -77,15 +62,11 @@ const telegramLoginsApi = (
     return run(Effect.map(login, telegramLoginShown))
   }
   return {
-    begin: (number, command) =>
-      shown((logins) => logins.begin(...addressed(number), bodyOf<BeginTelegramLogin>(command))),
+    begin: (number, command) => shown((logins) => logins.begin(...addressed(number), command)),
     get: (number) => shown((logins) => logins.get(...addressed(number))),
-    giveCode: (number, code) =>
-      shown((logins) => logins.giveCode(...addressed(number), bodyOf<GiveTelegramCode>({ code }))),
+    giveCode: (number, code) => shown((logins) => logins.giveCode(...addressed(number), { code })),
     givePassword: (number, password) =>
-      shown((logins) =>
-        logins.givePassword(...addressed(number), bodyOf<GiveTelegramPassword>({ password })),
-      ),
+      shown((logins) => logins.givePassword(...addressed(number), { password })),
     cancel: (number) => run(TelegramLogins.use((logins) => logins.cancel(...addressed(number)))),
   }
 }
@@ -96,15 +77,14 @@ export const workspacesApi = (run: Run): WorkspacesApi => ({
       Effect.gen(function* () {
         const wrong = refusalOf(must("an object", isObject), wanted, "wanted")
         if (wrong !== undefined) return yield* wrong
-        const command = bodyOf<EnsureWorkspace>({ ...wanted, name })
-        return workspaceShown(yield* (yield* EnsuredWorkspaces).ensure(command))
+        return workspaceShown(yield* (yield* EnsuredWorkspaces).ensure({ ...wanted, name }))
       }),
     ),
   create: (command) =>
     run(
-      Workspaces.use((workspaces) =>
-        workspaces.create("owner", bodyOf<CreateWorkspace>(command)),
-      ).pipe(Effect.map(workspaceShown)),
+      Workspaces.use((workspaces) => workspaces.create("owner", command)).pipe(
+        Effect.map(workspaceShown),
+      ),
     ),
   get: (id) =>
     run(
@@ -124,7 +104,7 @@ export const workspacesApi = (run: Run): WorkspacesApi => ({
     run(
       Effect.map(
         Workspaces.use((workspaces) =>
-          workspaces.update("owner", idOf<WorkspaceId>(workspace), bodyOf<ChangeWorkspace>(change)),
+          workspaces.update("owner", idOf<WorkspaceId>(workspace), change),
         ),
         workspaceShown,
       ),
@@ -141,10 +121,7 @@ const messageShownNow = showingNow(messageShown)
 
 /** Operations on the whole store. */
 export const storeApi = (run: Run): Pick<Messaging, "restored" | "held"> => ({
-  restored: (how = {}) =>
-    run(
-      Restoration.use((restoration) => restoration.restored("owner", bodyOf<StoreRestored>(how))),
-    ),
+  restored: (how = {}) => run(Restoration.use((restoration) => restoration.restored("owner", how))),
   held: () => run(Restoration.use((restoration) => restoration.counts("owner"))),
 })
 
@@ -160,7 +137,7 @@ const keysApi = ({ id, role, run }: Acting): Operator["keys"] => ({
   create: (command) =>
     run(
       Effect.map(
-        Keys.use((keys) => keys.create(role, id, bodyOf<CreateKey>(command))),
+        Keys.use((keys) => keys.create(role, id, command)),
         ({ key, record }) => ({ ...keyShown(record), key }),
       ),
     ),
@@ -178,7 +155,7 @@ const contactsApi = ({ id, role, run }: Acting): Operator["contacts"] => ({
   create: (command) =>
     run(
       Effect.map(
-        Contacts.use((contacts) => contacts.create(role, id, bodyOf<CreateContact>(command))),
+        Contacts.use((contacts) => contacts.create(role, id, command)),
         contactShown,
       ),
     ),
@@ -212,9 +189,7 @@ const numberConnectionsApi = ({
   pause: (number, pause = {}) =>
     run(
       Effect.map(
-        NumberOperations.use((numbers) =>
-          numbers.pause(role, id, idOf<NumberId>(number), bodyOf<PauseNumber>(pause)),
-        ),
+        NumberOperations.use((numbers) => numbers.pause(role, id, idOf<NumberId>(number), pause)),
         connectionShown,
       ),
     ),
@@ -240,7 +215,7 @@ const numbersApi = (acting: Acting): Operator["numbers"] => {
     create: (command) =>
       run(
         Effect.map(
-          Numbers.use((numbers) => numbers.create(role, id, bodyOf<CreateNumber>(command))),
+          Numbers.use((numbers) => numbers.create(role, id, command)),
           numberShown,
         ),
       ),
@@ -254,9 +229,7 @@ const numbersApi = (acting: Acting): Operator["numbers"] => {
     update: (number, change) =>
       run(
         Effect.map(
-          Numbers.use((numbers) =>
-            numbers.update(role, id, idOf<NumberId>(number), bodyOf<ChangeNumber>(change)),
-          ),
+          Numbers.use((numbers) => numbers.update(role, id, idOf<NumberId>(number), change)),
           operatedShown,
         ),
       ),
@@ -296,7 +269,7 @@ const webhooksApi = ({ id, role, run }: Acting): Operator["webhooks"] => ({
   redeliver: (webhook, event) =>
     run(
       WebhookOperations.use((webhooks) =>
-        webhooks.redeliver(role, id, idOf<WebhookId>(webhook), bodyOf<RedeliverEvent>(event)),
+        webhooks.redeliver(role, id, idOf<WebhookId>(webhook), event),
       ),
     ),
 })
@@ -334,15 +307,9 @@ const heldApi = ({ id, role, run }: Acting): Operator["held"] => ({
       messageShownNow,
     ),
   release: (selection) =>
-    run(
-      Restoration.use((restoration) =>
-        restoration.release(role, id, bodyOf<SelectHeld>(selection)),
-      ),
-    ),
+    run(Restoration.use((restoration) => restoration.release(role, id, selection))),
   cancel: (selection) =>
-    run(
-      Restoration.use((restoration) => restoration.cancel(role, id, bodyOf<SelectHeld>(selection))),
-    ),
+    run(Restoration.use((restoration) => restoration.cancel(role, id, selection))),
 })
 
 export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator => {

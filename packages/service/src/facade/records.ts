@@ -1,5 +1,5 @@
 /** Records of the core as the facade shows them: plain ids, dates, nothing internal to the core. */
-import { messageJson, requestedRecipientJson, runRefusalMessage } from "@messaging-service/core"
+import { runRefusalMessage, shownMedia, statusAt } from "@messaging-service/core"
 import type * as Core from "@messaging-service/core"
 import type * as Kept from "@messaging-service/core"
 import type { MediaFile, Message } from "../api/messages.ts"
@@ -16,42 +16,43 @@ import type {
 } from "../api/operator.ts"
 import type { LastReminderRun, Reminder } from "../api/reminders.ts"
 import type { Webhook } from "../api/webhooks.ts"
-import { camelised } from "./names.ts"
 
 const date = (millis: number): Date => new Date(millis)
 
 const dateOrNull = (millis: number | null): Date | null => (millis === null ? null : date(millis))
 
-const textDate = (text: string | null): Date | null => (text === null ? null : new Date(text))
-
-/** The message's state at `now`. */
-export const messageShown = (
-  message: Kept.Message,
-  now: number,
-  link: Kept.MediaLink,
-): Message => ({
-  ...camelised(messageJson(message, now, link)),
-  workspaceId: message.workspaceId,
-  mode: message.mode,
-  sendAt: dateOrNull(message.sendAt),
-  expiresAt: dateOrNull(message.expiresAt),
-  createdAt: date(message.createdAt),
-  sentAt: dateOrNull(message.sentAt),
-})
-
-/** The message as its event stores it. */
-export const messageOfEvent = (
-  json: Core.MessageJson,
+/** The message as its event reports it. */
+export const messageReported = (
+  { createdAt, expiresAt, sendAt, sentAt, ...same }: Core.ReportedMessage,
   { mode, workspaceId }: Pick<Kept.Message, "mode" | "workspaceId">,
 ): Message => ({
-  ...camelised(json),
+  ...same,
   workspaceId,
   mode,
-  sendAt: textDate(json.send_at),
-  expiresAt: textDate(json.expires_at),
-  createdAt: new Date(json.created_at),
-  sentAt: textDate(json.sent_at),
+  sendAt: dateOrNull(sendAt),
+  expiresAt: dateOrNull(expiresAt),
+  createdAt: date(createdAt),
+  sentAt: dateOrNull(sentAt),
 })
+
+/** The message's state at `now`. */
+export const messageShown = (message: Kept.Message, now: number, link: Kept.MediaLink): Message => {
+  const { kind: _kind, ...to } = message.to
+  const { createdAt, error, expiresAt, from, id, sendAt, sentAt, text } = message
+  const status = statusAt(message, now)
+  const media = shownMedia(message, now, link)
+  return messageReported(
+    { id, status, from, to, text, media, sendAt, expiresAt, createdAt, sentAt, error },
+    message,
+  )
+}
+
+/** As the command named it. */
+const namedRecipient = (to: Core.RequestedRecipient): Reminder["to"] => {
+  if (to.kind === "username") return { username: to.username.given }
+  const { kind: _kind, ...named } = to
+  return named
+}
 
 export const reminderShown = (reminder: Kept.Reminder): Reminder => {
   const {
@@ -67,7 +68,7 @@ export const reminderShown = (reminder: Kept.Reminder): Reminder => {
   } = reminder
   return {
     ...same,
-    to: camelised(requestedRecipientJson(to)),
+    to: namedRecipient(to),
     media:
       media === null
         ? null

@@ -147,8 +147,7 @@ export const invalidOptions = (rule: Rule, options: unknown): InvalidOptions | u
 export const refusalOf = (rule: Rule, given: unknown, field = ""): Refusal | undefined => {
   const [first, ...others] = (given === undefined ? [] : rule(given, field)).map((wrong) => ({
     code: "validation_failed" as const,
-    // A doubled underscore becomes the original one.
-    field: wrong.field.replaceAll("_", "__"),
+    field: wrong.field,
     message: wrong.rule,
   }))
   return first === undefined ? undefined : refuse(first.code, { ...first, errors: others })

@@ -26,7 +26,7 @@ interface Wanted {
 
 const connect = ({ key, method, phone }: Wanted) =>
   Effect.fnUntraced(function* (stage: Stage) {
-    const command = method === "qr" ? { login_method: method } : { login_method: method, phone }
+    const command = method === "qr" ? { loginMethod: method } : { loginMethod: method, phone }
     for (let attempt = 0; attempt < tries; attempt++) {
       const call = stage.asked({ _tag: "Connect", key })
       const result = yield* Effect.result(

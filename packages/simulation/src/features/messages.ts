@@ -28,7 +28,7 @@ const mediaInput = ({ media }: Send, { files }: Stage) => {
   if (media === undefined) return null
   if ("url" in media) return { url: media.url }
   const id = files.get(media.file)?.id ?? null
-  return id === null ? null : { media_id: id }
+  return id === null ? null : { mediaId: id }
 }
 
 const sendOnce = (send: Send, stage: Stage) => {
@@ -44,8 +44,8 @@ const sendOnce = (send: Send, stage: Stage) => {
   const content = {
     from: leavesOutNumber === true ? null : Number(given.numbers[number]),
     text,
-    send_at: sendAt === null ? null : iso(sendAt),
-    expires_at: expiresAt === null ? null : iso(expiresAt),
+    sendAt: sendAt === null ? null : iso(sendAt),
+    expiresAt: expiresAt === null ? null : iso(expiresAt),
     ...(media === null ? {} : { media }),
   }
   const [phone = "", ...others] = phones
@@ -56,7 +56,7 @@ const sendOnce = (send: Send, stage: Stage) => {
     ? Messages.use((messages) =>
         messages.send(
           caller,
-          { ...content, to: contact === undefined ? { phone } : { contact_id: contact } },
+          { ...content, to: contact === undefined ? { phone } : { contactId: contact } },
           key,
           terms,
         ),
@@ -133,7 +133,7 @@ export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe
     from: Number(stage.given.numbers[number]),
     to: { phone },
     text,
-    send_at: sendAt === null ? null : iso(sendAt),
+    sendAt: sendAt === null ? null : iso(sendAt),
     ...(media === null ? {} : { media }),
   }
   const result = yield* Effect.result(

@@ -94,9 +94,9 @@ const pace = (target: Target, pacing: Paced | null) =>
     Numbers.use((service) =>
       service.update("owner", target.stage.given.workspace, id, {
         pacing: {
-          min_interval_ms: pacing?.minIntervalMillis ?? null,
-          per_minute: pacing?.perMinute ?? null,
-          new_recipients_per_day: pacing?.newRecipientsPerDay ?? null,
+          minIntervalMillis: pacing?.minIntervalMillis ?? null,
+          perMinute: pacing?.perMinute ?? null,
+          newRecipientsPerDay: pacing?.newRecipientsPerDay ?? null,
         },
       }),
     ),
@@ -114,7 +114,7 @@ const disable = (stage: Stage, isDisabled: boolean, isProbe = false) => {
       isProbe,
     },
     Workspaces.use((service) =>
-      service.update("owner", workspace, { account_disabled: isDisabled }),
+      service.update("owner", workspace, { accountDisabled: isDisabled }),
     ),
   )
 }

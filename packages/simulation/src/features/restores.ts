@@ -122,9 +122,11 @@ const probeReminder = Effect.fnUntraced(function* (stage: Stage) {
   const number = numbers[remindedNumber]
   if (number === undefined) return
   const text = "reminded in a new epoch"
-  const pace = (min_interval_ms: number | null) =>
+  const pace = (minIntervalMillis: number | null) =>
     Numbers.use((service) =>
-      service.update("owner", workspace, number, { pacing: { min_interval_ms } }),
+      service.update("owner", workspace, number, {
+        pacing: { minIntervalMillis },
+      }),
     )
   yield* stage.ask(pace(2 * second))
   const { due, id } = yield* remindEachMinute(stage, text)

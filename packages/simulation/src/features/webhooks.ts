@@ -149,7 +149,7 @@ const change = (tag: ChangeEndpoint["_tag"], url: string, mode: Mode) =>
         yield* askUntilAnswered(stage, {
           ask,
           effect: WebhookOperations.use((operations) =>
-            operations.redeliver("owner", workspace, id, { event_id: eventId ?? "" }),
+            operations.redeliver("owner", workspace, id, { eventId: eventId ?? "" }),
           ),
           answer: queued,
         })

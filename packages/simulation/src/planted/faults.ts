@@ -264,8 +264,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/workspace/Workspaces.ts",
-        "if (input.account_disabled === false) {",
-        "if (input.account_disabled === undefined) {",
+        "if (input.accountDisabled === false) {",
+        "if (input.accountDisabled === undefined) {",
       ),
     ],
   },
