@@ -1,7 +1,7 @@
 /**
- * What happened in one run, as seen from outside the service: what callers asked and heard, what recipients
- * saw, what receivers of webhooks were told, and what all of it came to. The model judges this and knows no
- * code of the service. Text and recipient together name a message.
+ * The history of one run, as seen from outside the service: calls and answers, copies that
+ * recipients saw, calls of receivers, and the final state. The model judges this and knows no code
+ * of the service. Text and recipient together name a message.
  */
 
 /** The name of a message with that text to that phone. */
@@ -12,11 +12,11 @@ export type State = "waiting" | "sent" | "delivered" | "read" | "failed" | "canc
 
 /** Media of a message, by a link or by the name of an uploaded file. */
 export type AskedMedia = {
-  /** What they hold; null where a message can never have them. */
+  /** Their content; null where a message can never have them. */
   readonly content: string | null
 } & ({ readonly url: string; readonly isSure: boolean } | { readonly file: string })
 
-/** What a caller asks of the service. Times in epoch milliseconds. */
+/** A caller's request. Times in epoch milliseconds. */
 export type Ask =
   | {
       readonly _tag: "Send"
@@ -28,19 +28,18 @@ export type Ask =
       readonly expiresAt: number | null
       readonly idempotencyKey: string
       readonly mode: "live" | "test"
-      /** Sent once all is well, in a workspace that is not audited. */
+      /** Sent in calm, in a workspace that is not audited. */
       readonly isProbe: boolean
-      /** Where its end is reported, as a version 1 send asks for it. */
+      /** The URL for its callback, as in a version 1 send. */
       readonly callback?: string
       /**
-       * Not audited: its workspace is deleted in the storm, or it is sent in calm from a number that is
-       * refused, that has no room for all that is asked of it, or that is stopped while its media
-       * are fetched.
+       * Not audited: its workspace is deleted in the storm, or it is sent in calm from a number
+       * that is refused, that is full, or that is stopped while its media are fetched.
        */
       readonly fate?: "deleted" | "refused" | "crowded" | "fetched"
-      /** The service is to choose the number. */
+      /** The service chooses the number. */
       readonly leavesOutNumber?: true
-      /** The contact that it is sent to, by name. */
+      /** The name of its contact. */
       readonly contact?: string
       readonly media?: AskedMedia
     }
@@ -57,7 +56,7 @@ export type Ask =
     }
   /** Connects a new number. */
   | { readonly _tag: "Connect"; readonly key: string }
-  /** A phone takes the code of the number with that id. */
+  /** A phone scans or types the code of the number with that id. */
   | { readonly _tag: "Scan"; readonly number: number; readonly phone: string }
   | { readonly _tag: "Read"; readonly name: string }
   | { readonly _tag: "Cancel"; readonly name: string }
@@ -74,38 +73,38 @@ export type Ask =
   | { readonly _tag: "RotateCallbackSecret" | "ReadCallbackSecret" }
   | { readonly _tag: "MakeKey" | "RevokeKey" | "UseKey"; readonly key: string }
 
-/** What an operator sets for some numbers. Of those with the same key the latest holds. */
+/** An operator's setting for some numbers. Of those with the same key the latest applies. */
 export interface Control {
   readonly _tag: "Control"
   readonly key: string
-  /** Ids of the numbers that it is about. */
+  /** Ids of its numbers. */
   readonly numbers: ReadonlyArray<number>
   readonly value:
-    | { readonly _tag: "Stopped"; /** Null: until it is opened. */ readonly until: number | null }
+    | { readonly _tag: "Stopped"; /** Null: until it is reopened. */ readonly until: number | null }
     | { readonly _tag: "Open" }
-    /** What was accepted before waits until it is opened. */
+    /** Previously accepted messages wait until it is reopened. */
     | { readonly _tag: "Held" }
     | { readonly _tag: "Paced"; readonly pacing: Paced | null }
   readonly isProbe: boolean
 }
 
-/** How fast a number may send; null for no limit of that kind. */
+/** A number's sending limits; null for no limit of that kind. */
 export interface Paced {
   readonly minIntervalMillis: number | null
   readonly perMinute: number | null
   readonly newRecipientsPerDay: number | null
 }
 
-/** Makes a webhook endpoint; its URL names it. */
+/** Creates a webhook endpoint; its URL names it. */
 export interface MakeEndpoint {
   readonly _tag: "MakeEndpoint"
   readonly url: string
-  /** The key that asks, whose revocation stops the endpoint; null for one that is never revoked. */
+  /** The caller's key, whose revocation stops the endpoint; null for one that is never revoked. */
   readonly key: string | null
   readonly mode: "live" | "test"
   readonly events: ReadonlyArray<string>
   readonly idempotencyKey: string
-  /** Whether the body differs from the one that first came with this key. */
+  /** Whether the body differs from the first one with this key. */
   readonly isOther: boolean
 }
 
@@ -116,13 +115,13 @@ export interface ChangeEndpoint {
   readonly eventId: string | null
 }
 
-/** How the service answered. */
+/** The service's answer. */
 export type Answer =
-  /** The status of the number after a scan; `over` where nothing was to be scanned. */
+  /** The status of the number after a scan; `over` where there was nothing to scan. */
   | { readonly _tag: "Scanned"; readonly status: string }
   | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<number> }
   | { readonly _tag: "State"; readonly state: State }
-  /** An endpoint. A repeat of its creation leaves out the secret. */
+  /** An endpoint. A repeat of its creation omits the secret. */
   | {
       readonly _tag: "Made"
       readonly id: number
@@ -131,13 +130,13 @@ export type Answer =
     }
   | { readonly _tag: "Secret"; readonly secret: string }
   | { readonly _tag: "Queued"; readonly eventId: string }
-  /** A request was let in; so many more are in this minute. */
+  /** A request was admitted; so many remain in this minute. */
   | { readonly _tag: "Admitted"; readonly remaining: number }
   | { readonly _tag: "Done" }
   | {
       readonly _tag: "Refused"
       readonly code: string
-      /** The status that `not_cancellable` names. */
+      /** The status in `not_cancellable`. */
       readonly status: State | null
       /** Whether a transport still has the message. */
       readonly isSending: boolean
@@ -148,7 +147,7 @@ export type Entry = {
   readonly at: number
 } & (
   | { readonly _tag: "Asked"; readonly call: number; readonly ask: Ask }
-  /** The caller heard it. Callers that hang up, and those of processes that die, hear nothing. */
+  /** The caller received it. Callers that hang up, and callers in processes that die, receive nothing. */
   | { readonly _tag: "Answered"; readonly call: number; readonly answer: Answer }
   /** The service gave an attempt to a transport. */
   | {
@@ -158,10 +157,10 @@ export type Entry = {
       /** Id of the sending number. */
       readonly number: number
       readonly process: string
-      /** When the transport got it, which may wait for a connection. */
+      /** When the transport received it; it may first wait for a connection. */
       readonly givenAt: number
     }
-  /** What the transport said of an attempt that it was given. */
+  /** A transport's outcome of an attempt. */
   | {
       readonly _tag: "Said"
       readonly name: string
@@ -181,18 +180,18 @@ export type Entry = {
       readonly _tag: "Shown"
       readonly name: string
       readonly transportId: string
-      /** What its media held; null for none. */
+      /** The content of its media; null for none. */
       readonly media: string | null
     }
   /** A receiver was called. */
   | ({ readonly _tag: "Told" } & ReceivedCall)
-  /** All is well from here on. */
+  /** Calm begins. */
   | { readonly _tag: "Calm" }
   | ServerEntry
   | ProcessEntry
 )
 
-/** A call of a receiver, as it came. */
+/** A call of a receiver, as received. */
 export interface ReceivedCall {
   readonly kind: "webhook" | "callback"
   readonly url: string
@@ -204,28 +203,28 @@ export interface ReceivedCall {
   readonly signature: string
   /** When the service began the call, epoch milliseconds of the world. */
   readonly calledAt: number
-  /** Whether the receiver got it, and whether it took it in and its 2xx arrived or was on its way. */
+  /** Whether the receiver got it, and whether it accepted it and its 2xx arrived or was in transit. */
   readonly reached: boolean
   readonly heard: boolean
 }
 
-/** What the remote server does. */
+/** Actions of the remote server. */
 export type ServerEntry =
-  /** It wants nothing more from that number for so long. */
+  /** It refuses everything more from that number for so long. */
   | {
       readonly _tag: "Flooded"
       readonly number: number
       readonly process: string
       readonly until: number
     }
-  /** It says how far a message is. */
+  /** It reports a message's progress. */
   | {
       readonly _tag: "Ticked"
       readonly number: number
       readonly transportId: string
       readonly status: "delivered" | "read"
     }
-  /** A process has a connection of a number, or has it no more. */
+  /** A process gained or lost a number's connection. */
   | {
       readonly _tag: "LineOpened"
       readonly line: number
@@ -240,18 +239,18 @@ export type ServerEntry =
       readonly process: string
       readonly reason: string
     }
-  /** An operator has mended what shut the number out. */
+  /** An operator has repaired a number that was shut out. */
   | { readonly _tag: "Mended"; readonly number: number }
 
-/** What happens to processes. */
+/** Events of processes. */
 export type ProcessEntry =
   | { readonly _tag: "Died"; readonly process: string }
   | { readonly _tag: "Frozen"; readonly process: string }
   | { readonly _tag: "Thawed"; readonly process: string }
-  /** Its clock is so many milliseconds ahead of the store's from now on, below zero when behind. */
+  /** Its clock is now so many milliseconds ahead of the store's, negative when behind. */
   | { readonly _tag: "ClockSet"; readonly process: string; readonly skew: number }
 
-/** A message as the store holds it once everything has come to rest. */
+/** A message in the store at the end. */
 export interface FinalMessage {
   readonly id: number
   readonly name: string
@@ -276,7 +275,7 @@ export interface FinalReminder {
   readonly runs: ReadonlyArray<{ readonly dueAt: number; readonly outcome: string }>
 }
 
-/** An endpoint that is not removed, with the log of its attempts. */
+/** An endpoint that is not removed, with its delivery log. */
 export interface FinalEndpoint {
   readonly id: number
   readonly url: string
@@ -303,22 +302,22 @@ export interface FinalCheck {
   readonly results: ReadonlyArray<{ readonly phone: string; readonly status: string }>
 }
 
-/** A number whose connection processes keep, once all is well. */
+/** A number whose connection processes keep, in calm. */
 export interface FinalLine {
   readonly number: number
   /** How many connections it has. */
   readonly lines: number
-  /** What the service says of it; null once it is removed. */
+  /** The service's report of it; null once it is removed. */
   readonly status: string | null
-  /** The connection that was written down as the latest; null for none. */
+  /** The connection stored as the latest; null for none. */
   readonly written: number | null
 }
 
-/** What everything came to. */
+/** The final state. */
 export interface FinalState {
   /** Empty where processes keep no connections. */
   readonly lines: ReadonlyArray<FinalLine>
-  /** Of the workspace that is audited. */
+  /** Of the audited workspace. */
   readonly messages: ReadonlyArray<FinalMessage>
   /** Of every workspace. */
   readonly events: ReadonlyArray<{
@@ -326,7 +325,7 @@ export interface FinalState {
     readonly type: string
     readonly messageId: number
     readonly mode: "live" | "test"
-    /** Epoch milliseconds, by the clock of the process that made it. */
+    /** Epoch milliseconds, by the clock of the process that created it. */
     readonly createdAt: number
   }>
   readonly endpoints: ReadonlyArray<FinalEndpoint>
@@ -341,23 +340,23 @@ export interface FinalState {
     readonly status: string
     readonly phone: string | null
   }>
-  /** Uploaded files whose content is left although they were deleted. */
+  /** Deleted files whose content remains. */
   readonly filesLeft: ReadonlyArray<string>
-  /** Messages that are left of the workspace that is deleted in the storm. */
+  /** Remaining messages of the workspace that is deleted in the storm. */
   readonly leftOfDeleted: number
-  /** Ids of the numbers of the workspace that is audited. */
+  /** Ids of the audited workspace's numbers. */
   readonly numbers: ReadonlyArray<number>
 }
 
-/** What is left of messages that ended while their workspace keeps them for a day, at a later moment. */
+/** What remains of ended messages at a later moment, in a workspace with a retention of a day. */
 export interface Kept {
   readonly at: number
-  /** Ids of messages, and of events, of the workspace that is audited. */
+  /** Ids of messages, and of events, of the audited workspace. */
   readonly messages: ReadonlyArray<number>
   readonly events: ReadonlyArray<string>
   /** Messages of a workspace that keeps everything. */
   readonly others: number
-  /** Codes with which a caller is refused who asks for messages that are not left; "" for an answer. */
+  /** Codes of refusals for erased messages; "" for an answer. */
   readonly refusals: ReadonlyArray<string>
 }
 
@@ -367,24 +366,24 @@ export interface Setting {
   readonly quota: number
   /** Whether the remote server shows one copy for one transport id. */
   readonly dropsCopies: boolean
-  /** Whether clocks are true and no process stops for a while: then moments hold to the millisecond. */
+  /** Whether clocks are true and no process pauses: then times are exact to the millisecond. */
   readonly isTimeTrue: boolean
-  /** Whether no fault of time or of a slow store can happen: then what is claimed is done at once. */
+  /** Whether no fault of time or of a slow store can happen: then claimed work is done at once. */
   readonly isPunctual: boolean
-  /** Whether no clock leaps. */
+  /** Whether no clock jumps. */
   readonly hasTrueClocks: boolean
-  /** No process stops for a while, and clocks are true but for those that an entry says are wrong. */
+  /** No process pauses, and clocks are true except those that an entry names. */
   readonly isSteady: boolean
   /** Whether the run lasts until every delivery of a webhook has used up its attempts. */
   readonly isLong: boolean
 }
 
-/** One run, whole. */
+/** A whole run. */
 export interface History {
   readonly setting: Setting
   readonly entries: ReadonlyArray<Entry>
   readonly final: FinalState
-  /** Looks at a workspace that keeps messages for a day, with the first one right at the audit. */
+  /** Reads a workspace with a retention of a day, with the first message right at the audit. */
   readonly kept: ReadonlyArray<Kept>
 }
 
@@ -432,7 +431,7 @@ export class Recorder {
     this.note(line)
   }
 
-  /** Of everything that was noted, in 16 hexadecimal digits. */
+  /** Of all entries, in 16 hexadecimal digits. */
   get digest(): string {
     const hex = (half: number) => (half >>> 0).toString(16).padStart(8, "0")
     return hex(this.#h1) + hex(this.#h2)

@@ -1,6 +1,6 @@
 /**
- * Processes of the service in a world: each is the whole core with a worker, over the one store, and dies
- * without a finalizer. Another one takes its place.
+ * Processes of the service in a world. Each is the whole core with a worker, over the one store,
+ * and dies without running finalizers. Another one replaces it.
  */
 import {
   DailyQuota,
@@ -41,10 +41,10 @@ import type { Recorder } from "./History.ts"
 const second = 1000
 const minute = 60 * second
 
-/** So few messages fill a number. */
+/** A low daily limit of a number. */
 export const quota = { messages: 9, windowMillis: 24 * 60 * minute }
 
-/** How many numbers a process has at most. */
+/** Maximum of numbers in a process. */
 const mostNumbers = 100
 
 /** The store and the files, which every process shares. */
@@ -76,21 +76,21 @@ const layerService = (
     Layer.provideMerge(Layer.succeedContext(store)),
   )
 
-/** What each process has of its own, by type. */
+/** Each process's own services, by type. */
 declare const layerEmpty: Layer.Layer<
   PhoneDirectory | WakeUp | Layer.Success<ReturnType<typeof layerReceiver>>
 >
 
-/** What a caller inside the process may use. */
+/** The services of a caller inside the process. */
 export type Services = Layer.Success<ReturnType<typeof layerService>>
 
-/** A process with what runs in it. */
+/** A process and its fibers. */
 export interface Running {
   readonly process: Process
   /** Null until it has started. */
   services: Context.Context<Services> | null
   readonly leaps: Latch.Latch
-  /** Opened when it is to end what is under way, and go. */
+  /** Opened to make it finish and exit. */
   readonly stops: Latch.Latch
   readonly wakeUp: typeof WakeUp.Service
 }
@@ -103,9 +103,9 @@ export interface ClusterOptions {
   readonly faults: FaultPoints
   readonly record: Recorder
   readonly coverage: Coverage
-  /** How often idle loops look at the store while there are faults, in milliseconds. */
+  /** The interval of idle polls while there are faults, in milliseconds. */
   readonly poll: number
-  /** Whether processes share numbers out, each with so many at most. */
+  /** Whether processes share numbers, each with a maximum. */
   readonly isShared: boolean
 }
 
@@ -118,11 +118,11 @@ const tagOf = (operation: string, answer: unknown): string | null => {
   return "guard" in answer ? `${String(_tag)} ${String(answer.guard)}` : String(_tag)
 }
 
-/** Everything that runs over one store. */
+/** All processes over one store. */
 export class Cluster {
-  /** Of those that run or are to start again. */
+  /** Running and restarting processes. */
   readonly running: Array<Running> = []
-  /** Receivers that take nothing in for a while. */
+  /** Receivers that temporarily accept nothing. */
   readonly unwilling: Unwilling = new Map()
   /** Operations of the store that are late in calm, with milliseconds. */
   readonly late = new Map<string, number>()
@@ -184,7 +184,7 @@ export class Cluster {
     return running
   }
 
-  /** Lets another process take the place of one that died. */
+  /** Lets another process replace a dead one. */
   restart(dead: Running): void {
     const { world } = this.#options
     const place = this.running.indexOf(dead)
@@ -194,7 +194,7 @@ export class Cluster {
     })
   }
 
-  /** One process without connections of its own takes the place of all. */
+  /** Replaces all processes with one that keeps no connections. */
   replaceAll(): void {
     for (const { process } of this.running) process.kill()
     this.#keepsLines = false
@@ -214,7 +214,7 @@ export class Cluster {
         )
   }
 
-  /** Time, chance and logs. */
+  /** Time, randomness and logs. */
   #ground({ leaps, process }: Running) {
     const { seed, world } = this.#options
     const chance = new Chance(`${seed}/random/${process.name}`)
@@ -271,9 +271,9 @@ export class Cluster {
   }
 
   /**
-   * Every operation of the store passes here: it fails, takes its time, or is answered. This is the one place in
-   * which a second store may be asked the same (its name and input say what), both answers compared, or in which
-   * an operation may wait until a gate lets it go.
+   * Every operation of the store passes here: it fails, is delayed, or is answered. This is the
+   * place to ask a second store the same (by its name and input) and compare the answers, or to let
+   * an operation wait for a gate.
    */
   #around({ process }: Running): Around {
     const { coverage, faults, record, world } = this.#options
@@ -301,7 +301,7 @@ export class Cluster {
         const before = faults.hits(process.name, "store.before")
         const delay =
           slow === null ? null : Effect.sleep(slow.below(slow.below(8) === 0 ? 40 * second : 300))
-        // The question takes long, or the answer.
+        // The request or the answer is slow.
         const isAnswerLate = delay !== null && slow?.below(2) === 0
         const first = delay === null || isAnswerLate ? turn : delay
         if (before !== null) return Effect.andThen(first, Effect.fail(unavailable(operation)))
@@ -321,7 +321,7 @@ export class Cluster {
       })
   }
 
-  /** Wakes this process, and the others unless word gets lost. */
+  /** Wakes this process, and the others unless the signal gets lost. */
   #wakeUp({ process, wakeUp }: Running): typeof WakeUp.Service {
     const { faults, seed, world } = this.#options
     const chance = new Chance(`${seed}/word/${process.name}`)
@@ -337,7 +337,7 @@ export class Cluster {
     }
     return {
       ...wakeUp,
-      // In calm a poll would hide a wake-up that was lost.
+      // In calm a poll would hide a lost wake-up.
       get poll() {
         return faults.isStormy ? poll : 10 * minute
       },
@@ -350,15 +350,15 @@ export class Cluster {
   }
 }
 
-/** Operations that a process may stop right behind. */
+/** Operations right after which a process may stop. */
 const commits = /^(?:LaneQueue|MessageStore)\./
 
 const clockRead = "ClockStore.databaseTime"
 
-/** Operations that read what is due, by the clock. */
+/** Operations that read due work by the clock. */
 const looks = /\.(?:due|claim)$/
 
-/** Sets the clock of a process right behind a look, up to ten seconds off. */
+/** Sets the clock of a process right after a poll, by up to ten seconds. */
 const setClock = (process: Process, faults: FaultPoints): void => {
   const fault = faults.hits(process.name, "clock.set")
   if (fault !== null) process.skew = fault.below(20 * second) - 10 * second

@@ -1,9 +1,9 @@
-/** Calls between processes of a world, as over a connection, and what they draw. */
+/** Calls between processes of a world, as over a connection, and their random streams. */
 import type { Chance, Process } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import type { Exit, Random } from "effect"
 
-/** Effect's chance, drawn from a stream of the seed. */
+/** Effect's randomness, drawn from a stream of the seed. */
 export const randomFrom = (chance: Chance): typeof Random.Random.Service => ({
   nextIntUnsafe: () => Math.floor(chance.next() * Number.MAX_SAFE_INTEGER),
   nextDoubleUnsafe: () => chance.next(),
@@ -12,7 +12,7 @@ export const randomFrom = (chance: Chance): typeof Random.Random.Service => ({
 export const oneOf = <A>(chance: Chance, items: readonly [A, ...ReadonlyArray<A>]): A =>
   items[chance.below(items.length)] ?? items[0]
 
-/** The called process died before it answered, or was dead already. */
+/** The called process died before it answered, or was already dead. */
 export class Lost {
   readonly _tag = "Lost"
 }

@@ -1,4 +1,4 @@
-/** What a thousand seeds should reach; what they do not is a gap of the simulation. */
+/** The points that a thousand seeds should reach; unreached ones are gaps of the simulation. */
 import type { Coverage } from "./Coverage.ts"
 
 const transportOutcomes = [

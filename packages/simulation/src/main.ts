@@ -19,7 +19,7 @@ const { values } = parseArgs({
     seed: { type: "string" },
     minutes: { type: "string" },
     processes: { type: "string" },
-    // Given to the processes of one run: which part of the seeds is theirs.
+    // Arguments of the processes of one run: their part of the seeds.
     part: { type: "string" },
     prefix: { type: "string", default: "s" },
     long: { type: "boolean", default: false },
@@ -51,7 +51,7 @@ const seedCount = (): number => {
   return minutes === undefined ? 100 : Infinity
 }
 
-/** Names of the seeds of one part of the run: each whose number is one of every `parts`. */
+/** Names of the seeds of one part of the run: every `parts`-th number. */
 const seedNames = function* (part: number, parts: number): Generator<string> {
   if (values.seed !== undefined) {
     yield values.seed
@@ -81,14 +81,14 @@ const printCoverage = ({ hits }: Report): void => {
   for (const [point, reason] of outOfReach) say(`         - ${point}: ${reason}`)
 }
 
-/** Says what a run came to; whether every promise was kept. */
+/** Prints the result of a run; returns whether every promise was kept. */
 const conclude = (report: Report, printsCoverage: boolean): boolean => {
   say(summaryOf(report))
   if (printsCoverage) printCoverage(report)
   return report.totals.failed === 0
 }
 
-/** Traces, and the first seed that fails, are of one process. */
+/** Traces, and the first failing seed, come from one process. */
 const isOfOneProcess =
   values.seed !== undefined || values.trace || values.digests || values["stop-at-first"]
 
@@ -112,7 +112,7 @@ const run = async (): Promise<boolean> => {
     return report.totals.failed === 0
   }
   if (values.night) {
-    // Each night has seeds of its own, and `--seed` repeats one.
+    // Each night has its own seeds, and `--seed` repeats one.
     const prefix = `${new Date().toISOString().slice(0, 10)}/`
     const args = ["--minutes", String(minutes ?? nightMinutes), "--prefix", prefix, "--shrink"]
     const processes = Number(values.processes ?? nightProcesses)

@@ -1,4 +1,4 @@
-/** Runs many seeds, in this process or shared out to several, and sums up what they reached. */
+/** Runs many seeds, in this process or several, and sums up their coverage. */
 import { fork } from "node:child_process"
 import { Coverage } from "./Coverage.ts"
 import { explain, shrink } from "./shrink.ts"
@@ -29,10 +29,10 @@ const counted = [
 
 type Totals = Record<(typeof counted)[number], number>
 
-/** What a run came to. */
+/** The result of a run. */
 export interface Report {
   readonly totals: Totals
-  /** Points that were reached, with how often. */
+  /** Reached points, with counts. */
   readonly hits: ReadonlyArray<readonly [string, number]>
 }
 
@@ -52,7 +52,7 @@ const cpuSeconds = (): number => {
   return (system + user) / 1e6
 }
 
-/** Runs the seeds in this process, and says at once which of them failed. */
+/** Runs the seeds in this process, and reports failing ones at once. */
 export const runSeeds = (options: RunOptions, say: (line: string) => void): Report => {
   const began = performance.now()
   const cpu = cpuSeconds()
@@ -106,8 +106,8 @@ const runPart = (main: string, args: ReadonlyArray<string>): Promise<Report | nu
   })
 
 /**
- * Shares the seeds out to several processes, each of which runs the program with the same arguments and a
- * part of its own, and prints as it goes.
+ * Distributes the seeds to several processes. Each runs the program with the same arguments and its
+ * own part, and prints as it goes.
  */
 export const runInProcesses = async (
   main: string,
@@ -119,7 +119,7 @@ export const runInProcesses = async (
   )
   const reports = await Promise.all(parts)
   const whole = reports.filter((report) => report !== null)
-  // A part that broke off may have missed what it was to find.
+  // A part that broke off may have missed its faults.
   if (whole.length < reports.length) throw new Error("a process ended before its seeds")
   return sumOf(whole)
 }

@@ -1,4 +1,4 @@
-/** Makes a failing seed small: fewer faults and fewer commands, while the same promise stays broken. */
+/** Shrinks a failing seed: fewer faults and fewer commands, while the same promise stays broken. */
 import type { Outcome, SimulateOptions } from "./simulate.ts"
 
 export interface Shrunk {
@@ -6,7 +6,7 @@ export interface Shrunk {
   readonly promise: string
   /** How many runs it took. */
   readonly runs: number
-  /** What is left of the faults and of the commands. */
+  /** The remaining faults and commands. */
   readonly faults: ReadonlyArray<string>
   readonly commands: ReadonlyArray<string>
   /** The smallest run, with its trace. */
@@ -16,7 +16,7 @@ export interface Shrunk {
 /** More runs than these are not worth a smaller trace. */
 const maxRuns = 400
 
-/** Removes as much of the list as can go while `fails`: halves first, then smaller parts. */
+/** Removes as much of the list as possible while `fails`: halves first, then smaller parts. */
 const smallest = <A>(
   all: ReadonlyArray<A>,
   fails: (some: ReadonlyArray<A>) => boolean,
@@ -83,7 +83,7 @@ export const shrink = (
 /** Lines of a shrunk trace that are worth reading. */
 const maxTraceLines = 40
 
-/** A shrunk failure in lines: what is left of it, its trace without store operations, and the verdict. */
+/** A shrunk failure in lines: the remaining input, its trace without store operations, and the verdict. */
 export const explain = ({ commands, faults, outcome, runs }: Shrunk): ReadonlyArray<string> => [
   `shrunk in ${runs} runs to ${commands.length} commands and ${faults.length} faults`,
   ...faults.map((fault) => `fault ${fault}`),

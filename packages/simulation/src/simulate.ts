@@ -1,8 +1,8 @@
 /**
- * One seed, whole: a service that is set up, a storm of commands and faults, and a calm in which everything
- * comes to rest. Nothing waits for real time: the run is one synchronous call.
+ * One whole seed: setting up a service, a storm of commands and faults, and a calm in which
+ * everything becomes idle. Nothing waits for real time: the run is one synchronous call.
  *
- * Every part of chance is a stream of its own, so that what is left out of a run changes no other draw.
+ * Every random part has its own stream, so omitting one from a run changes no other draw.
  */
 import {
   Admission,
@@ -76,20 +76,20 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-/** One of so many seeds goes on for a day, until what has ended is erased. */
+/** One of so many seeds runs for a day, until ended records are erased. */
 const forgetfulOf = 30
 
 /** Monday, 2 March 2026, noon. */
 const start = Date.UTC(2026, 2, 2, 12)
 
-/** How long commands come, and how long faults go on after that. */
+/** The duration of commands, and of faults after that. */
 const span = 10 * minute
 const afterwards = 2 * minute
 
 /** Attempts of webhooks end within 23 hours, each up to 5 % longer. */
 const longMillis = 27 * hour
 const shortMillis = 90 * minute
-/** How long connections are kept once all is well: they cost much, and what is left to do needs none. */
+/** How long connections are kept in calm: they are expensive, and the remaining work needs none. */
 const linesMillis = 2 * minute
 
 const features: ReadonlyArray<Feature> = [
@@ -109,9 +109,9 @@ const features: ReadonlyArray<Feature> = [
 ]
 
 export interface SimulateOptions {
-  /** Ids of the faults that may happen; all when left out. */
+  /** Ids of the possible faults. Default: all. */
   readonly faults?: ReadonlySet<string> | undefined
-  /** Indexes of the commands that are given; all when left out. */
+  /** Indexes of the given commands. Default: all. */
   readonly commands?: ReadonlySet<number> | undefined
   readonly keepsTrace?: boolean | undefined
   /** Until every delivery of a webhook has used up its attempts. */
@@ -135,7 +135,7 @@ export interface Outcome {
   readonly trace: ReadonlyArray<string>
 }
 
-/** Starts effects and lets the world turn until they have ended. */
+/** Starts effects and runs the world until they have ended. */
 const makeFinish =
   (world: World) =>
   <A, E>(process: Process, effect: Effect.Effect<A, E>): A => {
@@ -234,7 +234,7 @@ const planAll = (seed: string, count: number): ReadonlyArray<Command> => {
 const numbersOfWorld = 3
 const probePlatforms: ReadonlyArray<Platform> = Array.from({ length: 7 }, () => "whatsapp")
 
-/** Everything of one run. */
+/** The state of one run. */
 class Simulation {
   readonly #seed: string
   readonly #options: SimulateOptions
@@ -258,7 +258,7 @@ class Simulation {
   #doomed: Given | null = null
   #audited: Given | null = null
   readonly #kept: Array<Kept> = []
-  /** How many entries there were at the audit. */
+  /** The number of entries at the audit. */
   #auditedEntries = 0
   readonly #processes: number
   readonly #platforms: ReadonlyArray<Platform>
@@ -316,7 +316,7 @@ class Simulation {
       remote: this.#remote,
       store: this.#store,
       poll: oneOf(shape, [second, 5 * second, 30 * second]),
-      // A process that is alone may as well have every number.
+      // A single process may have every number.
       isShared: board !== null && (this.#processes > 1 || live.below(2) === 0),
     })
     world.beforeStep = () => this.#strike()
@@ -339,21 +339,21 @@ class Simulation {
     try {
       const final = this.#turn()
       const kept = this.#kept
-      // What came after the audit is not in what it found.
+      // Entries after the audit are not in its findings.
       const entries = this.#record.entries.slice(0, this.#auditedEntries)
       const history: History = { setting, entries, final, kept }
       this.#record.note(JSON.stringify(kept))
       this.#record.note(JSON.stringify(final))
       return this.#outcome(history, judge(history))
     } catch (error) {
-      // A service that never comes to rest, or calls in calm that fail.
+      // A service that never becomes idle, or calls in calm that fail.
       const said = Cause.pretty(Cause.die(error)).split("\n").slice(0, 3).join(" ")
       const history: History = { setting, entries: this.#record.entries, final: nothing, kept: [] }
       return this.#outcome(history, [`broken off: ${said}`])
     }
   }
 
-  /** Storm and calm; what everything came to. */
+  /** Storm and calm; returns the final state. */
   #turn(): FinalState {
     const commands = this.#commands
     const { doomed, given, probes } = this.#prepare(this.#setting.allowance)
@@ -378,7 +378,7 @@ class Simulation {
     world.runUntil(start + (isLong ? longMillis : shortMillis))
     const isForgetful = new Chance(`${this.#seed}/retention`).below(forgetfulOf) === 0
     if (isForgetful) this.#keepForADay(given)
-    // What is judged stands still.
+    // The judged state no longer changes.
     for (const { process } of this.#cluster.running) process.pause()
     const final = { ...this.#audit(given, endOfRuns), lines }
     this.#auditedEntries = this.#record.entries.length
@@ -404,7 +404,7 @@ class Simulation {
     return this.#finish(this.#world.outside, this.#cluster.ask(running, effect))
   }
 
-  /** A day later: looks before and after what has ended is to be erased. */
+  /** A day later: reads before and after the ended records' erasure. */
   #forget(given: Given, probes: Given, { messages: before }: FinalState): void {
     for (const about of [5 * minute, 40 * minute]) {
       this.#world.runUntil(start + day + about)
@@ -426,7 +426,7 @@ class Simulation {
   }
 
   #look(given: Given, probes: Given, refusals: ReadonlyArray<string>): Kept {
-    // One step reads everything: between two, housekeeping could come by.
+    // One step reads everything: otherwise housekeeping could run in between.
     const [own, others, outbox, at] = this.#read(
       Effect.all([
         this.#stored(given),
@@ -477,7 +477,7 @@ class Simulation {
     return { doomed, given, probes }
   }
 
-  /** What a caller knows from the start. */
+  /** A caller's initial knowledge. */
   #noteFirst(given: Given, { callbackSecret, endpoint }: FirstSecrets): void {
     const { id, secret, url } = endpoint
     const stage = this.#stage(given, new Chance(`${this.#seed}/first`))
@@ -554,7 +554,7 @@ class Simulation {
           const running = ready[chance.below(Math.max(1, ready.length))]
           if (running === undefined) return Effect.fail(new Lost())
           const call = this.#cluster.ask(running, effect)
-          // Some hang up early: what they asked for goes on, and they ask again.
+          // Some hang up early: their request continues, and they repeat it.
           return chance.below(5) === 0 && this.#faults.isStormy
             ? Effect.raceFirst(
                 call,
@@ -580,7 +580,7 @@ class Simulation {
     for (const kind of strikeKinds) {
       for (let index = 0; index < this.#faults.strikes(kind); index++) {
         const chance = this.#faults.strike(kind, index)
-        // Most of them soon after a command or at a full minute, where something is under way.
+        // Most of them soon after a command or at a full minute, when something is in flight.
         const command = commands[chance.below(commands.length)]
         const minutes = chance.below(span / minute) * minute
         const about = oneOf(chance, [chance.below(span), command?.at ?? 0, minutes])
@@ -624,7 +624,7 @@ class Simulation {
     }
   }
 
-  /** The clock of a process is wrong for some minutes: by more than it may work with. */
+  /** The clock of a process is wrong for some minutes: by more than it tolerates. */
   #skew(process: Process, chance: Chance): void {
     const world = this.#world
     const set = (skew: number): void => {
@@ -641,14 +641,14 @@ class Simulation {
     })
   }
 
-  /** All is well again: processes run, clocks are true, numbers are connected, reminders end. */
+  /** Starts calm: processes run, clocks are true, numbers are connected, reminders end. */
   #calm(given: Given): number {
     const world = this.#world
     this.#record.add({ _tag: "Calm" }, "calm")
     for (const { process, wakeUp } of this.#cluster.running) {
       thaw(process, this.#record)
       process.skew = 0
-      // A loop that sleeps since the storm would poll as often as it did then.
+      // A loop asleep since the storm would poll as often as it did then.
       for (const work of kindsOfWork) spawn(process, wakeUp.wake(work))
     }
     world.runUntil(world.now + minute)
@@ -675,7 +675,7 @@ class Simulation {
     return endOfRuns
   }
 
-  /** Operators mend what is shut out until nothing is: an account may have lost its session too. */
+  /** Operators repair numbers until none is shut out: an account may have lost its session too. */
   #mendAll(stage: Stage): void {
     for (let round = 0; round < 3; round++) {
       for (const index of stage.given.numbers.keys()) {
@@ -685,7 +685,7 @@ class Simulation {
     }
   }
 
-  /** Messages of another workspace, several at once, so that loops look while word of the next one comes. */
+  /** Concurrent messages of another workspace, so that loops are polling when the next signal comes. */
   #probe(given: Given): void {
     const world = this.#world
     const chance = new Chance(`${this.#seed}/probes`)
@@ -762,7 +762,7 @@ class Simulation {
     }
   }
 
-  /** How connections stand; empty where processes keep none. */
+  /** The state of connections; empty where processes keep none. */
   #readLines(): FinalState["lines"] {
     const ask = <A, E>(effect: Effect.Effect<A, E, Services>): A => this.#askCalmly(effect)
     const open = this.#remote.board?.open ?? []
@@ -807,7 +807,7 @@ class Simulation {
     })
   }
 
-  /** What everything came to, read from the store. */
+  /** The final state, read from the store. */
   #audit(given: Given, endOfRuns: number): Omit<FinalState, "lines"> {
     const read = this.#read
     const outbox = read(Outbox.use((service) => service.read(0, everything)))
@@ -858,7 +858,7 @@ class Simulation {
 
 const everything = 1_000_000_000
 
-/** Of a run that broke off. */
+/** Of an aborted run. */
 const nothing: FinalState = {
   lines: [],
   messages: [],

@@ -1,6 +1,6 @@
 /**
- * A seed is the same history on every runtime: else a failure could not be repeated elsewhere. The digests are
- * compared with one another, since they change with the code.
+ * A seed is the same history on every runtime: else a failure could not be repeated elsewhere. The
+ * digests are compared with each other, since they change with the code.
  */
 import { execFile } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -12,7 +12,7 @@ const folder = join(import.meta.dirname, "..")
 const { arch, platform } = process
 const bunArch = arch === "arm64" ? "aarch64" : arch
 
-/** Beside this one, those that the registry has for this machine. */
+/** This one, and those that the registry has for this machine. */
 const others = [
   join(folder, `node_modules/node-22-${platform}-${arch}/bin/node`),
   join(folder, `node_modules/@oven/bun-${platform}-${bunArch}/bin/bun`),

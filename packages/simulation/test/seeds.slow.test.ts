@@ -1,7 +1,8 @@
 /**
- * The whole service in 150 seeds, some 20 s of processor time. Only this finds what takes several processes
- * that die, stall or have wrong clocks while commits meet: with fewer seeds most planted faults of leases,
- * guards of commits and wake-ups stay unseen. A failure shows the seed, the promise, and a shrunk trace.
+ * The whole service in 150 seeds, some 20 s of processor time. Only this finds faults that need
+ * several processes to die, stall or have wrong clocks while commits meet: with fewer seeds most
+ * planted faults of leases, guards of commits and wake-ups stay unseen. A failure shows the seed,
+ * the promise, and a shrunk trace.
  */
 import { assert, describe, it } from "vitest"
 import { explain, shrink } from "../src/shrink.ts"

@@ -12,7 +12,7 @@ describe("a seed", () => {
     for (const seed of seeds) assert.deepStrictEqual(simulate(seed).violations, [], seed)
   })
 
-  it("is the same history each time, and another one for others", () => {
+  it("is the same history each time, and differs from other seeds", () => {
     const digests = seeds.slice(0, 3).map((seed) => simulate(seed).digest)
     assert.deepStrictEqual(
       seeds.slice(0, 3).map((seed) => simulate(seed).digest),
@@ -30,7 +30,7 @@ describe("a seed", () => {
 })
 
 describe("shrinking", () => {
-  it("leaves out what the violation does not need", () => {
+  it("omits everything irrelevant to the violation", () => {
     const whole = simulate("fast 1")
     const [, fault = ""] = whole.faults
     const culprit = whole.commands.findIndex((name) => name.startsWith("send"))
@@ -55,7 +55,7 @@ describe("shrinking", () => {
 })
 
 describe("planted faults", () => {
-  it("apply to the sources as they are, each under a name of its own", () => {
+  it("apply to the present sources, each under a unique name", () => {
     assert.isAtLeast(plantedFaults.length, 40)
     assert.strictEqual(new Set(plantedFaults.map(({ name }) => name)).size, plantedFaults.length)
     assert.deepStrictEqual(

@@ -1,7 +1,6 @@
 /**
  * Every storage port in memory, over one set of tables that lives as long as the layer: for tests,
- * simulations, and embedders without a database. Nothing survives the process, and no other process
- * sees it.
+ * simulations, and embedders without a database. Nothing survives the process, and no other process sees it.
  */
 import * as ports from "@messaging-service/core"
 import { Context, Effect, Layer, Record } from "effect"
@@ -38,7 +37,6 @@ export const port = <Id, Port extends object>(key: Context.Key<Id, Port>, steps:
     ) as Port,
   )
 
-/** Every port over those tables. */
 export const memoryStore = (tables: Tables) =>
   Context.mergeAll(
     port(ports.WorkspaceStore, workspaceStore(tables)),
@@ -68,9 +66,9 @@ export const memoryStore = (tables: Tables) =>
     Context.make(ports.CallersTransactions, ports.CallersTransactions.none),
   )
 
-/** The ports that the layer gives. */
+/** The ports that the layer provides. */
 export type MemoryStore =
   ReturnType<typeof memoryStore> extends Context.Context<infer Ports> ? Ports : never
 
-/** An empty store, a new one each time that the layer is built. */
+/** An empty store, a new one for each build of the layer. */
 export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => memoryStore(new Tables()))

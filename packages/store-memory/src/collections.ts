@@ -1,4 +1,4 @@
-/** The collections that the tables are made of, and the form of what works on them. */
+/** The tables' collections, and the functions that work on them. */
 import { pageOf } from "@messaging-service/core"
 import type { PageOf, PageQuery } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -9,8 +9,8 @@ const longestChunk = 512
 export type Order<A> = (a: A, b: A) => number
 
 /**
- * A sorted collection that stays quick at a hundred thousand items: an array of short sorted arrays,
- * so that no change moves more than one of them, and ranks are sums over their lengths.
+ * A sorted collection that stays fast with a hundred thousand items: an array of short sorted
+ * arrays. So a change moves only one of them, and a rank is a sum over their lengths.
  */
 export class Sorted<A> implements Iterable<A> {
   readonly #order: Order<A>
@@ -29,7 +29,7 @@ export class Sorted<A> implements Iterable<A> {
     return this.#chunks[0]?.[0]
   }
 
-  /** Puts an item into its place; does nothing when it is there already. */
+  /** Inserts an item in order; does nothing when it exists. */
   add(item: A): void {
     const isBefore = (other: A) => this.#order(other, item) < 0
     const at = Math.min(this.#chunkAt(isBefore), Math.max(this.#chunks.length - 1, 0))
@@ -49,7 +49,7 @@ export class Sorted<A> implements Iterable<A> {
     }
   }
 
-  /** Takes an item out; does nothing when it is not there. */
+  /** Removes an item; does nothing when it does not exist. */
   delete(item: A): void {
     const isBefore = (other: A) => this.#order(other, item) < 0
     const at = this.#chunkAt(isBefore)
@@ -63,7 +63,7 @@ export class Sorted<A> implements Iterable<A> {
     if (chunk.length === 0) this.#chunks.splice(at, 1)
   }
 
-  /** For how many items at the front `isBefore` is true; it must be false for all behind them. */
+  /** The number of items at the front for which `isBefore` is true; it must be false for all later ones. */
   count(isBefore: (item: A) => boolean): number {
     const at = this.#chunkAt(isBefore)
     let count = 0
@@ -91,7 +91,7 @@ export class Sorted<A> implements Iterable<A> {
   }
 }
 
-/** The index from which on `isBefore` is false. */
+/** The first index for which `isBefore` is false. */
 export const turningPoint = <A>(
   items: ReadonlyArray<A>,
   isBefore: (item: A) => boolean,
@@ -106,20 +106,20 @@ export const turningPoint = <A>(
   return low
 }
 
-/** The earliest of those that are moments; null when none is. */
+/** The earliest moment; null when there is none. */
 export const earliest = (moments: Iterable<number | null>): number | null => {
   let first: number | null = null
   for (const at of moments) if (at !== null && (first === null || at < first)) first = at
   return first
 }
 
-/** Records by an id that the table gives out: 1, 2, 3, … None is ever taken out. */
+/** Records by ids that the table assigns: 1, 2, 3, … None is ever removed. */
 export class Table<Id extends number, Row> {
   readonly #rows: Array<Row> = []
-  /** From which place on ids are greater than places, and by how much; the latest last. */
+  /** Positions from which ids are greater than positions, and by how much; the latest last. */
   readonly #gaps: Array<{ readonly from: number; readonly by: number }> = [{ from: 0, by: 1 }]
 
-  /** Of the record that is inserted next. */
+  /** The id of the next record. */
   get nextId(): Id {
     return (this.#rows.length + (this.#gaps.at(-1)?.by ?? 1)) as Id
   }
@@ -155,17 +155,17 @@ export class Table<Id extends number, Row> {
   }
 }
 
-/** The same, of records that are erased in the end; their ids are never given out again. */
+/** The same, for records that are erased eventually; their ids are never reused. */
 export class ErasableTable<Id extends number, Row> {
   readonly #rows = new Map<Id, Row>()
   #lastId = 0
 
-  /** Of the record that is inserted next. */
+  /** The id of the next record. */
   get nextId(): Id {
     return (this.#lastId + 1) as Id
   }
 
-  /** As `Table.moveOn`. */
+  /** Like `Table.moveOn`. */
   moveOn(step: number, above: number): void {
     this.#lastId = Math.max(this.#lastId, above) + step
   }
@@ -191,10 +191,10 @@ export class ErasableTable<Id extends number, Row> {
   }
 }
 
-/** Rows that one step looks at, at most: then everything else in the process has its turn. */
+/** The maximum of rows in one step: then everything else in the process has its turn. */
 const rowsPerStep = 1000
 
-/** Visits every row, in steps. What is added meanwhile is visited too. */
+/** Visits every row, in steps, including rows added meanwhile. */
 export const visitInSteps = <Row>(
   rows: Iterable<Row>,
   visit: (row: Row) => void,
@@ -211,7 +211,7 @@ export const visitInSteps = <Row>(
     }
   })
 
-/** What is made of the rows for which that is not null, in their order, found in steps. */
+/** The non-null results for the rows, in their order, computed in steps. */
 export const collectInSteps = <Row, A>(
   rows: Iterable<Row>,
   make: (row: Row) => A | null,
@@ -228,8 +228,8 @@ export const collectInSteps = <Row, A>(
   })
 
 /**
- * Visits rows that stand in the order of their ids from `start` down, in steps, until the visit says that
- * it was enough. A row that is taken out meanwhile makes it miss no other.
+ * Visits rows in descending order of their ids from `start`, in steps, until the visit says that it
+ * is enough. Removing a row meanwhile hides no other.
  */
 const visitDownwards = <Row>(
   rows: ReadonlyArray<Row>,
@@ -256,8 +256,8 @@ const visitDownwards = <Row>(
   })
 
 /**
- * A page of what rows hold that stand in the order of their ids: the newest first, of those shown. A filter
- * that few rows pass looks at many, so it looks in steps.
+ * A page of rows in the order of their ids: the newest first, of the visible ones. A filter that
+ * few rows pass reads many, so it works in steps.
  */
 export const newestFirst = <Row, A extends { readonly id: number }>(
   rows: ReadonlyArray<Row>,
@@ -281,9 +281,9 @@ export const newestFirst = <Row, A extends { readonly id: number }>(
   })
 
 /**
- * The operations of a port over the tables. Each is one synchronous step, which is what makes it
- * atomic. Two kinds answer with an effect: what may fail, and what reads or tidies more rows than one
- * step may look at, and needs no snapshot.
+ * The operations of a port over the tables. Each is one synchronous step, which makes it atomic.
+ * Two kinds return an effect: those that may fail, and those that read or tidy more rows than one
+ * step allows, and need no snapshot.
  */
 export type Steps<Port> = {
   readonly [Name in keyof Port]: Port[Name] extends (

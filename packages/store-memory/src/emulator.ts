@@ -34,7 +34,7 @@ const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> 
     },
 
     receive: (copy, then) => {
-      // A repeat reached the phone too, which from then on behaves as it was told.
+      // A repeat reached the phone too, and changes its behaviour.
       if (then !== null) behaviours.set(copy.numberId, then)
       const identity = transportKey(copy.numberId, copy.transportId)
       if (received.has(identity)) return false
@@ -63,7 +63,7 @@ const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> 
   }
 }
 
-/** An empty store, and phones that have sent nothing; new ones each time that the layer is built. */
+/** An empty store, and phones that have sent nothing; new ones for each build of the layer. */
 export const layer: Layer.Layer<MemoryStore | SimulatedPhones> = Layer.syncContext(() => {
   const tables = new Tables()
   return Context.merge(memoryStore(tables), port(SimulatedPhones, simulatedPhones(tables)))

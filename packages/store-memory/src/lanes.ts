@@ -1,6 +1,6 @@
 /**
- * What happens to a lane and to the messages that wait in it, whichever port asks for it, and its
- * number's quota, decided by the core from the planned times that this store has sorted.
+ * Changes of a lane and its waiting messages, for every port, and its number's quota, decided by
+ * the core from this store's sorted planned times.
  */
 import {
   changedTo,
@@ -100,17 +100,17 @@ export const standing = ({ number, removed }: Lane) => ({
   removed,
 })
 
-/** The first message of the lane, what is in flight included. */
+/** The first message of the lane, in flight or not. */
 const firstOf = ({ inDoubt, inFlight, waiting }: Lane): MessageRow | undefined =>
   inFlight?.row ?? inDoubt ?? waiting.first
 
-/** An attempt at the message was broken off, or its outcome is not known. */
+/** An attempt at the message was interrupted, or its outcome is unknown. */
 const interrupted = (row: MessageRow): void => {
   row.interruptions++
   row.lane.inDoubt = row
 }
 
-/** The first message of the lane that can be handed out once it is due. */
+/** The first message of the lane that can be handed out once due. */
 export const firstToLeave = ({ inDoubt, waiting }: Lane, now: number): MessageRow | null => {
   if (inDoubt !== null) return inDoubt
   for (const row of waiting) if (mayBeHandedOut(row.message, row, now)) return row
@@ -120,7 +120,7 @@ export const firstToLeave = ({ inDoubt, waiting }: Lane, now: number): MessageRo
 export const firstDueAt = (lane: Lane, now: number): number | null =>
   firstToLeave(lane, now)?.message.dueAt ?? null
 
-/** Until when its limits hold the message back. */
+/** Until when its limits block the message. */
 export const limitsOf = (lane: Lane, row: MessageRow, now: number, sendCap: QuotaLimit) => {
   const { pacing } = lane.control
   const isNewRecipient =
@@ -138,7 +138,7 @@ export const limitsOf = (lane: Lane, row: MessageRow, now: number, sendCap: Quot
   )
 }
 
-/** The number has that status from now on. Where it has it already, only the reason may change. */
+/** Sets the number's status. If it is unchanged, only the reason may change. */
 export const setStatus = (
   lane: Lane,
   change: Pick<SendingNumber, "phone" | "status">,
@@ -149,11 +149,13 @@ export const setStatus = (
   lane.number = { ...lane.number, ...change }
 }
 
-/** Whether its workspace is disabled, of a lane that is not removed. */
+/** Whether its workspace is disabled; for a lane that is not removed. */
 export const isDisabled = ({ removed, workspace }: Lane): boolean =>
   !removed && workspace.workspace.accountDisabled
 
-/** Until when the first message is held back, by that pause too; what is in flight was interrupted by then. */
+/**
+ * Until when the first message is blocked, that pause included; an attempt in flight is interrupted by then.
+ */
 const heldUntil = (lane: Lane, pauseEnd: number | null): number | null => {
   const stopped = stoppedUntil(pauseEnd, isDisabled(lane))
   const first = firstOf(lane)
@@ -163,7 +165,7 @@ const heldUntil = (lane: Lane, pauseEnd: number | null): number | null => {
   return holdsUntil(stopped, standing(lane), { interruptions, expiresAt })
 }
 
-/** Notes what happened to the lane. */
+/** Records a change of the lane. */
 const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
   const { control, inDoubt, inFlight, limitedUntil: limited, nextDue, removed, restsUntil } = lane
   const { first: pause } = control.pauses
@@ -182,7 +184,7 @@ const turn = (tables: Tables, lane: Lane, change: LaneChange): void => {
   reschedule(tables, lane)
 }
 
-/** Puts the lane into its place in the agenda. */
+/** Sorts the lane into the agenda. */
 const reschedule = (tables: Tables, lane: Lane): void => {
   const { inFlight, nextDue } = lane
   const row = firstOf(lane)
@@ -191,14 +193,13 @@ const reschedule = (tables: Tables, lane: Lane): void => {
   placeInAgenda(tables.agenda, lane, isClaimable(standing(lane), first) ? nextDue : null)
 }
 
-/** Its number connected or dropped out. The next due moment is kept while nothing may have left. */
+/** Its number connected or dropped out. The next due time stays while nothing may have left. */
 export const turnWithNumber = (tables: Tables, lane: Lane, now: number): void => {
   if (lane.inDoubt !== null) {
     turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
   } else reschedule(tables, lane)
 }
 
-/** Its workspace was disabled or enabled. */
 export const turnWithWorkspace = (tables: Tables, lane: Lane, now: number): void => {
   turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
   lane.limitedUntil = null
@@ -222,8 +223,8 @@ export const enqueue = (tables: Tables, row: MessageRow): void => {
 }
 
 /**
- * Holds back all that waits in the lane; it may still expire. What is in the hands of a transport may have
- * left: the next claim gives it up.
+ * Holds all waiting messages of the lane; they may still expire. A message in flight may have left:
+ * the next claim gives it up.
  */
 export const holdLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.inDoubt = lane.inFlight?.row ?? lane.inDoubt
@@ -243,7 +244,7 @@ export const holdLane = (tables: Tables, lane: Lane, now: number): void => {
   turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
 }
 
-/** A held message waits like others again; its lane is still to be turned. */
+/** Returns a held message to its lane, which is still to be turned. */
 export const resume = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
   lane.held.delete(row)
@@ -255,20 +256,20 @@ export const resume = (tables: Tables, row: MessageRow): void => {
   offer(tables, row)
 }
 
-/** Another message may come first now, which the limits are still to be asked for. */
+/** Another message may come first now, whose limits are still unknown. */
 export const turnWithFirst = (tables: Tables, lane: Lane, now: number): void => {
   lane.limitedUntil = null
   turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
 }
 
-/** The message waits and is not being sent: sweeps may find it. */
+/** The message waits and is not in flight: sweeps may find it. */
 const offer = (tables: Tables, row: MessageRow): void => {
   if (row.message.expiresAt !== null) tables.expiring.add(row)
   if (row.lane.removed) tables.orphaned.add(row)
   else if (row.message.mode === "test" && !isDisabled(row.lane)) addDueTest(tables, row)
 }
 
-/** The message no longer waits, or is being sent. */
+/** The message no longer waits, or is in flight. */
 const withdraw = (tables: Tables, row: MessageRow): void => {
   if (row.message.expiresAt !== null) tables.expiring.delete(row)
   tables.orphaned.delete(row)
@@ -285,7 +286,7 @@ const take = (tables: Tables, row: MessageRow, leaseUntil: number): void => {
   turn(tables, lane, { _tag: "HandedOut", leaseUntil })
 }
 
-/** The message in flight is settled: it ended, or waits again. */
+/** Settles the message in flight: it ended, or waits again. */
 const release = (tables: Tables, lane: Lane, now: number, again: boolean): void => {
   const row = lane.inFlight?.row
   lane.inFlight = null
@@ -303,7 +304,7 @@ const release = (tables: Tables, lane: Lane, now: number, again: boolean): void 
 export const isLeased = (row: MessageRow): boolean =>
   isInFlight({ leased: row.lane.inFlight?.row === row, interruptions: row.interruptions })
 
-/** Writes down what others are to hear of a message's end. */
+/** Queues the events and callbacks of a message's end. */
 export const tell = (
   tables: Tables,
   owner: WorkspaceRow,
@@ -315,8 +316,8 @@ export const tell = (
 }
 
 /**
- * Writes a message's end: its state, its event, and what it gives back. A lane that loses its head
- * is due with the next one, but never before its turn.
+ * Writes a message's end: its state, its event, and its refund. A lane that loses its head is due
+ * with the next one, but never before its turn.
  */
 export const finish = (tables: Tables, row: MessageRow, change: MessageChange): void => {
   const { lane } = row
@@ -350,14 +351,15 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
   lane.limitedUntil = null
 }
 
-/** The plan gets the message back, if the message took from it and it counts. */
+/** Refunds the message to the plan, if it was taken from it and the plan counts. */
 const giveBack = ({ lane: { workspace: owner }, tookAllowance }: MessageRow): void => {
   if (!tookAllowance) return
   owner.workspace = { ...owner.workspace, plan: withMessages(owner.workspace.plan, 1) }
 }
 
 /**
- * Removes the number: what waits and is not in flight is orphaned, and attempts at linking it end.
+ * Removes the number: its waiting messages that are not in flight become orphaned, and attempts at
+ * linking it end.
  */
 export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.removed = true
@@ -373,7 +375,7 @@ export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
   lane.held.clear()
 }
 
-/** The planned times of what counts, later than `after`. */
+/** The planned times that count, later than `after`. */
 function* plannedAfter(lane: Lane, after: number): Generator<number> {
   for (const { message } of lane.counting.from((row) => row.message.dueAt <= after)) {
     yield message.dueAt
@@ -393,7 +395,7 @@ export const countAndRemember = (lane: Lane, planned: PlannedQuota, now: number)
   return exact
 }
 
-/** Whether the new messages find room, which they take then; counts only where the bound does not tell. */
+/** Takes room for the new messages if there is any; counts only where the bound cannot decide. */
 export const hasRoom = (lane: Lane, planned: PlannedQuota, now: number): boolean => {
   lane.quotaWindowMillis = Math.max(lane.quotaWindowMillis, planned.limit.windowMillis)
   const facts = quotaFacts(lane, now, null)
@@ -403,12 +405,12 @@ export const hasRoom = (lane: Lane, planned: PlannedQuota, now: number): boolean
   return fits
 }
 
-/** All that is planned within a window before `now` or later. */
+/** Everything planned within a window before `now` or later. */
 const boundAt = (lane: Lane, now: number): number =>
   lane.counting.size -
   lane.counting.count(({ message }) => !isInBound(message.dueAt, now, lane.quotaWindowMillis))
 
-/** What is known of a number's quota without counting against a limit. */
+/** A number's quota facts, without counting against a limit. */
 export const quotaFacts = (lane: Lane, now: number, exact: ExactQuota | null): QuotaFacts => ({
   bound: boundAt(lane, now),
   fullUntil: lane.fullUntil,
@@ -417,7 +419,7 @@ export const quotaFacts = (lane: Lane, now: number, exact: ExactQuota | null): Q
 
 // `LaneQueue` in memory: which lane has its turn, and who may settle it.
 
-/** What a lane has to give: a message; or nothing until a later moment, and what of that is its limits'. */
+/** A lane's next message; or when one may come, and how much of that wait is its limits'. */
 type Offer =
   | { readonly row: MessageRow }
   | { readonly row: null; readonly until: number | null; readonly limited: number | null }
@@ -436,7 +438,7 @@ const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
   return limited === null ? { row } : { row: null, until: limited, limited }
 }
 
-/** The lanes that may be claimed, the longest due first. */
+/** The claimable lanes, the longest due first. */
 function* dueLanes(tables: Tables, { now, owned }: ClaimQuery): Generator<Lane> {
   for (const { at, lane } of tables.agenda) {
     if (at > now) return
@@ -460,7 +462,7 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
     if (offered.row === null) {
       const { inFlight } = lane
       if (inFlight !== null) {
-        // Its worker died under it, and the pause began before another could take it up.
+        // Its worker died, and the pause began before another could take it up.
         interrupted(inFlight.row)
         lane.inFlight = null
         tables.inFlight.delete(lane.number.id)
@@ -487,7 +489,7 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
   return claimed
 }
 
-/** The lane, if this lease is still the one under which it has a message in flight. */
+/** The lane, if it has a message in flight under this lease. */
 const heldLane = (tables: Tables, numberId: NumberId, lease: number): Lane | undefined => {
   const lane = tables.lanes.get(numberId)
   if (lane === undefined) return undefined
@@ -495,7 +497,7 @@ const heldLane = (tables: Tables, numberId: NumberId, lease: number): Lane | und
   return holdsLease({ lease: lane.lease, leaseUntil }, lease) ? lane : undefined
 }
 
-/** Settles one attempt; the message's id, or undefined when the lease is no longer the lane's. */
+/** Settles one attempt; returns the message's id, or undefined when the lease is no longer the lane's. */
 const settleOne = (tables: Tables, settlement: Settlement, now: number): MessageId | undefined => {
   const { numberId, lease } = settlement
   const lane = heldLane(tables, numberId, lease)

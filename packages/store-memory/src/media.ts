@@ -1,4 +1,4 @@
-/** `MediaStore` in memory: the records; their content is kept by `MediaFiles`. */
+/** `MediaStore` in memory: the records; `MediaFiles` holds their content. */
 import {
   fitsRoom,
   Ids,
@@ -49,13 +49,13 @@ export const keptFile = (
   id: MediaId,
 ): MediaFile | null => keptRow(tables, workspaceId, mode, id)?.file ?? null
 
-/** What a file takes of its workspace's room is counted there, or no more. */
+/** Moves a file's size into or out of its workspace's storage count. */
 const count = (owner: WorkspaceRow | undefined, state: FileState, bytes: number): void => {
   const room = roomOf(state)
   if (owner !== undefined && room !== null) owner.takenBytes[room] += bytes
 }
 
-/** A file comes in, if its workspace has room for it. */
+/** Adds a file, if its workspace has room for it. */
 const takeRoom = (
   tables: Tables,
   file: Omit<MediaFile, "id">,
@@ -78,7 +78,7 @@ const takeRoom = (
   return { _tag: "Reserved", id: row.file.id }
 }
 
-/** Ends a file's time; its room is free again, its bytes are left over. */
+/** Ends a file's time; its storage is free again, its bytes are left over. */
 const end = (tables: Tables, row: MediaRow, state: "deleted" | "discarded") => {
   count(tables.workspaces.get(row.file.workspaceId), row.state, -row.file.size)
   row.state = state
@@ -163,7 +163,7 @@ const fileSteps = (
   },
 })
 
-/** Attachments, and removing what has ended. */
+/** Attachments, and the removal of ended files. */
 const attachmentSteps = (
   tables: Tables,
 ): Pick<
@@ -246,7 +246,7 @@ const collect = <E>(content: Stream.Stream<Uint8Array, E>, maximumBytes: number)
     Stream.mkUint8Array,
   )
 
-/** Keeps whole files in memory; recognises the pictures that transports show, and PDF. */
+/** Keeps whole files in memory; detects the pictures that transports show, and PDF. */
 export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect(
   MediaFiles,
   Effect.gen(function* () {

@@ -48,7 +48,7 @@ import {
 } from "./tables.ts"
 import type { Lane, MessageRow, Tables, WorkspaceRow } from "./tables.ts"
 
-// The two steps of an acceptance: its facts, and its commit behind the guards.
+// The two steps of an acceptance: its facts, and its guarded commit.
 
 const factsOf = (lane: Lane, query: AcceptanceQuery): NumberFacts => {
   const asked = query.exactQuota
@@ -75,7 +75,7 @@ const connected = (
   )
 }
 
-/** Reads everything that the rules of acceptance ask for, and claims the `Idempotency-Key`. */
+/** Reads everything that the rules of acceptance need, and claims the `Idempotency-Key`. */
 const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts => {
   const owner = tables.workspaces.get(query.workspaceId)
   const asked = query.from === null ? undefined : laneIn(tables, query.workspaceId, query.from)
@@ -109,7 +109,7 @@ const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts
   }
 }
 
-/** The first guard that does not hold, in the order in which they are to be named. */
+/** The first broken guard, in the order of reporting. */
 const brokenGuard = (tables: Tables, acceptance: Acceptance): BrokenGuard | null => {
   const { workspaceId, numberId, idempotency, allowance, quota, now } = acceptance
   if (isLost(tables, idempotency)) return "idempotency"
@@ -120,14 +120,14 @@ const brokenGuard = (tables: Tables, acceptance: Acceptance): BrokenGuard | null
   return null
 }
 
-/** Takes from the allowance; false when the plan is unlimited and nothing was to take. */
+/** Takes from the allowance; false when the plan is unlimited and took nothing. */
 const takeAllowance = (owner: WorkspaceRow, allowance: number): boolean => {
   const { plan } = owner.workspace
   owner.workspace = { ...owner.workspace, plan: withMessages(plan, -allowance) }
   return allowance > 0 && isLimited(plan)
 }
 
-/** Makes a new message known to those who look for it. */
+/** Adds a new message to all indexes. */
 const enter = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
   tables.messagesByTransportId.set(transportKey(lane.number.id, message.transportId), row)
@@ -139,7 +139,7 @@ const enter = (tables: Tables, row: MessageRow): void => {
   else others.push(row)
 }
 
-/** Writes the whole acceptance, or names the guard that forbids it. */
+/** Writes the whole acceptance, or names the broken guard. */
 export const accept = (tables: Tables, acceptance: Acceptance): AcceptanceOutcome => {
   const guard = brokenGuard(tables, acceptance)
   const lane = laneIn(tables, acceptance.workspaceId, acceptance.numberId)
@@ -164,7 +164,7 @@ export const accept = (tables: Tables, acceptance: Acceptance): AcceptanceOutcom
   return { _tag: "Accepted", ids }
 }
 
-/** Writes a refused message as it has ended: no lane ever held it, and nothing was taken for it. */
+/** Writes a refused message as ended: no lane ever held it, and it took nothing. */
 const insertRefused = (tables: Tables, refused: RefusedMessage): MessageChange | null => {
   const lane = laneIn(tables, refused.workspaceId, refused.numberId)
   if (lane === undefined) return null
@@ -193,7 +193,7 @@ const passes = (filter: MessageFilter, message: Message, now: number): boolean =
   (filter.until === null || message.createdAt < filter.until) &&
   (filter.statuses === null || filter.statuses.includes(statusAt(message, now)))
 
-/** The first messages of a collection, as far as they are due. */
+/** The due messages at the front of a collection. */
 const firstOf = (
   rows: Iterable<MessageRow>,
   limit: number,
@@ -283,7 +283,7 @@ export const messageStore = (tables: Tables): Steps<typeof MessageStore.Service>
 
 // `Version1ListStore` in memory.
 
-/** The newest first, of what is made of records that stand oldest first; null leaves one out. */
+/** Maps records, sorted oldest first, to a list newest first; null leaves one out. */
 const page = <Row, A>(
   oldestFirst: ReadonlyArray<Row>,
   make: (row: Row) => A | null,

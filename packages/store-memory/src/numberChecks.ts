@@ -91,7 +91,6 @@ const answer = (
 
 type NumberCheckStoreSteps = Steps<typeof NumberCheckStore.Service>
 
-/** Starts and reads checks. */
 const checkSteps = (
   tables: Tables,
 ): Pick<NumberCheckStoreSteps, "insert" | "get" | "list" | "results"> => ({
@@ -151,7 +150,7 @@ const checkSteps = (
     ),
 })
 
-/** What the worker does with checks. */
+/** The worker's operations. */
 const checkWorkSteps = (
   tables: Tables,
 ): Pick<NumberCheckStoreSteps, "claim" | "settle" | "forget"> => ({

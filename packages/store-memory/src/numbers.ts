@@ -49,11 +49,11 @@ import { finishClaim, isLost, laneIn, laneOf, workspaceOf } from "./tables.ts"
 import type { Lane, LinkingRow, Tables } from "./tables.ts"
 import { report } from "./webhooks.ts"
 
-// `LinkingStore` in memory. The few numbers that are being connected are looked through each time.
+// `LinkingStore` in memory. It scans the few connecting numbers each time.
 
 const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken", guard })
 
-/** The attempt begins; its number is connecting already. */
+/** Starts the attempt; its number is already connecting. */
 const begin = (
   tables: Tables,
   lane: Lane,
@@ -105,7 +105,7 @@ export const isAnothers = (tables: Tables, { number, workspace }: Lane, phone: s
 const keptPhone = (tables: Tables, lane: Lane): string | null =>
   phoneWithoutLink(lane.number, attemptOf(tables, lane))
 
-/** The attempt ends, and its number is as the link left it. */
+/** Ends the attempt; its number keeps the state that the link left. */
 const end = (
   tables: Tables,
   lane: Lane,
@@ -124,7 +124,7 @@ export const workspaceOfAttempt = (
   { attempt }: LinkingRow,
 ): WorkspaceId | undefined => laneOf(tables, attempt.numberId)?.number.workspaceId
 
-/** When there is something to do about an attempt; with its crowded workspace it waits for its end. */
+/** When an attempt is due; in a saturated workspace only its end counts. */
 const dueAt = (
   tables: Tables,
   crowded: SaturatedTenants,
@@ -149,7 +149,7 @@ export const nextLinkingDue = (
 
 type LinkingStoreSteps = Steps<typeof LinkingStore.Service>
 
-/** Begins attempts and leases them to workers. */
+/** Starts attempts and leases them to workers. */
 const attemptSteps = (
   tables: Tables,
 ): Pick<LinkingStoreSteps, "add" | "reconnect" | "get" | "claim" | "renew"> => ({
@@ -207,7 +207,7 @@ const attemptSteps = (
   },
 })
 
-/** What becomes of an attempt. */
+/** The results of an attempt. */
 const progressSteps = (
   tables: Tables,
 ): Pick<LinkingStoreSteps, "show" | "taken" | "linked" | "giveUp" | "lapsed" | "dueTest"> => ({

@@ -27,7 +27,7 @@ const rowIn = (tables: Tables, scope: ReminderScope, id: ReminderId): ReminderRo
   return row !== undefined && isSeen(scope, row) ? row : undefined
 }
 
-/** The reminder, if it is there and has not been changed since that revision. */
+/** The reminder, if it exists at that revision. */
 const rowAt = (tables: Tables, id: ReminderId, revision: number): ReminderRow | undefined => {
   const row = tables.reminders.get(id)
   return row?.removedAt === null && row.reminder.revision === revision ? row : undefined
@@ -53,7 +53,7 @@ const advance = (
 
 type ReminderStoreSteps = Steps<typeof ReminderStore.Service>
 
-/** What callers do with reminders. */
+/** The callers' operations. */
 const reminderSteps = (
   tables: Tables,
 ): Pick<ReminderStoreSteps, "insert" | "get" | "made" | "list" | "update" | "remove"> => ({
@@ -109,7 +109,7 @@ const reminderSteps = (
   },
 })
 
-/** Runs, and what the worker does. */
+/** Runs, and the worker's operations. */
 const runSteps = (
   tables: Tables,
 ): Pick<ReminderStoreSteps, "due" | "run" | "pass" | "runs" | "forget"> => ({

@@ -1,6 +1,6 @@
 /**
- * `ServiceFigures` in memory: a walk over the lanes, one over what waits there, and one over what is to be
- * delivered. They are counts of a moment that passes anyway, so each walk goes in steps.
+ * `ServiceFigures` in memory: walks over the lanes, over their waiting messages, and over pending
+ * deliveries. The counts are momentary anyway, so each walk goes in steps.
  */
 import {
   saturatedTenants,
@@ -89,7 +89,7 @@ const countNumber = (counts: Map<string, NumberCount>, { number, removed }: Lane
   counts.set(key, { platform, status, count: (counts.get(key)?.count ?? 0) + 1 })
 }
 
-/** What the lanes themselves tell. */
+/** The lanes' own figures. */
 const lookAtLanes = (tables: Tables, now: number) =>
   Effect.suspend(() => {
     const numbers = new Map<string, NumberCount>()
@@ -132,7 +132,7 @@ export const serviceFigures = (tables: Tables): Steps<typeof ServiceFigures.Serv
     }),
 })
 
-// `WorkStatus` in memory: the heads of the collections that the loops work off.
+// `WorkStatus` in memory: the heads of the loops' collections.
 
 const nextDue: Readonly<
   Record<Work, (tables: Tables, crowded: SaturatedTenants, owned: Owned) => number | null>
@@ -146,7 +146,7 @@ const nextDue: Readonly<
   },
   expiry: (tables) => tables.expiring.first?.message.expiresAt ?? null,
   test_messages: (tables) => tables.dueTest.first?.message.dueAt ?? null,
-  // Due before any time that a clock shows, so they are always due.
+  // Earlier than any time that a clock shows, so always due.
   orphaned: (tables) => (tables.orphaned.size > 0 ? 0 : null),
   reminders: (tables) => tables.dueReminders.first?.reminder.nextRunAt ?? null,
   deliveries: (tables, crowded) => {
@@ -167,7 +167,7 @@ const nextDue: Readonly<
   linking: nextLinkingDue,
 }
 
-/** The workspaces of the leases that are held, one for each lease. */
+/** The workspaces of the current leases, one for each lease. */
 const holders: Readonly<
   Record<SharedWork, (tables: Tables, now: number) => ReadonlyArray<WorkspaceId>>
 > = {

@@ -1,4 +1,4 @@
-/** What is the whole service's: `ClockStore`, `ServiceSecrets`, and `Outbox` in memory. */
+/** Values of the whole service: `ClockStore`, `ServiceSecrets`, and `Outbox` in memory. */
 import type {
   ClockStore,
   MessageEvent,
@@ -37,7 +37,7 @@ export const serviceSecrets = (tables: Tables): Steps<typeof ServiceSecrets.Serv
   },
 })
 
-/** Writes an event behind all others. */
+/** Appends an event. */
 export const announce = (tables: Tables, { id: eventId, ...event }: MessageEvent): void => {
   tables.outbox.push({ ...event, eventId, id: tables.outboxDropped + tables.outbox.length + 1 })
 }

@@ -74,7 +74,7 @@ const writeSteps = (
     unlessTaken(tables, fence, () => {
       if (laneOf(tables, numberId) === undefined) return
       const known = tables.sessions.get(numberId)
-      // Keys without credentials are nothing that a device could come back with.
+      // A device cannot come back with keys but no credentials.
       if (known === undefined && credentials === null) return
       const session = known ?? { credentials: "", leavingSince: null, keys: new Map() }
       if (credentials !== null) session.credentials = credentials

@@ -50,11 +50,11 @@ import type { Steps } from "./collections.ts"
 
 export interface WorkspaceRow {
   workspace: Workspace
-  /** It was deleted, and nothing of it is left to be erased. */
+  /** It was deleted, and nothing of it is left to erase. */
   erased: boolean
-  /** What the secret of its callbacks is made from; null until it was changed. */
+  /** The seed of its callbacks' secret; null until it was changed. */
   callbackSalt: string | null
-  /** By the origin that is called. */
+  /** By the called origin. */
   readonly callbackLanes: Map<string, CallbackLane>
   /** Oldest first. */
   callbackLog: Array<LoggedAttempt>
@@ -63,16 +63,16 @@ export interface WorkspaceRow {
   minuteV1: RequestWindow
   readonly keys: Array<KeyRow>
   readonly lanes: Array<Lane>
-  /** Oldest first, deleted ones left out. */
+  /** Oldest first, without deleted ones. */
   readonly contacts: Array<Contact>
   /** Oldest first. */
   readonly contactsByPhone: Map<Phone, Array<ContactId>>
   readonly messages: Record<Mode, Array<MessageRow>>
   /** Oldest first, stopped and removed ones included. */
   readonly endpoints: Array<EndpointRow>
-  /** Of both modes, whatever their state. */
+  /** Of both modes, in any state. */
   readonly media: Array<MediaRow>
-  /** What files take of each room. */
+  /** The size of files by storage. */
   readonly takenBytes: Record<"directory" | "attachments", number>
   /** Of both modes, oldest first, deleted ones included. */
   readonly reminders: Array<ReminderRow>
@@ -80,13 +80,13 @@ export interface WorkspaceRow {
 
 export interface ReminderRow {
   reminder: Reminder
-  /** What it was made with. */
+  /** Its value at creation. */
   readonly original: ReminderContent
   removedAt: number | null
-  /** When a run was due that is held. */
+  /** When a held run was due. */
   heldRunAt: number | null
   forgotten: boolean
-  /** That its latest message was to leave from. */
+  /** The number of its latest message. */
   previousNumberId: NumberId | null
   /** Oldest first. */
   runs: Array<LoggedRun>
@@ -119,7 +119,7 @@ export interface MessageRow {
   endedAt: number | null
 }
 
-/** A number with what waits for it and what it has sent. */
+/** A number with its waiting messages and its sends. */
 export interface Lane extends InAgenda {
   number: SendingNumber
   proxy: SealedProxy | null
@@ -127,43 +127,42 @@ export interface Lane extends InAgenda {
   changed: ConnectionFacts["changed"]
   report: ConnectionFacts["report"]
   readonly workspace: WorkspaceRow
-  /** Where the number's connection is reported. */
+  /** The URL for reports of the number's connection. */
   callbackUrl: string | null
   /** The number was removed or its workspace deleted. */
   removed: boolean
-  /** When. */
   removedAt: number | null
   /** Of the latest claim; grows with each. */
   lease: number
   inFlight: InFlight | null
   /**
-   * A message whose attempt has an unknown outcome. It goes before all others, also before those that
-   * are due earlier since the clock was set back.
+   * A message whose attempt has an unknown outcome. It precedes all others, also those that are due
+   * earlier since the clock was set back.
    */
   inDoubt: MessageRow | null
-  /** Live messages, what is in flight included, in the order in which they leave. */
+  /** Live messages, in flight or not, in the order in which they leave. */
   readonly waiting: Sorted<MessageRow>
   readonly waitingTest: Set<MessageRow>
-  /** Of both modes: what waits for an operator since the store went back in time. */
+  /** Of both modes: messages that wait for an operator since the store went back in time. */
   readonly held: Set<MessageRow>
-  /** As the core's `nextDueAfter` tells; null: nothing to send. */
+  /** The result of the core's `nextDueAfter`; null: nothing to send. */
   nextDue: number | null
   control: LaneControl
   /** The lane is not claimed before, whatever falls due; null: it does not rest. */
   restsUntil: number | null
-  /** Until when its limits, or a disk without room, hold its first message back; see `LaneDue`. */
+  /** Until when its limits, or a full disk, block its first message; see `LaneDue`. */
   limitedUntil: number | null
-  /** The latest attempts, in a row, that found no room; above zero, `limitedUntil` is for that. */
+  /** Consecutive attempts that found the disk full; above zero, `limitedUntil` comes from them. */
   noRoomInARow: number
   /** Live messages that are not cancelled or expired, by planned time. */
   readonly counting: Sorted<MessageRow>
-  /** Planned times before this have no room for one more message; null when not known. */
+  /** Planned times before this have no room for one more message; null when unknown. */
   fullUntil: number | null
   /** The longest window in which the quota was ever counted. */
   quotaWindowMillis: number
   /** When its messages were sent, ascending. */
   readonly sentTimes: Array<number>
-  /** When each of its recipients was first written to. */
+  /** When each of its recipients first got a message. */
   readonly recipients: Map<string, number>
 }
 
@@ -183,11 +182,11 @@ export interface CheckRow {
   /** Null while no worker holds it. */
   leaseUntil: number | null
   tries: number
-  /** It was dropped by housekeeping. */
+  /** Housekeeping dropped it. */
   forgotten: boolean
 }
 
-/** A number that is being connected. */
+/** A connecting number. */
 export interface LinkingRow {
   attempt: LinkingAttempt
   /** Of the latest claim; grows with each. */
@@ -196,15 +195,15 @@ export interface LinkingRow {
   leaseUntil: number | null
 }
 
-/** What a live transport keeps of a number. */
+/** A number's stored session for a live transport. */
 export interface SessionRow {
   credentials: string
   leavingSince: number | null
-  /** By type and id; in a type the longest unwritten first. */
+  /** By type and id; within a type the longest unwritten first. */
   readonly keys: Map<string, Map<string, string>>
 }
 
-/** A claim on an `Idempotency-Key`, and after its acceptance what that made. */
+/** A claim on an `Idempotency-Key`, and after its acceptance the result. */
 interface IdempotencyRow {
   readonly fingerprint: string
   readonly token: string
@@ -213,18 +212,18 @@ interface IdempotencyRow {
   shown: FirstShown | null
 }
 
-/** A lane and the moment at which it, or something of it, can next be claimed. */
+/** A lane and the moment at which it can next be claimed. */
 interface Turn<OfLane> {
   readonly at: number
   readonly lane: OfLane
 }
 
-/** A lane's time in the agenda of its kind; null when no worker could claim it. */
+/** A lane's time in its agenda; null when no worker could claim it. */
 interface InAgenda {
   agendaAt: number | null
 }
 
-/** Puts the lane into its place in the agenda. */
+/** Sorts the lane into the agenda. */
 export const placeInAgenda = <OfLane extends InAgenda>(
   agenda: Sorted<Turn<OfLane>>,
   lane: OfLane,
@@ -236,10 +235,10 @@ export const placeInAgenda = <OfLane extends InAgenda>(
   lane.agendaAt = at
 }
 
-/** What is to be delivered to one target. */
+/** The deliveries to one target. */
 export interface TargetLane extends InAgenda {
   readonly workspaceId: WorkspaceId
-  /** What is to be delivered, in flight or not. */
+  /** Pending deliveries, in flight or not. */
   readonly pending: Sorted<DeliveryRow>
   readonly inFlight: Map<number, DeliveryInFlight>
 }
@@ -250,13 +249,13 @@ export interface EndpointRow extends TargetLane {
   endpoint: Omit<WebhookEndpoint, "lastAttempt">
   removed: boolean
   removedAt: number | null
-  /** When it was made, resumed, or something was last delivered to it: the latest of them. */
+  /** When it was created, resumed, or last received a delivery: the latest of them. */
   deliveredSince: number
   /** Oldest first. */
   log: Array<LoggedAttempt>
 }
 
-/** It is there while something is to be delivered. */
+/** It exists while deliveries are pending. */
 export interface CallbackLane extends TargetLane {
   readonly kind: "callback"
   /** Below zero: no endpoint has it. */
@@ -266,12 +265,12 @@ export interface CallbackLane extends TargetLane {
 
 export type DeliveryLane = EndpointRow | CallbackLane
 
-/** An event or a callback as it is delivered. */
+/** An event or a callback as delivered. */
 export interface FrozenEvent {
   readonly id: EventId
   readonly type: WebhookEventType | CallbackType
   readonly body: string
-  /** Of a callback; an event goes to its endpoint's. */
+  /** Of a callback; an event uses its endpoint's. */
   readonly url: string | null
 }
 
@@ -280,7 +279,7 @@ export interface DeliveryRow {
   readonly lane: DeliveryLane
   readonly event: FrozenEvent
   dueAt: number
-  /** The attempts that failed, and the latest of them. */
+  /** The number of failed attempts, and the latest of them. */
   attempts: number
   lastAttempt: LoggedAttempt | null
 }
@@ -296,7 +295,7 @@ export interface LoggedAttempt {
   readonly event: FrozenEvent
 }
 
-/** The message as it is read: while it waits it shows its number's phone of the moment. */
+/** The message as read: while it waits it shows its number's current phone. */
 export const messageOf = ({ lane, message }: MessageRow): Message =>
   message.state === "waiting" && message.from.phone !== lane.number.phone
     ? { ...message, from: { ...message.from, phone: lane.number.phone } }
@@ -347,14 +346,14 @@ export class Tables {
   readonly openChecks = new Set<CheckRow>()
   lastCheckResultId = 0
   readonly messages = new ErasableTable<MessageId, MessageRow>()
-  /** By what `transportKey` makes of the number and its message's id. */
+  /** By `transportKey` of the number and its message's id. */
   readonly messagesByTransportId = new Map<string, MessageRow>()
   readonly messagesByAttachment = new Map<MediaId, Array<MessageRow>>()
   /** Waiting and not in flight, by `expiresAt`. */
   readonly expiring = new Sorted(byExpiry)
   /** Waiting test messages of numbers that are not removed, by due time. */
   readonly dueTest = new Sorted(byDue)
-  /** The same, of each workspace that has any. */
+  /** The same, by workspace. */
   readonly dueTestOf = new Map<WorkspaceId, Sorted<MessageRow>>()
   /** Waiting and not in flight, of removed numbers. */
   readonly orphaned = new Set<MessageRow>()
@@ -362,10 +361,10 @@ export class Tables {
   readonly idempotency = new Map<string, IdempotencyRow>()
   /** Null where an event was erased. */
   readonly outbox: Array<OutboxEvent | null> = []
-  /** Events that were dropped from the front of the outbox. */
+  /** Number of events dropped from the front of the outbox. */
   outboxDropped = 0
   readonly endpoints = new Table<WebhookId, EndpointRow>()
-  /** By their ids, which lie below zero. */
+  /** By their ids, which are below zero. */
   readonly callbackLanes = new Map<number, CallbackLane>()
   lastCallbackLaneId = 0
   readonly deliveryTurns = new Sorted(byDeliveryTurn)
@@ -376,14 +375,14 @@ export class Tables {
   /** Those that have a next run, by its due time. */
   readonly dueReminders = new Sorted(byNextRun)
   lastRunId = 0
-  /** Callbacks after deliveries were queued. */
+  /** Runs after deliveries were queued. */
   readonly queuedListeners = new Set<() => void>()
   readonly secrets = new Map<string, string>()
   clockOffset = 0
   epoch = 1
   firstMessageOfEpoch = 1
 
-  /** What is made from now on has ids that are greater by `step` at least, and than `above`. */
+  /** Ids of later records are greater by `step` at least, and than `above`. */
   moveIdsOn(step: number, above: number): void {
     for (const table of [
       this.workspaces,
@@ -406,7 +405,7 @@ export class Tables {
   }
 }
 
-/** Puts a test message among those that wait to fall due. */
+/** Adds a test message to those that wait to fall due. */
 export const addDueTest = (tables: Tables, row: MessageRow): void => {
   const { workspaceId } = row.message
   const own = tables.dueTestOf.get(workspaceId) ?? new Sorted(byDue)
@@ -423,7 +422,7 @@ export const deleteDueTest = (tables: Tables, row: MessageRow): void => {
   tables.dueTest.delete(row)
 }
 
-/** Deliveries were queued by a step that ends before any other begins. */
+/** Signals queued deliveries once the present step has ended. */
 export const tellQueued = ({ queuedListeners }: Tables): void => {
   for (const tell of queuedListeners) tell()
 }
@@ -456,15 +455,15 @@ export const contactOf = (owner: WorkspaceRow, id: ContactId): Contact | undefin
   return contact?.id === id ? contact : undefined
 }
 
-/** A number's message as transports know it: two numbers may know messages of theirs by one id. */
+/** A number's message by its transport id: two numbers may use the same one. */
 export const transportKey = (numberId: NumberId, transportId: TransportId): string =>
   `${numberId} ${transportId}`
 
-// Claims on `Idempotency-Key`s: who holds a key, and what its first request made.
+// Claims on `Idempotency-Key`s: the holder of a key, and its first request's result.
 
 const identity = (claim: IdempotencyClaim) => `${claim.keyId} ${claim.key}`
 
-/** What the row is, unless there is none: a claim until its request has finished, then its record. */
+/** What an existing row is: a claim until its request has finished, then its record. */
 const standingOf = (row: IdempotencyRow | undefined): KeyStanding => {
   if (row === undefined) return { claim: null, record: null }
   const { claimedAt, fingerprint, madeIds, shown } = row
@@ -482,7 +481,7 @@ export const claim = (tables: Tables, request: IdempotencyClaim, now: number): C
   const key = identity(request)
   const outcome = claimOutcome(standingOf(tables.idempotency.get(key)), request.token, now)
   if (outcome._tag !== "Claimed") return outcome
-  // Behind all others, because the collection is kept in the order of claims.
+  // At the end, because the collection is kept in the order of claims.
   tables.idempotency.delete(key)
   tables.idempotency.set(key, {
     fingerprint: request.fingerprint,
@@ -524,7 +523,7 @@ export const releaseClaim = (tables: Tables, request: IdempotencyClaim): void =>
   if (!isLost(tables, request)) tables.idempotency.delete(identity(request))
 }
 
-/** Drops what is void from the front, so that a long run does not keep every key it ever saw. */
+/** Drops expired records from the front, so a long run does not keep every key. */
 const forgetVoid = (tables: Tables, now: number): void => {
   for (const [key, row] of tables.idempotency) {
     if (!isRecordVoid(row.claimedAt, now)) return

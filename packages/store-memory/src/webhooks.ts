@@ -58,10 +58,10 @@ import type {
   WorkspaceRow,
 } from "./tables.ts"
 
-// `DeliveryQueue` and `CallbackSalts` in memory; before them what happens to deliveries whichever port
-// asks: to those of a target, a webhook endpoint or an origin of callbacks, and to an endpoint.
+// `DeliveryQueue` and `CallbackSalts` in memory. First the changes of deliveries for every port: those of a
+// target, which is a webhook endpoint or an origin of callbacks, and those of an endpoint.
 
-/** A lane on which nothing is to be delivered yet. */
+/** A lane without pending deliveries. */
 const emptyLane = (workspaceId: WorkspaceId): TargetLane => ({
   workspaceId,
   pending: new Sorted(byDueDelivery),
@@ -70,8 +70,8 @@ const emptyLane = (workspaceId: WorkspaceId): TargetLane => ({
 })
 
 /**
- * When something could next be claimed: the earliest that is not in flight, or the end of a lease;
- * only the latter while no more may be in flight.
+ * When it can next be claimed: its earliest delivery that is not in flight, or the end of a lease;
+ * only the latter at the limit in flight.
  */
 const reschedule = (tables: Tables, lane: DeliveryLane, full = false): void => {
   let at = Number.POSITIVE_INFINITY
@@ -80,13 +80,13 @@ const reschedule = (tables: Tables, lane: DeliveryLane, full = false): void => {
   placeInAgenda(tables.deliveryTurns, lane, at === Number.POSITIVE_INFINITY ? null : at)
 }
 
-/** What is not in flight, in the order in which it falls due. */
+/** Deliveries that are not in flight, in the order in which they fall due. */
 function* waiting(lane: DeliveryLane): Generator<DeliveryRow, undefined> {
   for (const delivery of lane.pending) if (!lane.inFlight.has(delivery.id)) yield delivery
   return undefined
 }
 
-/** Something more is to be delivered. */
+/** Adds a delivery. */
 const queue = (tables: Tables, lane: DeliveryLane, event: FrozenEvent, dueAt: number): void => {
   lane.pending.add({
     id: ++tables.lastDeliveryId,
@@ -99,7 +99,7 @@ const queue = (tables: Tables, lane: DeliveryLane, event: FrozenEvent, dueAt: nu
   placeInAgenda(tables.deliveryTurns, lane, Math.min(lane.agendaAt ?? dueAt, dueAt))
 }
 
-/** Takes a delivery out; if it failed before, there is no next attempt after all. */
+/** Removes a delivery; if it failed before, its next attempt is cancelled too. */
 const drop = (delivery: DeliveryRow): void => {
   const { lane, lastAttempt } = delivery
   lane.pending.delete(delivery)
@@ -133,7 +133,7 @@ const shown = ({ endpoint, log }: EndpointRow): WebhookEndpoint => ({
   lastAttempt: (log.at(-1)?.attempt ?? null) as WebhookEndpoint["lastAttempt"],
 })
 
-/** The endpoint, unless it is unknown, removed or not to be seen in that scope. */
+/** The endpoint, unless it is unknown, removed or invisible in that scope. */
 const endpointIn = (
   tables: Tables,
   { workspaceId, mode }: WebhookScope,
@@ -144,7 +144,7 @@ const endpointIn = (
   return mode === null || row.endpoint.mode === mode ? row : undefined
 }
 
-/** Queues a message's event for every endpoint that is to hear of it. */
+/** Queues a message's event for every subscribed endpoint. */
 export const fanOut = (tables: Tables, owner: WorkspaceRow, event: MessageEvent): void => {
   const { id, type, body, createdAt } = event
   for (const row of owner.endpoints) {
@@ -196,14 +196,14 @@ export const report = (tables: Tables, lane: Lane, callback: Callback | null): v
   if (callback !== null && isReportedTo(lane, callback)) call(tables, callback)
 }
 
-/** The lane is forgotten, once nothing is to be delivered on it. */
+/** Drops the lane once it has no pending delivery. */
 const forgetEmpty = (tables: Tables, lane: CallbackLane): void => {
   if (lane.pending.size > 0) return
   tables.callbackLanes.delete(lane.id)
   tables.workspaces.get(lane.workspaceId)?.callbackLanes.delete(lane.origin)
 }
 
-/** Nothing more is sent for the workspace. */
+/** Stops all deliveries of the workspace. */
 export const dropCallbacks = (tables: Tables, owner: WorkspaceRow): void => {
   for (const lane of Array.from(owner.callbackLanes.values())) {
     dropAll(tables, lane)
@@ -211,7 +211,7 @@ export const dropCallbacks = (tables: Tables, owner: WorkspaceRow): void => {
   }
 }
 
-/** Drops leases that ran out: they hold no place any more. */
+/** Drops expired leases: they hold no permit. */
 const forgetLapsed = ({ inFlight }: DeliveryLane, now: number): void => {
   for (const [id, { leaseUntil }] of inFlight) if (!isLeased(leaseUntil, now)) inFlight.delete(id)
 }
@@ -309,7 +309,7 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
   if (lane.kind === "callback") forgetEmpty(tables, lane)
 }
 
-/** Judged when all results are recorded: what was delivered together with a failure counts. */
+/** Judged when all results are recorded: a success in the same commit as a failure counts. */
 const stopSilent = (tables: Tables, result: DeliveryResult): void => {
   const lane = laneOf(tables, result)
   const since = result.stopUnlessDeliveredSince
@@ -355,18 +355,18 @@ export const callbackSalts = (tables: Tables): Steps<typeof CallbackSalts.Servic
   },
 })
 
-/** The latest event with that id, found in steps: the outbox holds what happened in 30 days. */
+/** The latest event with that id, found in steps: the outbox has the events of 30 days. */
 const findEvent = (tables: Tables, eventId: EventId): Effect.Effect<OutboxEvent | null> =>
   Effect.suspend(() => {
     let found: OutboxEvent | null = null
-    // Of a copy: events are dropped from the front meanwhile.
+    // From a copy: events are dropped from the front meanwhile.
     const visits = visitInSteps(tables.outbox.slice(), (event) => {
       if (event?.eventId === eventId) found = event
     })
     return Effect.map(visits, () => found)
   })
 
-/** An event that can be delivered to the endpoint once more; a ping when it was attempted there. */
+/** An event that can be redelivered to the endpoint; a ping if it was attempted there. */
 const redeliverable = (
   { endpoint, log }: EndpointRow,
   eventId: EventId,
@@ -444,7 +444,7 @@ const endpointSteps = (
   },
 })
 
-/** Deliveries that callers ask for, and attempts. */
+/** Deliveries at callers' request, and attempts. */
 const deliverySteps = (
   tables: Tables,
 ): Pick<
@@ -501,7 +501,7 @@ export const webhookStore = (tables: Tables): WebhookStoreSteps => ({
   ...deliverySteps(tables),
 })
 
-/** Queues something for a running endpoint: the type of the event, null when there is none. */
+/** Queues an event for a running endpoint; returns its type, null when there is none. */
 const queueing = (
   tables: Tables,
   scope: WebhookScope,

@@ -120,7 +120,7 @@ export const workspaceStore = (tables: Tables): Steps<typeof WorkspaceStore.Serv
 
 const hashKey = (version: number, hash: string) => `${version} ${hash}`
 
-/** Counts the request in both windows and notes its time and address, if it is to be counted. */
+/** Counts the request in both windows and records its time and address, if it counts. */
 const count = (row: KeyRow, owner: WorkspaceRow, query: AdmitQuery): RequestCount | null => {
   const { key } = row
   if (!isCounted(owner.admits.v2, key, null, query.now)) return null
@@ -130,7 +130,7 @@ const count = (row: KeyRow, owner: WorkspaceRow, query: AdmitQuery): RequestCoun
   return { minute: row.minute.count, day: row.day.count }
 }
 
-/** As `count`, in the minute that the workspace's keys share. */
+/** Like `count`, in the minute that the workspace's keys share. */
 const countV1 = (row: KeyRow, owner: WorkspaceRow, query: AdmitV1Query): number | null => {
   if (!isCounted(owner.admits.v1, row.key, query.workspaceId, query.now)) return null
   owner.minuteV1 = countRequest(owner.minuteV1, query.minuteStart, minuteMillis)
@@ -147,7 +147,7 @@ const admitted = <Query extends AdmitV1Query | AdmitQuery, Count>(
   const row = tables.keysByHash.get(hashKey(version, query.hash))
   const owner = row === undefined ? undefined : tables.workspaces.get(row.key.workspaceId)
   if (row === undefined || owner === undefined) return null
-  // Counting notes the key's use, which the answer shows.
+  // Counting records the key's use, which the answer shows.
   const requests = countIn(row, owner, query)
   return { key: row.key, workspace: owner.workspace, count: requests }
 }
@@ -224,7 +224,7 @@ export const contactStore = (tables: Tables): Steps<typeof ContactStore.Service>
 
 const modes = ["live", "test"] as const
 
-/** Takes a message out of everything that knows it. */
+/** Removes a message from all indexes. */
 const eraseMessage = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
   tables.messages.erase(message.id)
@@ -237,7 +237,7 @@ const eraseMessage = (tables: Tables, row: MessageRow): void => {
   else tables.messagesByAttachment.delete(attachmentId)
 }
 
-/** Erases the messages that `isErased`, and leaves the others in their order. */
+/** Erases the messages that `isErased`, and keeps the order of the others. */
 const eraseMessages = (
   tables: Tables,
   owner: WorkspaceRow,
@@ -254,8 +254,8 @@ const eraseMessages = (
 }
 
 /**
- * No row ends before it is made, and rows stand nearly in the order in which they were made: as far as
- * that order is off, in milliseconds, a walk from the oldest goes on behind its moment.
+ * No row ends before it is created, and rows are nearly in the order of creation. A walk from the
+ * oldest continues beyond its moment by the maximum disorder, in milliseconds.
  */
 const slackMillis = 120_000
 
@@ -278,7 +278,7 @@ const eraseEndedMessages = (tables: Tables, owner: WorkspaceRow, before: number)
   if (gone.size > 0) eraseMessages(tables, owner, (row) => gone.has(row))
 }
 
-/** Of several workspaces in one walk, since the outbox is that of all. */
+/** Of several workspaces in one walk, since they share the outbox. */
 const eraseEvents = (tables: Tables, moments: ReadonlyMap<number, number>): void => {
   const pending = new Set<string>()
   for (const { workspaceId, pending: deliveries } of tables.endpoints.rows) {
@@ -304,7 +304,7 @@ const eraseEnded = (tables: Tables, { endedBefore, workspaceId }: EndedBefore): 
   owner.callbackLog = owner.callbackLog.filter(({ attempt }) => attempt.attemptedAt >= endedBefore)
 }
 
-/** Nothing waits in it, and nothing is in a worker's hands. */
+/** Nothing of it waits or is in flight. */
 const isIdle = ({ inDoubt, inFlight, waiting, waitingTest }: Lane): boolean =>
   inDoubt === null && inFlight === null && waiting.size === 0 && waitingTest.size === 0
 
@@ -313,7 +313,7 @@ const eraseNumber = (tables: Tables, lane: Lane): void => {
   lane.callbackUrl = null
   lane.report = null
   lane.recipients.clear()
-  // A session that is still to be logged out is logged out through the proxy.
+  // A session that is still to be logged out needs its proxy.
   if (!tables.sessions.has(lane.number.id)) lane.proxy = null
 }
 
@@ -412,9 +412,9 @@ export const erasureStore = (tables: Tables): Steps<typeof ErasureStore.Service>
   },
 })
 
-// `RestoreStore` in memory: for simulations, since what ends with its process is never restored.
+// `RestoreStore` in memory: for simulations, since a store that ends with its process is never restored.
 
-/** What a workspace holds, by id. */
+/** A workspace's records, by id. */
 const heldOf = (tables: Tables, workspaceId: WorkspaceId): ReadonlyArray<MessageRow> =>
   (tables.workspaces.get(workspaceId)?.lanes ?? [])
     .flatMap((lane) => [...lane.held])

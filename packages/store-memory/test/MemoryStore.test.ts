@@ -14,7 +14,7 @@ import {
 import { Effect } from "effect"
 import { layer } from "../src/index.ts"
 
-it.effect("every layer that is built is a store of its own", () =>
+it.effect("every build of the layer is a separate store", () =>
   Effect.gen(function* () {
     const isEmpty = WorkspaceStore.use((store) => store.isEmpty)
     yield* Effect.provide(aWorkspace(), layer)
@@ -25,14 +25,14 @@ it.effect("every layer that is built is a store of its own", () =>
 )
 
 it.effect(
-  "a hundred thousand messages are accepted, listed, sent and counted",
+  "accepts, lists, sends and counts a hundred thousand messages",
   () =>
     Effect.gen(function* () {
       const store = yield* MessageStore
       const { workspace, number: busy } = yield* aStage()
       const others = yield* Effect.forEach(Array.from({ length: 99 }), () => aNumber(workspace.id))
       const numbers = [busy, ...others]
-      // Half of all wait in one lane, the others spread over 99.
+      // Half of all wait in one lane, the others in 99.
       for (let batch = 0; batch < 50; batch++) yield* accepted(busy, { count: 1000 })
       for (let batch = 0; batch < 50; batch++) {
         for (const number of others) yield* accepted(number, { count: 10 })
@@ -54,7 +54,7 @@ it.effect(
         const claimed = yield* sending.claim(numbers, { limit: 50, sendCap: roomy })
         if (claimed.length === 0) break
         for (const { message } of claimed) {
-          // An assertion for each of them would take longer than what the store does.
+          // An assertion for each of them would take longer than the store does.
           if (message.id <= (last.get(message.from.id) ?? 0)) assert.fail(`${message.id} is late`)
           last.set(message.from.id, message.id)
         }

@@ -6,7 +6,7 @@ const below = (bound: number) => Random.nextIntBetween(0, bound, { halfOpen: tru
 
 describe("Sorted", () => {
   it.effect.each(["grows", "shrinks", "stays"])(
-    "keeps what a plain sorted array keeps while it %s",
+    "equals a plain sorted array while it %s",
     (course) =>
       Effect.gen(function* () {
         const sorted = new Sorted<number>((a, b) => a - b)
@@ -43,7 +43,7 @@ describe("Sorted", () => {
       }).pipe(Random.withSeed(course)),
   )
 
-  it("is empty until something is added, and again when all is taken out", () => {
+  it("is empty until something is added, and again when all is removed", () => {
     const sorted = new Sorted<number>((a, b) => a - b)
     assert.strictEqual(sorted.first, undefined)
     assert.deepStrictEqual([...sorted], [])
@@ -60,7 +60,7 @@ describe("Sorted", () => {
     assert.deepStrictEqual([...sorted], [7])
   })
 
-  it("takes an item once", () => {
+  it("holds an item once", () => {
     const sorted = new Sorted<number>((a, b) => a - b)
     sorted.add(2)
     sorted.add(2)

@@ -1,4 +1,4 @@
-/** Numbers that are shared among workers, over the store in memory. */
+/** Numbers shared among workers, over the store in memory. */
 import { layer } from "@messaging-service/store-memory/emulator"
 import { ownershipContract } from "@messaging-service/testkit"
 import { Layer } from "effect"

@@ -1,6 +1,6 @@
 /**
- * Lists and counts of many rows go in steps, so that other work of the process has its turn meanwhile:
- * told by counting the rows that are looked at between two turns.
+ * Lists and counts of many rows go in steps, so other work of the process has its turn meanwhile:
+ * the tests count the rows read between two turns.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { MessageStore, ServiceFigures, Version1ListStore } from "@messaging-service/core"
@@ -20,7 +20,7 @@ const everything: MessageFilter = {
   until: null,
 }
 
-/** The most rows that were looked at between two turns of another fiber, and how many turns it had. */
+/** The maximum of rows read between two turns of another fiber, and its number of turns. */
 const watched = <A, E, R>(looked: () => ReadonlySet<unknown>, work: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     let most = 0
@@ -42,7 +42,7 @@ const watched = <A, E, R>(looked: () => ReadonlySet<unknown>, work: Effect.Effec
     return { answer, most, turns }
   })
 
-/** A store with so many messages of one workspace, each noting that it was looked at. */
+/** A store with so many messages of one workspace that counts reads of each. */
 const aStoreOf = Effect.fnUntraced(function* (many: number) {
   const tables = new Tables()
   const context = memoryStore(tables)
@@ -74,8 +74,8 @@ const aStoreOf = Effect.fnUntraced(function* (many: number) {
   return { tables, context, looked, workspace, number, first }
 })
 
-describe("of many messages the store in memory", () => {
-  it.effect("looks at a thousand in one step, where a filter lets none pass", () =>
+describe("with many messages the store in memory", () => {
+  it.effect("reads a thousand in one step, where a filter lets none pass", () =>
     Effect.gen(function* () {
       const many = 500_000
       const { context, first, looked, workspace } = yield* aStoreOf(many)
@@ -133,7 +133,7 @@ describe("of many messages the store in memory", () => {
 describe("a list in steps", () => {
   const rows = () => Array.from({ length: 5000 }, (_, index) => ({ id: index + 1 }))
 
-  it.effect("misses and repeats no row although others are taken out and added meanwhile", () =>
+  it.effect("misses and repeats no row although others are removed and added meanwhile", () =>
     Effect.gen(function* () {
       const all = rows()
       const seen: Array<number> = []
@@ -147,7 +147,7 @@ describe("a list in steps", () => {
       )
       yield* Effect.yieldNow
       assert.lengthOf(seen, 1000)
-      // Rows that were seen, the next one, and some that are yet to come.
+      // Visited rows, the next one, and some later ones.
       all.splice(4500, 10)
       all.splice(3990, 10)
       all.splice(0, 10)

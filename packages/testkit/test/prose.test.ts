@@ -10,7 +10,14 @@ const root = resolve(import.meta.dirname, "../../..")
 const pages = globSync("{*.md,.github/**/*.md,docs/**/*.md,{apps,packages}/*/*.md}", { cwd: root })
 
 /** Folders whose comments and test names are held to the same words. */
-const folders = ["apps/*", "packages/core/test", "packages/http", "packages/testkit"] as const
+const folders = [
+  "apps/{bench,cli,examples,fuzz,server,worker}",
+  "packages/core/test",
+  "packages/http",
+  "packages/simulation",
+  "packages/store-memory",
+  "packages/testkit",
+] as const
 
 const longest = 200
 

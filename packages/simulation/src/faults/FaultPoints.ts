@@ -1,57 +1,57 @@
 /**
- * The points at which something may go wrong, each with a name. A seed draws its own mix: most kinds not at
- * all, the others more or less often. Each process and kind has a stream of chance of its own, so that a
- * fault that is left out changes no other draw and shrinking keeps the rest.
+ * The points at which something may fail, each with a name. A seed draws its own mix: most kinds
+ * not at all, the others more or less often. Each process and kind has its own random stream, so a
+ * fault that is left out changes no other draw, and shrinking keeps the rest.
  */
 import { Chance } from "@messaging-service/emulator"
 import type { Recorder } from "../History.ts"
 
-/** What may go wrong between two operations of a process, drawn as moments. */
+/** Faults between two operations of a process, drawn as moments. */
 export const strikeKinds = [
   "kill",
   "pause",
   "leap",
-  /** It ends what is under way, and is gone. */
+  /** It finishes its work and exits. */
   "stop",
-  /** Its clock is wrong by more than a process may work with, for some minutes. */
+  /** Its clock is wrong by more than a process tolerates, for some minutes. */
   "skew",
 ] as const
 
-/** What may go wrong at a call. */
+/** Faults of a call. */
 export const callKinds = [
   /** A commit or an acknowledgement takes longer than a lease. */
   "stall",
-  /** The store fails before it has done anything. */
+  /** The store fails before it acts. */
   "store.before",
-  /** The store fails although it has done it. */
+  /** The store fails after it acted. */
   "store.after",
   "store.slow",
   /** The message never reaches the remote server. */
   "wire.lost",
-  /** It reaches it late, also after its sender has died. */
+  /** It arrives late, also after its sender has died. */
   "wire.late",
   "wire.refused",
-  /** Refused because of the number that sends. */
+  /** Refused because of the sending number. */
   "wire.restricted",
   "wire.down",
   "wire.flood",
   "wire.ackLost",
   /** A receiver answers 503. */
   "hook.fails",
-  /** A receiver has heard and does not say so, or was never reached. */
+  /** A receiver got the call and does not answer, or was never reached. */
   "hook.unheard",
-  /** Word to another process gets lost. */
+  /** A signal to another process gets lost. */
   "wake.lost",
-  /** The clock of a process is set right where it has looked at the store, by a time server for instance. */
+  /** A process's clock is corrected right after it read the store, by a time server for instance. */
   "clock.set",
-  /** A connection is not opened, or breaks while a message is handed over. */
+  /** A connection is not opened, or breaks during a handover. */
   "line.fails",
   "line.drops",
-  /** The server speaks of a message over the connection of another number. */
+  /** The server reports a message over the connection of another number. */
   "tick.foreign",
 ] as const
 
-/** The directory does not answer. A phone is given up after three look-ups of that kind in a row. */
+/** The directory does not answer. A phone is given up after three consecutive look-ups of that kind. */
 const lookKind = "look.unanswered"
 
 /** The server behind a media link fails, or breaks off. */
@@ -63,24 +63,23 @@ export type FaultKind = StrikeKind | CallKind
 
 export interface FaultOptions {
   readonly seed: string
-  /** The faults that may happen, by id; all when left out. */
+  /** The possible faults, by id. Default: all. */
   readonly only?: ReadonlySet<string> | undefined
-  /** No faults at all. */
   readonly isCalm?: boolean | undefined
 }
 
-/** Chance of one call's fault, and of its size. */
+/** Randomness of one call's fault, and of its size. */
 export interface Fault {
   /** A whole number from 0 to below `bound`. */
   below(bound: number): number
 }
 
-/** What makes moments untrue: in some seeds none of it happens, so that they hold to the millisecond. */
+/** Faults that make times inexact: some seeds have none, so times are exact to the millisecond. */
 const untrue: ReadonlySet<FaultKind> = new Set(["pause", "leap", "stall", "clock.set"])
 
 const callRates = [0, 0, 0.005, 0.02, 0.08]
 
-/** Calls of other hosts are fewer than those of the store. */
+/** Calls of other hosts are rarer than those of the store. */
 const callRateFactor = (kind: CallKind): number => (kind.startsWith("store") ? 1 : 3)
 
 const strikeCounts: Readonly<Record<StrikeKind, ReadonlyArray<number>>> = {
@@ -91,16 +90,16 @@ const strikeCounts: Readonly<Record<StrikeKind, ReadonlyArray<number>>> = {
   skew: [0],
 }
 
-/** One of so many seeds has a store with a clock of its own, and processes whose clock is far from it. */
+/** One of so many seeds has a store with its own clock, and processes whose clock is far from it. */
 const skewedOf = 8
 const skewCount = 2
 
 export class FaultPoints {
   /** Whether faults happen now. */
   isStormy = false
-  /** Ids of those that happened, in order. */
+  /** Ids of faults that happened, in order. */
   readonly fired: Array<string> = []
-  /** How many of each kind. */
+  /** Counts by kind. */
   readonly counts: Record<string, number> = {}
   readonly #seed: string
   readonly #only: ReadonlySet<string> | undefined
@@ -120,7 +119,7 @@ export class FaultPoints {
       const rate = (callRates[mix.below(callRates.length)] ?? 0) * callRateFactor(kind)
       this.#rates.set(kind, isLeftOut(kind) ? 0 : rate)
     }
-    // From a stream of its own: look-ups are few, and only a high rate gets a phone given up.
+    // From a separate stream: look-ups are rare, and only a high rate makes the service give up a phone.
     const isMute = !isCalm && new Chance(`${seed}/mix/${lookKind}`).below(2) === 0
     this.#rates.set(lookKind, isMute ? 0.6 : 0)
     const site = new Chance(`${seed}/mix/${siteKind}`)
@@ -139,12 +138,12 @@ export class FaultPoints {
     return (this.#rates.get(kind as CallKind) ?? this.#strikes.get(kind as StrikeKind) ?? 0) > 0
   }
 
-  /** Whether clocks are true and no process stops for a while. */
+  /** Whether clocks are true and no process pauses. */
   get isTimeTrue(): boolean {
     return this.isSteady && !this.mayHappen("skew")
   }
 
-  /** The same but for clocks that are far from the store's. */
+  /** The same except for clocks that are far from the store's. */
   get isSteady(): boolean {
     return !Array.from(untrue).some((kind) => this.mayHappen(kind))
   }
@@ -154,17 +153,17 @@ export class FaultPoints {
     return !["leap", "clock.set", "skew"].some((kind) => this.mayHappen(kind as FaultKind))
   }
 
-  /** How many strikes of a kind this seed has. */
+  /** How many faults of a kind this seed has. */
   strikes(kind: StrikeKind): number {
     return this.#strikes.get(kind) ?? 0
   }
 
-  /** Chance of a strike: where and when it hits. */
+  /** Randomness of a fault's place and time. */
   strike(kind: StrikeKind, index: number): Chance {
     return new Chance(`${this.#seed}/${kind}/${index}`)
   }
 
-  /** Whether a drawn strike hits now. */
+  /** Whether a drawn fault hits now. */
   isStruck(kind: StrikeKind, index: number): boolean {
     return this.isStormy && this.#fire(kind, `${kind}#${index}`)
   }

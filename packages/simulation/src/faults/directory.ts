@@ -1,4 +1,6 @@
-/** What WhatsApp says of phones, with the faults of the wire: those with an even last digit are registered. */
+/**
+ * WhatsApp's directory of phones, with the faults of the wire: phones with an even last digit are registered.
+ */
 import { PhoneDirectory } from "@messaging-service/core"
 import type { PhonesOutcome } from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
@@ -22,7 +24,7 @@ export const layerDirectory = (
   board: Switchboard | null,
 ): Layer.Layer<PhoneDirectory> => {
   const latency = new Chance(`${seed}/directory/${process.name}`)
-  // Streams of its own: look-ups change no draw of what is sent.
+  // Separate streams: look-ups change no draw of sends.
   const name = `${process.name}/directory`
   return Layer.succeed(PhoneDirectory, {
     checkPhones: (numberId, phones) =>

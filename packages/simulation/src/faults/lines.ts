@@ -1,6 +1,6 @@
 /**
  * The remote server's side of connections that processes keep open, one for each number. It knows which
- * sessions are good, shuts accounts out, and keeps what it has to say until a process has taken it.
+ * sessions are valid, shuts accounts out, and repeats its reports until a process has taken them.
  */
 import type {
   ClosedReason,
@@ -19,7 +19,7 @@ type Tick = Extract<TransportEvent, { readonly _tag: "Tick" }>
 /** Why the server ends a connection. `restart`: it asks for a new one at once. */
 export type LineEnd = ClosedReason | "restart"
 
-/** What the server says over a connection. */
+/** The server's reports over a connection. */
 export type LineEvent =
   | { readonly _tag: "Tick"; readonly tick: Tick; readonly taken: () => void }
   | { readonly _tag: "Ended"; readonly end: LineEnd }
@@ -36,7 +36,7 @@ export interface Line extends LiveConnection {
 interface Account {
   /** Digits with country code. */
   readonly phone: string
-  /** The one session that is good; 0 for none. */
+  /** The one valid session; 0 for none. */
   session: number
   shutOut: ClosedReason | null
   lines: ReadonlyArray<Line>
@@ -49,7 +49,7 @@ export interface SwitchboardOptions {
   readonly seed: string
   readonly record: Recorder
   readonly coverage: Coverage
-  /** Whether a connection ends the one that its number had before. */
+  /** Whether a connection ends its number's previous one. */
   readonly replaces: boolean
 }
 
@@ -70,17 +70,17 @@ export class Switchboard {
     this.#latency = new Chance(`${seed}/lines`)
   }
 
-  /** Knows an account from now on. */
+  /** Adds an account. */
   add(numberId: NumberId, phone: string): void {
     this.#accounts.set(numberId, { phone, session: 0, shutOut: null, lines: [], untaken: [] })
   }
 
-  /** Knows an account that has no session no more. */
+  /** Removes an account that has no session. */
   remove(numberId: NumberId): void {
     this.#accounts.delete(numberId)
   }
 
-  /** Numbers with how many processes that live have a connection of each. */
+  /** Numbers with the count of live processes connected to each. */
   get open(): ReadonlyArray<readonly [NumberId, number]> {
     return Array.from(this.#accounts, ([numberId, { lines }]) => [numberId, lines.length] as const)
   }
@@ -100,7 +100,7 @@ export class Switchboard {
     return account !== undefined && (account.shutOut !== null || account.session === 0)
   }
 
-  /** Links a device: its credentials. Sessions before it are worth nothing any more. */
+  /** Links a device and returns its credentials. Earlier sessions become worthless. */
   link(numberId: NumberId): string {
     const account = this.#accounts.get(numberId)
     if (account === undefined) return ""
@@ -108,7 +108,7 @@ export class Switchboard {
     return String(account.session)
   }
 
-  /** A process connects: its connection, or why it gets none. What the server says comes through `events`. */
+  /** A process connects: returns its connection, or why it gets none. The server reports through `events`. */
   connect(
     process: Process,
     numberId: NumberId,
@@ -168,7 +168,7 @@ export class Switchboard {
     if (account !== undefined) account.shutOut = null
   }
 
-  /** Says it over the number's connection, and over later ones until it was taken. */
+  /** Reports over the number's connection, and over later ones until it was taken. */
   tick(tick: Tick): void {
     const account = this.#accounts.get(tick.numberId)
     if (account === undefined) return

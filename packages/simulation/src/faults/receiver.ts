@@ -1,4 +1,4 @@
-/** The receivers of webhooks, which fail, are never reached, or have heard and do not say so. */
+/** The receivers of webhooks, which fail, are never reached, or get a call without answering. */
 import { Egress, EgressError } from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
@@ -8,7 +8,7 @@ import type { ReceivedCall, Recorder } from "../History.ts"
 import type { FaultPoints } from "./FaultPoints.ts"
 import { makeFetch } from "./sites.ts"
 
-/** What the call says by itself. */
+/** The result of the call by itself. */
 const readCall = (
   url: string,
   body: string,
@@ -26,16 +26,16 @@ const readCall = (
   }
 }
 
-/** Some receivers take nothing in before all is well, so that retries are pending whatever happens. */
+/** Some receivers accept nothing before calm, so that retries are always pending then. */
 const isDownInStorm = (url: string, faults: FaultPoints, seed: string): boolean =>
   faults.isStormy &&
   faults.mayHappen("hook.fails") &&
   new Chance(`${seed}/receiver ${url}`).below(4) === 0
 
-/** Receivers that take nothing in for a while, by URL, with the time of the world at which they do again. */
+/** Receivers that temporarily accept nothing, by URL, with the world's time at which they do again. */
 export type Unwilling = Map<string, number>
 
-/** The way out of a process. */
+/** The egress of a process. */
 export const layerReceiver = (
   process: Process,
   faults: FaultPoints,

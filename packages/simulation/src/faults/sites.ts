@@ -1,4 +1,4 @@
-/** The servers behind media links: each link says in its path what its server does. */
+/** The servers behind media links: each link's path names its server's behaviour. */
 import { EgressError } from "@messaging-service/core"
 import type { EgressAnswer } from "@messaging-service/core"
 import { Chance } from "@messaging-service/emulator"
@@ -9,12 +9,12 @@ import type { FaultPoints } from "./FaultPoints.ts"
 
 const second = 1000
 
-/** What servers do. Only the first one answers with the file whenever it is asked. */
+/** The servers' behaviours. Only the first one always answers with the file. */
 export const siteKinds = [
   "good",
-  /** It fails and breaks off now and then. */
+  /** It sometimes fails and breaks off. */
   "flaky",
-  /** It never answers: a process that stood still may have waited for any time. */
+  /** It never answers: a process that paused may have waited for any time. */
   "slow",
   "missing",
   "empty",
@@ -26,7 +26,7 @@ export type SiteKind = (typeof siteKinds)[number]
 export const linkTo = (kind: SiteKind, name: string): string =>
   `https://files.example/${kind}/${name}.txt`
 
-/** What the file behind a link holds. */
+/** The content of the file behind a link. */
 export const contentOf = (url: string): string => `what ${url} leads to`
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -1,18 +1,18 @@
 /**
- * The store as one process of the service sees it: every operation of every port goes through one place,
- * where it fails, takes its time, or is asked of something else.
+ * The store as one process of the service sees it: every operation of every port passes one place,
+ * where it fails, is delayed, or goes to something else.
  */
 import { MediaFilesError, StoreUnavailable } from "@messaging-service/core"
 import { Context, Effect } from "effect"
 
-/** Goes around an operation; its name is that of the port and the method, its input what the method is given. */
+/** Wraps an operation; its name is that of the port and the method, its input the method's. */
 export type Around = (
   operation: string,
   effect: Effect.Effect<unknown, unknown>,
   input: ReadonlyArray<unknown>,
 ) => Effect.Effect<unknown, unknown>
 
-/** What is called when something was queued is no question to the store. */
+/** Signals of queued work are not calls of the store. */
 const plainMethods = new Set(["whenQueued"])
 const plainPorts = new Set(["CallersTransactions"])
 
@@ -39,7 +39,7 @@ const aroundPort = (name: string, port: Port, around: Around): Port => {
   return wrapped
 }
 
-/** The same ports, with something around each operation. */
+/** The same ports, with each operation wrapped. */
 export const aroundStore = <Ports>(
   store: Context.Context<Ports>,
   around: Around,

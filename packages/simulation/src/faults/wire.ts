@@ -68,7 +68,7 @@ export class Remote {
     this.#ticks = new Chance(`${seed}/ticks`)
   }
 
-  /** Refuses what that number sends, because of the number, until then. */
+  /** Refuses that number's sends because of the number, until then. */
   restrict(number: NumberId, until: number): void {
     this.#restricted.set(number, until)
   }
@@ -98,7 +98,7 @@ export class Remote {
     }
   }
 
-  /** The connection of a number breaks, and is there again after a while. */
+  /** Breaks a number's connection and restores it after a while. */
   break({ numberId }: OutgoingMessage, millis: number): void {
     if (this.board !== null) {
       this.board.end(numberId, "connection_lost")
@@ -112,7 +112,7 @@ export class Remote {
     )
   }
 
-  /** Says once more, of everything that was shown, that it was read. */
+  /** Repeats, for every shown message, that it was read. */
   readEverything(): void {
     for (const [transportId, numberId] of this.#shown) this.#tick(numberId, transportId, "read")
   }
@@ -145,7 +145,7 @@ export class Remote {
     const alive = Array.from(this.#listeners).filter(([process]) => process.state === "alive")
     const heard = alive[this.#ticks.below(Math.max(1, alive.length))]
     if (heard === undefined) {
-      // The process that takes the place of all has not started yet.
+      // The replacement process has not started yet.
       if (this.board !== null) {
         this.#world.at(this.process, this.#world.now + second, () => this.#say(tick))
       }
@@ -198,7 +198,7 @@ const stopSend = (
   if (flood !== null) {
     const afterMillis = flood.below(20 * second)
     const until = process.world.now + afterMillis
-    // Only a wait that the process heard binds it: the answer may get lost with the connection.
+    // Only a wait that the process received binds it: the answer may be lost with the connection.
     return Effect.tap(answer({ _tag: "Postponed", afterMillis }), () =>
       Effect.sync(() =>
         record.add(
@@ -222,7 +222,7 @@ const deliver = (
   media: string | null,
   answer: Answer,
 ): Effect.Effect<SendOutcome> => {
-  /** A loss often takes the connection along. */
+  /** A loss often breaks the connection too. */
   const unknown = (fault: Fault): SendOutcome => {
     if (fault.below(2) === 0) remote.break(message, fault.below(20 * second))
     return { _tag: "Unknown" }
@@ -292,7 +292,7 @@ export const makeAttempt = (
   seed: string,
 ): ((message: OutgoingMessage, givenAt: number) => Effect.Effect<SendOutcome>) => {
   const latency = new Chance(`${seed}/latency/${process.name}`)
-  // In some seeds every server is slow, so that more is in flight when something else happens.
+  // In some seeds every server is slow, so more is in flight when something else happens.
   const slowest = new Chance(`${seed}/latency`).below(3) === 0 ? 1500 : 50
   const drawLatency = () => latency.below(faults.isStormy ? slowest : 50)
   const wire: Wire = { process, remote, faults, record, drawLatency }
@@ -340,7 +340,7 @@ export const thaw = (process: Process, record: Recorder): void => {
   process.resume()
 }
 
-/** Stops a process for longer than a lease, right after a commit or an acknowledgement. */
+/** Pauses a process for longer than a lease, right after a commit or an acknowledgement. */
 export const stall = (
   process: Process,
   faults: FaultPoints,

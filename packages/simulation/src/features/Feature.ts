@@ -1,4 +1,4 @@
-/** Parts of what callers do: each plans its commands from the seed alone, and performs them. */
+/** Parts of the callers' behaviour: each plans its commands from the seed alone, and performs them. */
 import type { Caller, ContactId, NumberId, WorkspaceId } from "@messaging-service/core"
 import type { Chance } from "@messaging-service/emulator"
 import type { Effect } from "effect"
@@ -7,7 +7,7 @@ import type { Switchboard } from "../faults/lines.ts"
 import type { Answer, Ask, Entry, FinalReminder } from "../History.ts"
 import type { Services } from "../SimulatedService.ts"
 
-/** The workspace that everything happens in. */
+/** The main workspace. */
 export interface Given {
   readonly workspace: WorkspaceId
   readonly numbers: ReadonlyArray<NumberId>
@@ -15,52 +15,52 @@ export interface Given {
   readonly callers: Readonly<Record<"live" | "test", Caller>>
 }
 
-/** What a workspace was given from the start. */
+/** A workspace's initial records. */
 export interface FirstSecrets {
   readonly endpoint: { readonly id: number; readonly url: string; readonly secret: string }
   readonly callbackSecret: string
 }
 
-/** What a command may do. */
+/** A command's environment. */
 export interface Stage {
   readonly given: Given
   /** A workspace that is deleted in the storm. */
   readonly doomed: Given
-  /** The workspace that is audited; `given` is another one for probes. */
+  /** The audited workspace; `given` is another one for probes. */
   readonly audited: Given
   /** Of this command alone. */
   readonly chance: Chance
   /** The world's time, epoch milliseconds. */
   readonly now: () => number
-  /** Writes what is asked, and what is heard, into the history. */
+  /** Writes calls and answers into the history. */
   asked(ask: Ask): number
   answered(call: number, answer: Answer): void
-  /** Asks a process that lives; some callers hang up early, and what they asked for goes on. */
+  /** Calls a live process; some callers hang up early, and their request continues. */
   ask<A, E>(effect: Effect.Effect<A, E, Services>): Effect.Effect<A, E | Lost>
-  /** Ids of messages that a caller was told, by text. */
+  /** Ids of messages that callers received, by text. */
   readonly ids: Map<string, number>
-  /** The phones' side refuses what that number sends, because of the number, until then. */
+  /** The remote server refuses that number's sends because of the number, until then. */
   restrict(number: NumberId, until: number): void
-  /** The receiver with that URL takes nothing in until then. */
+  /** The receiver with that URL accepts nothing until then. */
   refuseCalls(url: string, until: number): void
-  /** From now on that operation of the store, of everybody, takes so long. */
+  /** From now on that operation of the store takes so long in every process. */
   delay(operation: string, millis: number): void
-  /** Keys that a caller was given, by name, and ids of endpoints, by URL. */
+  /** Keys that callers received, by name, and ids of endpoints, by URL. */
   readonly keys: Map<string, { readonly id: number; readonly token: string }>
   readonly endpoints: Map<string, number>
-  /** What was seen until now. */
+  /** The history so far. */
   readonly seen: ReadonlyArray<Entry>
-  /** Ids of numbers that are being connected, by key. */
+  /** Ids of connecting numbers, by key. */
   readonly links: Map<string, number>
-  /** Files that were uploaded, by name: where their content is kept, and the id once it is known. */
+  /** Uploaded files, by name: where their content is, and the id once known. */
   readonly files: Map<string, { readonly storageKey: string; readonly id: number | null }>
-  /** Contacts that were made, by name. */
+  /** Created contacts, by name. */
   readonly contacts: Map<string, ContactId>
   /** Connections of numbers at the remote server; null where processes keep none. */
   readonly board: Switchboard | null
-  /** Writes that an operator mends what shut the number out. */
+  /** Records that an operator repairs a number that was shut out. */
   mended(number: number): void
-  /** Reminders that were made, for the judgement. */
+  /** Created reminders, for the judgement. */
   readonly reminders: Array<MadeReminder>
 }
 
@@ -77,12 +77,12 @@ export interface Command {
   perform(stage: Stage): Effect.Effect<void>
 }
 
-/** What a feature plans with. */
+/** A feature's inputs for planning. */
 export interface Planning {
   readonly chance: Chance
-  /** How many commands it makes about. */
+  /** The approximate number of its commands. */
   readonly count: number
-  /** When the storm begins, in epoch milliseconds, and how long commands come. */
+  /** When the storm begins, in epoch milliseconds, and how long it lasts. */
   readonly start: number
   readonly span: number
   /** Draws when a command comes: evenly, or in bursts, where commits meet. */
@@ -94,8 +94,8 @@ export interface Planning {
 export interface Feature {
   readonly name: string
   plan(planning: Planning): ReadonlyArray<Command>
-  /** Once faults have ended: undoes what would keep messages waiting. */
+  /** Once faults have ended: undoes whatever would keep messages waiting. */
   calm?(stage: Stage): Effect.Effect<void, unknown>
-  /** Once all is well, in the workspace of the probes: what it did must not keep anything waiting. */
+  /** In calm, in the workspace of the probes: must leave no message waiting. */
   probe?(stage: Stage): Effect.Effect<void, unknown>
 }

@@ -1,4 +1,4 @@
-/** What every command does that asks until it is answered. */
+/** Common to every command that repeats until it gets an answer. */
 import type { Failure } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Lost } from "../calls.ts"
@@ -8,11 +8,11 @@ import type { Stage } from "./Feature.ts"
 
 const second = 1000
 
-/** The refusal that a caller hears; null when no answer came, or one that says to ask again. */
+/** The caller's refusal; null when no answer came, or one that asks for a repeat. */
 export const refusalOf = (failure: Failure | Lost): Extract<Answer, { _tag: "Refused" }> | null => {
   if (failure._tag !== "Refusal") return null
   const { code, details } = failure
-  // A process whose clock is wrong accepts nothing; callers ask again elsewhere.
+  // A process whose clock is wrong accepts nothing; callers repeat elsewhere.
   if (code === "service_unavailable") return null
   return {
     _tag: "Refused",
@@ -26,11 +26,11 @@ export interface Asking<A> {
   readonly ask: Ask
   readonly effect: Effect.Effect<A, Failure, Services>
   answer(value: A): Answer
-  /** How often it is asked while no answer comes. */
+  /** How often it repeats without an answer. */
   readonly tries?: number
 }
 
-/** Asks until an answer is heard, which is null when none was: callers hang up, and processes die. */
+/** Repeats until there is an answer, or returns null: callers hang up, and processes die. */
 export const askUntilAnswered = <A>(
   stage: Stage,
   { answer, ask, effect, tries = 4 }: Asking<A>,

@@ -1,4 +1,4 @@
-/** Sends of version 1: the end of each is reported to an address of its own. */
+/** Sends of version 1: each reports its end to its own URL. */
 import { CallbackSecrets } from "@messaging-service/core"
 import { Effect } from "effect"
 import { askUntilAnswered } from "./asking.ts"

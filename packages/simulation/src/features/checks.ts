@@ -1,10 +1,10 @@
-/** Number checks: lists of phones, some of them twice, asked for again with the same key. */
+/** Number checks: lists of phones, some of them duplicated, repeated with the same key. */
 import { NumberChecks } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Ask } from "../History.ts"
 import type { Command, Feature, Stage } from "./Feature.ts"
 
-/** How often a caller asks for the same. */
+/** How often a caller repeats a request. */
 const tries = 8
 
 type Check = Extract<Ask, { readonly _tag: "Check" }>

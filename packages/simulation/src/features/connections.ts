@@ -1,14 +1,14 @@
-/** Numbers that are logged out on their phones and come back. */
+/** Numbers that are logged out on their phones and return. */
 import { Numbers } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Command, Feature, Stage } from "./Feature.ts"
 
 const second = 1000
 
-/** Says that a number's connection changed, as a transport does. */
+/** Reports a change of a number's connection, as a transport does. */
 const connection = (number: number, status: "connected" | "disconnected") => (stage: Stage) => {
   const id = stage.given.numbers[number]
-  // Where processes keep connections they alone say how those stand.
+  // Where processes keep connections, only they report their state.
   return id === undefined || stage.board !== null
     ? Effect.void
     : stage

@@ -1,4 +1,4 @@
-/** What is deleted while it is used: a number, a workspace, reminders and contacts. */
+/** Deletions during use: a number, a workspace, reminders and contacts. */
 import { Contacts, Numbers, Reminders, Workspaces } from "@messaging-service/core"
 import type { ReminderId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
@@ -11,7 +11,7 @@ import { control } from "./operations.ts"
 const second = 1000
 const minute = 60 * second
 
-/** How often a caller asks for the same. */
+/** How often a caller repeats a request. */
 const tries = 8
 
 const gone = (key: string, numbers: ReadonlyArray<number> = []): Control => ({
@@ -56,7 +56,7 @@ const removeReminder = (stage: Stage) => {
   )
 }
 
-/** Asks until it is answered; undefined for a refusal, and where no answer ever came. */
+/** Repeats until there is an answer; undefined for a refusal, and where no answer ever came. */
 const made = Effect.fnUntraced(function* <A, E>(stage: Stage, asking: Effect.Effect<A, E>) {
   for (let attempt = 0; attempt < tries; attempt++) {
     const result = yield* Effect.result(asking)
@@ -111,7 +111,7 @@ const planMessage = (
   ...more,
 })
 
-/** Moments about another one. */
+/** Moments around another one. */
 const about = ({ chance, span }: Planning, at: number, millis: number): number =>
   Math.min(span, Math.max(0, at - millis + chance.below(2 * millis)))
 

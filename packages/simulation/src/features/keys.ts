@@ -1,4 +1,4 @@
-/** Keys that are used more often than they may be, and after they were revoked. */
+/** Keys that are used more often than allowed, and after they were revoked. */
 import { Admission } from "@messaging-service/core"
 import { Effect } from "effect"
 import { askUntilAnswered } from "./asking.ts"

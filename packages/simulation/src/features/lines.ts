@@ -1,4 +1,6 @@
-/** Connections that the remote server ends, for every reason that it has, and operators who mend what follows. */
+/**
+ * Connections that the remote server ends, for every possible reason, and operators who repair the damage.
+ */
 import { NumberOperations, SessionVault } from "@messaging-service/core"
 import type { NumberId, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -26,7 +28,7 @@ const end = (number: number, reason: LineEnd) => (stage: Stage) =>
   })
 
 /**
- * Lets the account in again, links the number again where it has no session, and resumes it, as an operator
+ * Readmits the account, relinks the number where it has no session, and resumes it, as an operator
  * does. Fails where a process does not answer.
  */
 const mend = Effect.fnUntraced(function* (
@@ -42,7 +44,7 @@ const mend = Effect.fnUntraced(function* (
   yield* NumberOperations.use((numbers) => numbers.resume("owner", workspace, id))
 })
 
-/** An operator mends that number of the workspace, which ends its pauses too. */
+/** An operator repairs that number of the workspace, which ends its pauses too. */
 export const mendOne = (number: number) => (stage: Stage) => {
   const { board, given } = stage
   const id = given.numbers[number]

@@ -1,4 +1,6 @@
-/** Numbers that callers connect, by QR code or pairing code: some are scanned, in time or late, some never. */
+/**
+ * Numbers that callers connect, by QR code or pairing code: some are scanned, in time or late, some never.
+ */
 import {
   Connections,
   LinkingStore,
@@ -15,7 +17,7 @@ import type { Command, Feature, Stage } from "./Feature.ts"
 const second = 1000
 const minute = 60 * second
 
-/** How often a caller asks for the same. */
+/** How often a caller repeats a request. */
 const tries = 8
 
 interface Wanted {
@@ -46,7 +48,7 @@ const connect = ({ key, method, phone }: Wanted) =>
   })
 
 /**
- * The device that was linked writes its session, with which processes connect the number. Where the service
+ * The linked device writes its session, with which processes connect the number. Where the service
  * refuses it, because another number has the phone, there is no account to connect.
  */
 const keepSession = Effect.fnUntraced(function* (board: Switchboard, id: NumberId, phone: string) {
@@ -57,7 +59,7 @@ const keepSession = Effect.fnUntraced(function* (board: Switchboard, id: NumberI
   if (written === "phone_of_another_number") board.remove(id)
 })
 
-/** A phone takes the code, as the emulator's scan reports it; null when the attempt is over. */
+/** A phone scans or types the code, as the emulator's scan reports it; null when the attempt is over. */
 const scanned = (board: Switchboard | null, id: NumberId, phone: string) =>
   Effect.gen(function* () {
     const attempt = yield* LinkingStore.use((store) => store.get(id))
@@ -82,7 +84,7 @@ const scan = ({ key, phone }: Wanted) =>
     }
   })
 
-/** Whether a phone took the number's code, as far as it was heard. */
+/** Whether a phone took the number's code, as far as callers know. */
 const mayBeLinked = ({ seen }: Stage, id: NumberId): boolean =>
   seen.some((entry) => {
     if (entry._tag !== "Asked" || entry.ask._tag !== "Scan" || entry.ask.number !== id) return false
@@ -91,7 +93,7 @@ const mayBeLinked = ({ seen }: Stage, id: NumberId): boolean =>
     return answered.answer.status === "connected"
   })
 
-/** Whether a transport said that it could not reach the number: its service disconnects it then, and rightly. */
+/** Whether a transport reported the number as unreachable: its service then rightly disconnects it. */
 const wasOutOfReach = ({ seen }: Stage, id: NumberId): boolean =>
   seen.some(
     (entry) =>
@@ -101,9 +103,9 @@ const wasOutOfReach = ({ seen }: Stage, id: NumberId): boolean =>
   )
 
 /**
- * Once all is well linked numbers that were out of reach are connected again, as those that were there from
- * the start. A device whose process died between the link and its session writes the session now.
- * A phone is one device: of several disconnected numbers that name it, it connects one.
+ * In calm linked numbers that were unreachable reconnect, as initial ones do. A device whose
+ * process died between the link and its session writes the session now. A phone is one device: of
+ * several disconnected numbers that name it, it connects one.
  */
 const connectAll = Effect.fnUntraced(function* (stage: Stage) {
   const { board, given, links: made } = stage
@@ -130,7 +132,7 @@ export const links: Feature = {
       const wanted: Wanted = {
         key: `link ${index}`,
         method: chance.below(2) === 0 ? "qr" : "phone_code",
-        // Few phones, so that some are had already.
+        // Few phones, so that some are already taken.
         phone: `+1555300200${chance.below(2)}`,
       }
       // The first ones early, so that their time is over within the storm.

@@ -13,12 +13,12 @@ import { pause, resume } from "./operations.ts"
 const second = 1000
 const minute = 60 * second
 
-/** One of so many seeds has media: in few they cost little. */
+/** One of so many seeds has media: a few are cheap. */
 const seedsWithMedia = 4
 
 const maximumBytes = 1000
 
-/** Uploads a file until that is answered. */
+/** Uploads a file until there is an answer. */
 const upload = (file: string, content: string) => (stage: Stage) =>
   Effect.asVoid(
     askUntilAnswered(stage, {
@@ -30,7 +30,7 @@ const upload = (file: string, content: string) => (stage: Stage) =>
             Stream.make(new TextEncoder().encode(content)),
             maximumBytes,
           )
-          // Each try has a content of its own, of which one is kept.
+          // Each try has its own content, and one of them is stored.
           stage.files.set(`${file} ${spooled.storageKey}`, {
             storageKey: spooled.storageKey,
             id: null,
@@ -71,10 +71,10 @@ const remove = (file: string) => (stage: Stage) =>
     )
   })
 
-/** Index of the number of the probes that is stopped while files are fetched. */
+/** Index of the probe's number that is stopped while files are fetched. */
 const fetchedNumber = 4
 
-/** Nothing is handed over that was being fetched when its number was paused. */
+/** A message whose media were being fetched when its number was paused is not handed over. */
 const probeFetch = Effect.fnUntraced(function* (stage: Stage) {
   const target = { stage, number: fetchedNumber, isProbe: true }
   const url = linkTo("good", "probe")
@@ -117,7 +117,7 @@ export const media: Feature = {
     })
     return [...links.flat(), ...files.flat()]
   },
-  // Also what was uploaded for a caller who never heard so.
+  // Uploads without an answer too.
   calm: Effect.fnUntraced(function* (stage) {
     const { live } = stage.given.callers
     const { items } = yield* stage.ask(MediaDirectory.use((directory) => directory.list(live, {})))

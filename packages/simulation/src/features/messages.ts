@@ -19,11 +19,11 @@ export const phoneOf = (index: number): string => `+1555000${1000 + index}`
 
 const iso = (moment: number): string => new Date(moment).toISOString()
 
-/** How often a caller asks for the same, and the answers after which it repeats no more. */
+/** How often a caller repeats a request, and the answers after which it stops. */
 const sendTries = 8
 const repeats = 4
 
-/** The media as a request has them; null for none. */
+/** The media in a request's format; null for none. */
 const mediaInput = ({ media }: Send, { files }: Stage) => {
   if (media === undefined) return null
   if ("url" in media) return { url: media.url }
@@ -71,14 +71,14 @@ const sendOnce = (send: Send, stage: Stage) => {
       )
 }
 
-/** Sends it, and asks again until it is answered. */
+/** Sends it, and repeats until there is an answer. */
 export const send = (wanted: Send, isRepeated: boolean) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const { chance } = stage
     const { expiresAt, phones, sendAt, text } = wanted
     if (expiresAt !== null && expiresAt <= stage.now() + 1) return
     if (sendAt !== null && sendAt <= stage.now()) return
-    // Who does not know the id of a file cannot send it.
+    // A caller without the id of a file cannot send it.
     if (wanted.media !== undefined && mediaInput(wanted, stage) === null) return
     for (let attempt = 0; attempt < sendTries; attempt++) {
       const call = stage.asked(wanted)
@@ -101,7 +101,7 @@ export const send = (wanted: Send, isRepeated: boolean) =>
 
 export interface Probe {
   readonly text: string
-  /** Index of the number that sends it; one has room for nine of them. */
+  /** Index of the sending number; one has room for nine messages. */
   readonly number: number
   readonly sendAt?: number | null
   readonly phone?: string
@@ -111,7 +111,7 @@ export interface Probe {
   readonly media?: AskedMedia
 }
 
-/** Sends a message once all is well. */
+/** Sends a message in calm. */
 export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe) {
   const { fate, mode = "live", number, phone = phoneOf(0), sendAt = null, text } = probe
   const asked: Send = {
@@ -181,13 +181,13 @@ const look = (tag: "Read" | "Cancel", name: string) =>
     }
   })
 
-/** A message that was planned, and when something happens to it about. */
+/** A planned message, and the approximate times of its events. */
 interface Planned {
   readonly name: string
   readonly about: number
 }
 
-/** A send with an identity of its own, which names its text and its idempotency key. */
+/** A send with a unique identity, which names its text and its idempotency key. */
 const planMessage = (
   planning: Planning,
   text: string,
@@ -196,14 +196,14 @@ const planMessage = (
   const { chance, numbers, start } = planning
   const at = planning.moment()
   const recipients = chance.below(8) === 0 ? 2 + chance.below(3) : 1
-  // Moments that meet each other are where the races are.
+  // Coinciding moments cause the races.
   const sendAt = chance.below(3) === 0 ? start + at + 1 + chance.below(2 * minute) : null
   const expiresAt =
     chance.below(3) === 0
       ? (sendAt ?? start + at) + 1 + chance.below(oneOf(chance, [150, 3 * second, minute]))
       : null
   const mode = callback === null && chance.below(10) === 0 ? "test" : "live"
-  // Some callers take one key for different requests, of which it answers the first alone.
+  // Some callers use one key for different requests, and only the first one is answered.
   const isKeyReused = callback === null && chance.below(10) === 0
   const wanted: Send = {
     _tag: "Send",
@@ -265,7 +265,7 @@ export const planSend = (
   return [command, { at, name: `cancel ${name}`, perform: look("Cancel", name) }]
 }
 
-/** How far back in the plan a message is that is read or cancelled. */
+/** How far back in the plan the read or cancelled message is. */
 const recent = 6
 
 export const messages: Feature = {
@@ -295,10 +295,10 @@ export const messages: Feature = {
   probe: (stage) => probeRoom(stage),
 }
 
-/** Index of the number of the probes that is filled. */
+/** Index of the probe's number that is filled. */
 const filledNumber = 5
 
-/** What a number has no room for is refused, and accepted once something else of it is cancelled. */
+/** A full number refuses, and accepts again once one of its messages is cancelled. */
 const probeRoom = Effect.fnUntraced(function* (stage: Stage) {
   const sendAt = stage.now() + 20 * second
   const part = (text: string) =>

@@ -1,6 +1,6 @@
 /**
- * What operators do to numbers and workspaces: pauses, pacing, a workspace that is disabled for a while; and
- * numbers that the phones' side restricts. Each is drawn for a share of the seeds.
+ * Operators' actions on numbers and workspaces: pauses, pacing, a temporarily disabled workspace;
+ * and numbers that the remote server restricts. Each is drawn for a share of the seeds.
  */
 import { NumberOperations, Numbers, Webhooks, Workspaces } from "@messaging-service/core"
 import type { Failure } from "@messaging-service/core"
@@ -14,12 +14,12 @@ import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 const second = 1000
 const minute = 60 * second
 
-/** Indexes of the numbers of the probes. */
+/** Indexes of the probe's numbers. */
 const openedNumber = 1
 const pacedNumber = 2
 const restrictedNumber = 3
 
-/** How often an operator asks for the same. */
+/** How often an operator repeats a request. */
 const tries = 8
 
 type Value = Control["value"]
@@ -28,7 +28,9 @@ type Asking = Effect.Effect<unknown, Failure, Services>
 const open: Value = { _tag: "Open" }
 const stopped = (until: number | null): Value => ({ _tag: "Stopped", until })
 
-/** Asks until it is answered. What was removed by a call whose answer was lost is refused with `gone`. */
+/**
+ * Repeats until there is an answer. If a call whose answer was lost has removed it, the refusal is `gone`.
+ */
 export const control = Effect.fnUntraced(function* (
   stage: Stage,
   wanted: Control,
@@ -210,7 +212,7 @@ export const operations: Feature = {
   }),
 }
 
-/** What stood still leaves at once when it may, by itself where a moment was named. */
+/** A stopped message leaves at once when it may, by itself if a time was given. */
 const probeOpening = Effect.fnUntraced(function* (target: Target) {
   const { number, stage } = target
   const whenOpened = Effect.fnUntraced(function* (
@@ -249,7 +251,7 @@ const probeTestMode = Effect.fnUntraced(function* ({ number, stage }: Target) {
 
 const unlimited: Paced = { minIntervalMillis: null, perMinute: null, newRecipientsPerDay: null }
 
-/** Messages leave as slowly as their number is paced, and at once when it is paced no more. */
+/** Messages leave at their number's pace, and at once without pacing. */
 const probePacing = Effect.fnUntraced(function* (target: Target) {
   const { number, stage } = target
   const paced = Effect.fnUntraced(function* (text: string, pacing: Partial<Paced>) {

@@ -1,4 +1,4 @@
-/** Reminders: made, run every few minutes, and deleted once all is well. */
+/** Reminders: created, run every few minutes, and deleted in calm. */
 import { Reminders } from "@messaging-service/core"
 import { Effect } from "effect"
 import { askUntilAnswered } from "./asking.ts"
@@ -7,7 +7,7 @@ import type { Command, Feature, Stage } from "./Feature.ts"
 
 const second = 1000
 
-/** How often a caller asks while no answer comes, and how often it repeats what was answered. */
+/** How often a caller repeats without an answer, and after one. */
 const tries = 8
 const repeats = 3
 

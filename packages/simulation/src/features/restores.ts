@@ -27,7 +27,7 @@ const restored = (stage: Stage, isProbe = false) =>
     "already_restored",
   )
 
-/** Lets everything go that is held of these workspaces, or cancels its messages. */
+/** Releases everything held in these workspaces, or cancels its messages. */
 const decide = (
   stage: Stage,
   what: "release" | "cancel",
@@ -48,7 +48,7 @@ const decide = (
     ),
   )
 
-/** Indexes of the numbers of the probes. */
+/** Indexes of the probe's numbers. */
 const probedNumber = 4
 const remindedNumber = 6
 
@@ -84,7 +84,7 @@ export const restores: Feature = {
   }),
 }
 
-/** Makes a reminder of `remindedNumber` that runs each minute, and gives the time of its first run. */
+/** Creates a reminder of `remindedNumber` that runs each minute, and returns the time of its first run. */
 const remindEachMinute = Effect.fnUntraced(function* (stage: Stage, text: string) {
   const { callers, numbers } = stage.given
   const left = minute - (stage.now() % minute)
@@ -114,8 +114,8 @@ const probeRemoval = Effect.fnUntraced(function* (stage: Stage) {
 })
 
 /**
- * What a reminder sends at the moment at which an epoch begins is held, however far its run had come. Its
- * number rests then, so that whatever is not held is seen to leave.
+ * A reminder's message at the moment of a new epoch is held, however far its run had come. Its
+ * number rests then, so that any message that is not held is seen to leave.
  */
 const probeReminder = Effect.fnUntraced(function* (stage: Stage) {
   const { callers, numbers, workspace } = stage.given
@@ -132,7 +132,7 @@ const probeReminder = Effect.fnUntraced(function* (stage: Stage) {
   const { due, id } = yield* remindEachMinute(stage, text)
   yield* Effect.sleep(due - stage.now() - second / 2)
   yield* sendProbe(stage, { number: remindedNumber, text: "before a reminder" })
-  // The epoch begins between the look of a worker and its run.
+  // The epoch begins between a worker's poll and its run.
   stage.delay("ReminderStore.run", 100)
   yield* Effect.sleep(due + 50 - stage.now())
   yield* restored(stage, true)

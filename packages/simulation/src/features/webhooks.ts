@@ -1,4 +1,6 @@
-/** Webhook endpoints: made, tested, rotated, stopped with their key, resumed, told again and removed. */
+/**
+ * Webhook endpoints: created, tested, rotated, stopped with their key, resumed, redelivered to and removed.
+ */
 import { Admission, Keys, WebhookOperations, Webhooks } from "@messaging-service/core"
 import type { EventId, KeyId, WebhookId } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -19,7 +21,7 @@ const eventTypes = [
   "message.expired",
 ] as const
 
-/** Makes a key for the commands that name it. */
+/** Creates a key for the commands that name it. */
 export const makeKey = (key: string, mode: Mode) =>
   Effect.fnUntraced(function* (stage: Stage) {
     yield* askUntilAnswered(stage, {
@@ -28,7 +30,7 @@ export const makeKey = (key: string, mode: Mode) =>
         keys.create("owner", stage.given.workspace, { version: 2, name: key, mode }),
       ),
       answer: (made) => {
-        // Only what was heard: an answer that was lost made a key that has no name.
+        // Only answered ones: a lost answer created a key without a name.
         const id = Number(made.record.id)
         stage.keys.set(key, { id, token: made.key })
         return { _tag: "Made", id, secret: null, isReplayed: false }
@@ -47,7 +49,7 @@ export const revokeKey = (key: string) =>
     })
   })
 
-/** Admits a request with the key that is named, or lets the caller in that is never revoked. */
+/** Admits a request with the named key, or the caller that is never revoked. */
 const admitted = (stage: Stage, key: string | null, mode: Mode) => {
   if (key === null) return Effect.succeed(stage.given.callers[mode])
   const token = stage.keys.get(key)?.token ?? ""
@@ -57,7 +59,7 @@ const admitted = (stage: Stage, key: string | null, mode: Mode) => {
   )
 }
 
-/** How often an endpoint is asked for with one key. */
+/** How often an endpoint is requested with one key. */
 const repeats = 3
 
 const make = (wanted: MakeEndpoint) =>
@@ -196,7 +198,7 @@ const planEndpoint = (
     key: key?.name ?? null,
     mode,
     events: chance.below(2) === 0 ? eventTypes : eventTypes.filter(() => chance.below(2) === 0),
-    // One word may be a key of several API keys, each time for a request of its own.
+    // One word may be an idempotency key of several API keys, each for its own request.
     idempotencyKey: key === undefined || index > 1 ? `hook ${index}` : "hook",
     isOther: false,
   }
@@ -252,7 +254,7 @@ const slowInsertsOf = 4
 const insertion = "WebhookStore.insert"
 const redelivery = "WebhookStore.redeliver"
 
-/** An endpoint that asks for everything. */
+/** An endpoint that subscribes to everything. */
 const wholeEndpoint = (name: string, key: string | null): MakeEndpoint => ({
   _tag: "MakeEndpoint",
   url: `https://receiver.example/${name}`,
@@ -263,7 +265,7 @@ const wholeEndpoint = (name: string, key: string | null): MakeEndpoint => ({
   isOther: false,
 })
 
-/** A key is revoked while an endpoint is made with it. */
+/** A key is revoked while an endpoint is created with it. */
 const outliveKey = Effect.fnUntraced(function* (stage: Stage) {
   const key = "outlived"
   yield* makeKey(key, "live")(stage)
@@ -277,7 +279,7 @@ const outliveKey = Effect.fnUntraced(function* (stage: Stage) {
 /** Longer than a claim on an idempotency key lasts. */
 const outlivedMillis = 32 * second
 
-/** Two creations under one idempotency key, of which the first outlives its claim. */
+/** Two creations under one idempotency key; the first outlives its claim. */
 const outliveClaim = Effect.fnUntraced(function* (stage: Stage) {
   const wanted = wholeEndpoint("outlived-claim", null)
   stage.delay(insertion, outlivedMillis + 2 * second)
@@ -288,7 +290,7 @@ const outliveClaim = Effect.fnUntraced(function* (stage: Stage) {
   })
   yield* Effect.all([make(wanted)(stage), later], { concurrency: 2 })
   stage.delay(insertion, 0)
-  // It is removed while it is to be told again.
+  // It is removed while a redelivery is pending.
   stage.delay(redelivery, second)
   const removal = change("RemoveEndpoint", wanted.url, wanted.mode)(stage)
   const retelling = change("Redeliver", wanted.url, wanted.mode)(stage)
@@ -298,7 +300,7 @@ const outliveClaim = Effect.fnUntraced(function* (stage: Stage) {
   stage.delay(redelivery, 0)
 })
 
-/** Index of the number of the probes whose messages are reported to a receiver that fails. */
+/** Index of the probe's number whose messages are reported to a failing receiver. */
 const reportedNumber = 6
 
 /** A failed delivery is retried when due, even if nothing else happens before. */

@@ -1,4 +1,4 @@
-/** A fault that is planted in the service. */
+/** A fault planted in the service. */
 import { readFileSync } from "node:fs"
 
 /** Replaces the first occurrence of a text in a file of `packages`. */
@@ -23,7 +23,7 @@ export const edit = (file: string, from: string, to: string): Edit => ({ file, f
 
 const packages = new URL("../../../", import.meta.url)
 
-/** The file with its edits, which are all those of one fault for it. Throws where one does not apply. */
+/** The file with all edits that the fault makes to it. Throws where one does not apply. */
 export const planted = (file: string, edits: ReadonlyArray<Edit>): string => {
   let source = readFileSync(new URL(file, packages), "utf8")
   for (const { from, to } of edits) {
@@ -33,7 +33,7 @@ export const planted = (file: string, edits: ReadonlyArray<Edit>): string => {
   return source
 }
 
-/** Why a fault cannot be planted any more; null where it can. */
+/** Why a fault can no longer be planted; null where it can. */
 export const unplantable = ({ edits }: PlantedFault): string | null => {
   try {
     for (const [file, own] of Map.groupBy(edits, (each) => each.file)) planted(file, own)

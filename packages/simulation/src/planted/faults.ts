@@ -1,5 +1,5 @@
 /**
- * Faults that are planted in the service, each as small edits of its sources, and the seeds within which the
+ * Faults planted in the service, each as small edits of its sources, and the seeds within which the
  * simulation must find it. They show that the model can see.
  */
 

@@ -1,4 +1,7 @@
-/** Faults of acceptance, lanes, attempts, ends, test mode and the loops, for what one message is promised. */
+/**
+ * Faults of acceptance, lanes, attempts, ends, test mode and the loops, against the promises about
+ * single messages.
+ */
 import { edit } from "./PlantedFault.ts"
 import type { PlantedFault } from "./PlantedFault.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Plants the fault that `PLANTED` names in every module that is loaded after this one. Run before the
- * program: `PLANTED="quota off by one" node --import ./plant.ts ./main.ts`.
+ * Plants the fault that `PLANTED` names in every later loaded module. Run before the program:
+ * `PLANTED="quota off by one" node --import ./plant.ts ./main.ts`.
  */
 import { registerHooks } from "node:module"
 import { plantedFaults } from "./faults.ts"

@@ -1,4 +1,4 @@
-/** Runs the simulation once with each planted fault, and says within how many seeds it was found. */
+/** Runs the simulation once with each planted fault, and reports within how many seeds it was found. */
 import { spawn } from "node:child_process"
 import { plantedFaults } from "./faults.ts"
 import { unplantable } from "./PlantedFault.ts"
@@ -8,7 +8,7 @@ interface Found {
   readonly fault: PlantedFault
   /** Seeds until it was found; null when it was not. */
   readonly seeds: number | null
-  /** The first violation, or what went wrong. */
+  /** The first violation, or the error. */
   readonly said: string
 }
 
@@ -43,9 +43,9 @@ const find = (fault: PlantedFault, seeds: number): Promise<Found> =>
   })
 
 export interface PlantedOptions {
-  /** Part of the names of those that are planted; all when left out. */
+  /** Part of the names of the faults to plant. Default: all. */
   readonly only: string | undefined
-  /** How many seeds each may take; when left out, those within which it must be found. */
+  /** The maximum of seeds for each. Default: those within which it must be found. */
   readonly seeds: number | undefined
   readonly processes: number
 }

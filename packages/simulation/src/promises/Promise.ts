@@ -1,4 +1,4 @@
-/** What the service promises, each as a judge of a whole history. None of them knows how the service works. */
+/** The service's promises, each as a judge of a whole history. None of them knows how the service works. */
 import { nameOf } from "../History.ts"
 import type { Answer, Ask, Control, Entry, FinalMessage, History, State } from "../History.ts"
 
@@ -10,21 +10,21 @@ export interface JudgedPromise {
 
 type Send = Extract<Ask, { readonly _tag: "Send" }>
 
-/** A call of a caller with what it heard. */
+/** A call of a caller with its answer. */
 export interface Call {
   readonly call: number
   readonly ask: Ask
   readonly askedAt: number
-  /** Index of the entry in which it was asked. */
+  /** Index of the entry of the call. */
   readonly asked: number
-  /** Null where no answer was heard. */
+  /** Null without an answer. */
   readonly answer: Answer | null
-  /** Index of the entry in which it was answered, and when. */
+  /** Index of the entry of the answer, and its time. */
   readonly answered: number
   readonly answeredAt: number
 }
 
-/** Every call, in the order in which they were asked. */
+/** Every call, in order. */
 export const callsOf = ({ entries }: History): ReadonlyArray<Call> => {
   const calls = new Map<number, Call>()
   for (const [index, entry] of entries.entries()) {
@@ -57,7 +57,7 @@ export const callsOf = ({ entries }: History): ReadonlyArray<Call> => {
 export const sendsOf = (history: History): ReadonlyArray<Call & { readonly ask: Send }> =>
   callsOf(history).filter((call): call is Call & { readonly ask: Send } => call.ask._tag === "Send")
 
-/** What operators set, in the order in which it was asked. */
+/** Operators' settings, in order. */
 export const controlsOf = (history: History): ReadonlyArray<Call & { readonly ask: Control }> =>
   callsOf(history).filter(
     (call): call is Call & { readonly ask: Control } => call.ask._tag === "Control",
@@ -67,7 +67,7 @@ export const controlsOf = (history: History): ReadonlyArray<Call & { readonly as
 export const wasRestored = (history: History): boolean =>
   controlsOf(history).some(({ ask }) => ask.value._tag === "Held" && !ask.isProbe)
 
-/** What was handed over to a transport, with the index of the entry. */
+/** Handovers to a transport, with the index of the entry. */
 export const handedOf = ({ entries }: History): ReadonlyArray<Handed> =>
   entries.flatMap((entry, index) => (entry._tag === "HandedOver" ? [{ ...entry, index }] : []))
 
@@ -77,16 +77,16 @@ export type Handed = Extract<Entry, { readonly _tag: "HandedOver" }> & { readonl
 export const textOf = (name: string): string => name.slice(0, name.lastIndexOf(">"))
 
 /**
- * Whether moments behind that entry hold to the millisecond: in calm they always do. With a slow store a
- * message may be in a worker's hands for a while before it is handed over.
+ * Whether times after that entry are exact to the millisecond: in calm they always are. With a slow
+ * store a worker may hold a message for a while before it is handed over.
  */
 export const isTrueBehind = ({ entries, setting }: History, index: number): boolean =>
   setting.isPunctual || index > entries.findIndex(({ _tag }) => _tag === "Calm")
 
-/** Something that an operator set, while it held without a doubt. */
+/** An operator's setting, while it certainly applied. */
 export interface Held {
   readonly control: Control
-  /** Indexes of the entries between which it held; the first one is its answer. */
+  /** Indexes of the entries between which it applied; the first one is its answer. */
   readonly from: number
   readonly to: number
 }
@@ -95,8 +95,8 @@ const isSame = (a: Control, b: Control): boolean =>
   JSON.stringify(a.value) === JSON.stringify(b.value)
 
 /**
- * What certainly held, and when: from its answer until something else is asked under its key. What
- * a caller asked before and never heard of may still take effect, so that nothing is certain behind it.
+ * Settings that certainly applied, and when: from the answer until the next request under the same
+ * key. An earlier unanswered request may still take effect, so nothing is certain after it.
  */
 export const heldOf = (history: History): ReadonlyArray<Held> => {
   const held: Array<Held> = []
@@ -113,16 +113,16 @@ export const heldOf = (history: History): ReadonlyArray<Held> => {
   return held
 }
 
-/** A state that a caller was told of a message, and when. */
+/** A message's state in an answer to a caller, and when. */
 export interface ToldState {
   readonly name: string
   readonly state: State
-  /** Indexes of the entries in which it was asked and answered. */
+  /** Indexes of the entries of call and answer. */
   readonly asked: number
   readonly answered: number
 }
 
-/** States that callers were told, by reading, by cancelling, and by refusals that name the status. */
+/** Reported states: in reads, cancels, and refusals that name the status. */
 export const toldStates = (history: History): ReadonlyArray<ToldState> =>
   callsOf(history).flatMap(({ answer, answered, ask, asked }) => {
     if ((ask._tag !== "Read" && ask._tag !== "Cancel") || answer === null) return []
@@ -133,11 +133,11 @@ export const toldStates = (history: History): ReadonlyArray<ToldState> =>
       : []
   })
 
-/** A message as a receiver was told of its end. */
+/** A message in a receiver's report of its end. */
 export interface ToldMessage {
   readonly eventId: string
   readonly type: string
-  /** Null where the name does not tell one message: runs of a reminder share theirs. */
+  /** Null where several messages share the name: runs of a reminder do. */
   readonly name: string | null
   readonly isDoomed: boolean
   readonly index: number
@@ -149,7 +149,7 @@ interface ToldBody {
   }
 }
 
-/** What receivers were told of messages, heard or not. */
+/** Reports of messages to receivers, received or not. */
 export const toldMessages = (history: History): ReadonlyArray<ToldMessage> => {
   const sends = new Map(sendsOf(history).map(({ ask }) => [ask.text, ask] as const))
   return history.entries.flatMap((entry, index) => {
@@ -192,7 +192,7 @@ export const shownByName = ({
   return shown
 }
 
-/** Messages as they ended, by name. Runs of a reminder share one. */
+/** The final messages, by name. Runs of a reminder share one. */
 export const messagesByName = ({
   final,
 }: History): ReadonlyMap<string, ReadonlyArray<FinalMessage>> =>
@@ -202,5 +202,5 @@ export const messagesByName = ({
 export const hasLeft = (state: State): boolean =>
   state === "sent" || state === "delivered" || state === "read"
 
-/** States that give back what a message took. */
+/** States that refund a message. */
 export const isGivenBack = (state: State): boolean => state === "cancelled" || state === "expired"

@@ -1,4 +1,4 @@
-/** A refusal has its reason: what a number and a plan have room for is accepted. */
+/** Every refusal has its reason: whatever fits a number and a plan is accepted. */
 import type { Ask, History } from "../History.ts"
 import { nameOf } from "../History.ts"
 import { callsOf, controlsOf, isGivenBack, sendsOf, toldMessages, toldStates } from "./Promise.ts"
@@ -7,7 +7,7 @@ import type { Call, JudgedPromise } from "./Promise.ts"
 type Send = Extract<Ask, { readonly _tag: "Send" }>
 type SendCall = Call & { readonly ask: Send }
 
-/** The workspace that a message is sent in. */
+/** The workspace of a send. */
 const placeOf = ({ fate, isProbe }: Send): "audited" | "deleted" | "probes" => {
   if (fate === "deleted") return fate
   return isProbe || fate !== undefined ? "probes" : "audited"
@@ -17,11 +17,11 @@ const placeOf = ({ fate, isProbe }: Send): "audited" | "deleted" | "probes" => {
 const mayShareNumber = (a: Send, b: Send): boolean =>
   a.leavesOutNumber === true || b.leavesOutNumber === true || a.number === b.number
 
-/** Everything that a refusal is judged by. */
+/** The input for judging a refusal. */
 interface Facts {
   readonly history: History
   readonly sends: ReadonlyArray<SendCall>
-  /** When a message is first known to have given back what it took, by name. */
+  /** When a message is first known to have been refunded, by name. */
   readonly givenBack: ReadonlyMap<string, number>
 }
 
@@ -42,8 +42,8 @@ const factsOf = (history: History): Facts => {
 }
 
 /**
- * How many messages may have been counted, at most, when that call was answered: all that were asked for,
- * but those that were refused or are known to have given back what they took, and runs of reminders.
+ * The maximum of counted messages when that call was answered: all requested ones, except those
+ * refused or known to be refunded, and runs of reminders.
  */
 const mostCounted = (facts: Facts, refused: SendCall, isOfNumber: boolean): number => {
   const { givenBack, history, sends } = facts
@@ -132,7 +132,7 @@ const violationOf = (facts: Facts, call: SendCall): string | null => {
   }
 }
 
-/** Messages of a number in calm that are certainly counted together: no more than the number may send. */
+/** Messages of a number in calm that certainly count together: no more than the number may send. */
 const crowdedViolations = ({ history, sends }: Facts): ReadonlyArray<string> => {
   const crowded = sends.filter(({ ask }) => ask.fate === "crowded")
   const accepted = crowded.filter(({ answer }) => answer?._tag === "Accepted")

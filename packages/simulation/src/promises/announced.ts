@@ -1,4 +1,4 @@
-/** Each end of a message makes one event, which receivers hear at least once, in one version. */
+/** Each end of a message creates one event, which receivers get at least once, in one version. */
 import { hasLeft, toldMessages } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 

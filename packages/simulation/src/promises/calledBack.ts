@@ -1,4 +1,4 @@
-/** The end of a version 1 send is reported to its address: as it is, at least once within four attempts. */
+/** The end of a version 1 send is reported to its URL: truthfully, at least once within four attempts. */
 import type { State } from "../History.ts"
 import { nameOf } from "../History.ts"
 import { toldOf } from "./endpoints.ts"

@@ -3,12 +3,12 @@ import type { FinalCheck, History } from "../History.ts"
 import { callsOf, controlsOf } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
-/** Look-ups that found nothing out, after which a phone may be given up. */
+/** Failed look-ups after which a phone may be given up. */
 const mostTries = 3
 
 const digits = (phone: string): string => phone.replace("+", "")
 
-/** What is wrong with a check once all has come to rest. */
+/** The faults of a check at the end. */
 const violationsOf = (history: History, check: FinalCheck, asked: ReadonlyArray<string>) => {
   const violations: Array<string> = []
   const { id, mode, number, results, status } = check
@@ -61,7 +61,7 @@ export const checked: JudgedPromise = {
       violations.push(`${checks.length} checks were made of ${keys.size}`)
     }
     for (const check of checks) {
-      // One whose answer was never heard is judged by what it holds.
+      // One without an answer is judged by its content.
       const phones = phonesOf.get(check.id) ?? check.results.map(({ phone }) => phone)
       violations.push(...violationsOf(history, check, phones))
     }

@@ -1,7 +1,7 @@
 /**
- * Two processes never have one number's connection at the same time, none hands over what another one has,
- * none undoes what
- * its successor wrote, and once all is well one process has it. A process that is frozen has nothing until it goes on.
+ * Two processes never have one number's connection at the same time. None hands over what another
+ * one has, none undoes what its successor wrote, and in calm one process has it. A frozen process
+ * has nothing until it resumes.
  */
 import type { Entry, History } from "../History.ts"
 import type { JudgedPromise } from "./Promise.ts"
@@ -9,11 +9,11 @@ import type { JudgedPromise } from "./Promise.ts"
 interface Line {
   readonly number: number
   readonly process: string
-  /** When it was opened, or since when its process goes on. */
+  /** When it was opened, or since when its process resumed. */
   since: number
 }
 
-/** Follows which process has which connection, and whether it runs. */
+/** Tracks which process has which connection, and whether it runs. */
 class Board {
   readonly lines = new Map<number, Line>()
   readonly frozen = new Set<string>()
@@ -58,7 +58,7 @@ const check = ({ entries, final }: History): ReadonlyArray<string> => {
   const violations: Array<string> = []
   const board = new Board()
   for (const entry of entries) {
-    // What is true before a change was true since the one before it.
+    // A state before a change lasted since the previous change.
     if (changes.has(entry._tag)) {
       for (const number of new Set(Array.from(board.lines.values(), (line) => line.number))) {
         const holders = board.holders(number, entry.at)
@@ -92,10 +92,10 @@ const check = ({ entries, final }: History): ReadonlyArray<string> => {
 
 export const connected: JudgedPromise = { name: "one connection", check }
 
-/** A worker that stopped for so long has lost its numbers, and tries them as one that starts. */
+/** A worker that stopped for so long has lost its numbers, and retries them like a new one. */
 const lostMillis = 7500
 
-/** A number that the server turned away is not tried in a loop, until an operator has mended it. */
+/** A rejected number is not retried in a loop, until an operator has repaired it. */
 export const keptAway: JudgedPromise = {
   name: "kept away",
   check: ({ entries }) => {
@@ -114,7 +114,7 @@ export const keptAway: JudgedPromise = {
       }
       if (entry._tag === "Mended" || entry._tag === "LineOpened") tries.delete(entry.number)
       if (entry._tag === "Calm") tries.clear()
-      // An operator who resumes the number lets it be tried again.
+      // An operator who resumes the number permits a retry.
       if (entry._tag === "Asked" && entry.ask._tag === "Control") {
         for (const number of entry.ask.numbers) tries.delete(number)
       }

@@ -11,7 +11,7 @@ import {
 } from "./Promise.ts"
 import type { Held, JudgedPromise } from "./Promise.ts"
 
-/** Nothing of a stopped number is handed over, but for what a transport had already. */
+/** Nothing of a stopped number is handed over, except what a transport already had. */
 const stoppedViolations = (history: History): ReadonlyArray<string> => {
   const violations: Array<string> = []
   const handed = handedOf(history)
@@ -26,7 +26,7 @@ const stoppedViolations = (history: History): ReadonlyArray<string> => {
     for (const { at, givenAt, index, name, number } of handed) {
       if (index < from || index > to || !control.numbers.includes(number)) continue
       const text = textOf(name)
-      // It was sent after all stood still, so that no transport had it.
+      // It was sent after everything had stopped, so no transport had it.
       const isNew = until === null && (firstAsked.get(text) ?? 0) > from
       const isTimely =
         isTrueBehind(history, from) && givenAt > answeredAt && (until === null || at < until)
@@ -40,11 +40,11 @@ const stoppedViolations = (history: History): ReadonlyArray<string> => {
   return violations
 }
 
-/** A copy that comes later than this after it was handed over may belong to a worker that has died. */
+/** A copy later than this after the handover may belong to a dead worker. */
 const soonMillis = 25_000
 const minuteMillis = 60_000
 
-/** The shortest rest, what leaves in a minute, and who is written to for the first time. */
+/** The shortest rest, the limit of a minute, and new recipients. */
 const pacedViolations = (history: History, held: Held): ReadonlyArray<string> => {
   const { control, from, to } = held
   if (control.value._tag !== "Paced" || control.value.pacing === null) return []
@@ -54,7 +54,7 @@ const pacedViolations = (history: History, held: Held): ReadonlyArray<string> =>
   const ofNumber = handedOf(history).filter(({ number }) => control.numbers.includes(number))
   const numberOf = new Map(ofNumber.map(({ name, number }) => [name, number]))
   const isStored = new Map(history.final.messages.map((message) => [message.name, message]))
-  // What was shown and is not audited left when it was shown, within the time that answers take.
+  // A shown message that is not audited left when it was shown, within the time that answers take.
   const sent = [
     ...history.final.messages.flatMap(({ mode, name, number, sentAt }) =>
       sentAt !== null && mode === "live" && control.numbers.includes(number)
@@ -67,7 +67,7 @@ const pacedViolations = (history: History, held: Held): ReadonlyArray<string> =>
         : [],
     ),
   ]
-  // What a transport had already leaves as it was, and so does the rest behind it.
+  // What a transport already had leaves unchanged, and so does its rest.
   const paced = ofNumber.filter(
     ({ givenAt, index }) => index > from && index < to && givenAt > answeredAt,
   )
@@ -115,7 +115,7 @@ const isResume = (ask: Ask): ask is Control =>
 
 const pauseMillis = 3_600_000
 
-/** Five refusals in a row because of the number pause it for an hour, unless an operator resumes it. */
+/** Five consecutive refusals because of the number pause it for an hour, unless an operator resumes it. */
 export const paused: JudgedPromise = {
   name: "breaker",
   check: (history) => {
@@ -126,7 +126,7 @@ export const paused: JudgedPromise = {
     const refused = new Map<number, Array<string>>()
     for (const [index, entry] of history.entries.entries()) {
       if (entry._tag === "Asked" && isResume(entry.ask)) {
-        // A pause that began earlier than seen from here ends with it: the count begins again.
+        // A pause that began earlier than observed ends with it: the count restarts.
         for (const number of entry.ask.numbers) refused.delete(number)
       }
       if (entry._tag !== "Said") continue
@@ -134,7 +134,7 @@ export const paused: JudgedPromise = {
       const inARow = refused.get(number) ?? []
       refused.set(number, inARow)
       if (entry.outcome === "Accepted") inARow.length = 0
-      // What became of it was noted with it.
+      // Its result was recorded with it.
       const isNoted =
         index > calm ||
         (history.setting.isTimeTrue &&

@@ -1,4 +1,4 @@
-/** The allowance of the plan and the quota of each number are exact, whatever meets whatever. */
+/** The allowance of the plan and the quota of each number are exact, under any race. */
 import { isGivenBack, wasRestored } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
@@ -18,7 +18,7 @@ export const counted: JudgedPromise = {
     }
     if (left < 0) violations.push(`${-left} more than the allowance were accepted`)
     for (const [number, messages] of Map.groupBy(counting, (message) => message.number)) {
-      // What is held does not count until it is released: then only as many leave as fit.
+      // Held messages do not count until released: then only as many leave as fit.
       const moments = wasRestored(history)
         ? messages.flatMap(({ sentAt }) => (sentAt === null ? [] : [sentAt]))
         : messages.map(({ dueAt }) => dueAt)

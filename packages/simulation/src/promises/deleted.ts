@@ -1,11 +1,11 @@
-/** What is deleted is gone: it takes nothing new, does nothing more, and nothing of it is kept. */
+/** Deleted records are gone: they take nothing new, do nothing more, and leave nothing. */
 import type { History } from "../History.ts"
 import { heldOf, sendsOf } from "./Promise.ts"
 import type { Held, JudgedPromise } from "./Promise.ts"
 
 type Sends = ReturnType<typeof sendsOf>
 
-/** Whether a message is one that the deleted thing would have to take. */
+/** Whether the deleted record would have to take that message. */
 const isOf = ({ control }: Held, { final }: History, { ask }: Sends[number]): boolean => {
   const [what, name] = control.key.split(" ")
   if (what === "deletion") return ask.fate === "deleted"

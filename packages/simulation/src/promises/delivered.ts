@@ -1,6 +1,5 @@
 /**
- * What happens while an endpoint runs is delivered to it at least once, once all is well; so is what was
- * asked to be delivered again, and a ping.
+ * Events while an endpoint runs are delivered to it at least once, by calm; so are redeliveries and pings.
  */
 import type { ChangeEndpoint, History } from "../History.ts"
 import { endpointsOf, isDone, latestEffectAt, skewOf, toldOf } from "./endpoints.ts"
@@ -87,17 +86,17 @@ export const delivered: JudgedPromise = {
   },
 }
 
-/** Idle loops look at the store every ten minutes once all is well: receivers hear at once what happens then. */
+/** Idle loops poll every ten minutes in calm: receivers still get later events at once. */
 const promptMillis = 2000
 
-/** A process that was to end goes when all is well, and another one starts in its place. */
+/** A process that must end exits in calm, and another one replaces it. */
 const restartMillis = 60_000
 
-/** The first two delays after a failed delivery, and how much longer chance may make each. */
+/** The first two delays after a failed delivery, and the maximum jitter of each. */
 const retryMillis = [5000, 55_000]
 const longest = 1.05
 
-/** Deliveries of one event in calm, each in its time after the one before, until one is heard. */
+/** Deliveries of one event in calm, each in its time after the one before, until one succeeds. */
 const lateRetries = (calls: ReadonlyArray<Told>): ReadonlyArray<string> =>
   calls.flatMap(({ calledAt, eventId, heard }, index) => {
     const delay = retryMillis[index]

@@ -1,14 +1,14 @@
-/** What callers asked of each webhook endpoint and what they heard, by URL. */
+/** Calls about each webhook endpoint and their answers, by URL. */
 import type { ChangeEndpoint, Entry, History, MakeEndpoint } from "../History.ts"
 import { callsOf } from "./Promise.ts"
 import type { Call } from "./Promise.ts"
 
 const minute = 60_000
 
-/** Faults of time are over so long after all is well; longer than any of them lasts. */
+/** Faults of time are over so long into calm; longer than any of them lasts. */
 const longestFaultMillis = 4 * minute
 
-/** The longest way that all leaps of a clock can be together. */
+/** The maximum total of a clock's jumps. */
 const longestSkewMillis = 4 * minute
 
 export type Told = Extract<Entry, { readonly _tag: "Told" }>
@@ -16,12 +16,12 @@ export type Told = Extract<Entry, { readonly _tag: "Told" }>
 export interface EndpointHistory {
   readonly url: string
   readonly wanted: MakeEndpoint
-  /** Heard first; null when no answer ever came. */
+  /** Answered first; null when no answer ever came. */
   readonly made: Call | null
   readonly makes: ReadonlyArray<Call>
-  /** By kind, whatever was heard. */
+  /** By kind, whatever the answer. */
   readonly changes: Readonly<Partial<Record<ChangeEndpoint["_tag"], ReadonlyArray<Call>>>>
-  /** Revocations of the key that made it. */
+  /** Revocations of the key that created it. */
   readonly revocations: ReadonlyArray<Call>
   readonly told: ReadonlyArray<Told>
 }
@@ -57,7 +57,7 @@ export const endpointsOf = (history: History): ReadonlyArray<EndpointHistory> =>
   })
 }
 
-/** How long after its commit a call may still follow what held before, at a time of the world. */
+/** How long after its commit a call may still follow the previous state, at a time of the world. */
 export const graceOf = ({ entries, setting }: History): ((at: number) => number) => {
   const calm = entries.find(({ _tag }) => _tag === "Calm")?.at ?? 0
   return (at) => (setting.isPunctual || at > calm + longestFaultMillis ? 0 : longestFaultMillis)
@@ -67,7 +67,7 @@ export const graceOf = ({ entries, setting }: History): ((at: number) => number)
 export const skewOf = ({ setting }: History): number =>
   setting.hasTrueClocks ? 0 : longestSkewMillis
 
-/** The secrets that may have been in force at a time; `isKnown` is false where callers may not have heard it. */
+/** The possible secrets at a time; `isKnown` is false where callers may not have received it. */
 export const secretsAt = (
   setting: ReadonlyArray<Call>,
   at: number,
@@ -90,6 +90,6 @@ export const secretsAt = (
   return { secrets, isKnown: secrets.length === possible.length }
 }
 
-/** Until when a call that was not heard may still take effect. */
+/** Until when an unanswered call may still take effect. */
 export const latestEffectAt = (call: Call): number =>
   call.answer === null ? call.askedAt + longestFaultMillis : call.answeredAt

@@ -1,9 +1,9 @@
-/** What ended longer ago than its workspace keeps it is gone from every view, and nothing else is. */
+/** Records past their workspace's retention are gone from every view, and nothing else is. */
 import type { JudgedPromise } from "./Promise.ts"
 
 const dayMillis = 86_400_000
 
-/** Housekeeping comes by within this. */
+/** Housekeeping's interval. */
 const roundMillis = 11 * 60_000
 
 export const erased: JudgedPromise = {

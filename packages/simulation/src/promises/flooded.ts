@@ -1,4 +1,4 @@
-/** While the remote server wants nothing more from a number, nothing is handed over for it. */
+/** During the remote server's flood wait nothing is handed over for the number. */
 import type { JudgedPromise } from "./Promise.ts"
 
 export const flooded: JudgedPromise = {
@@ -8,7 +8,7 @@ export const flooded: JudgedPromise = {
     const violations: Array<string> = []
     const waits = new Map<number, { readonly process: string; readonly until: number }>()
     for (const entry of entries) {
-      // A process that dies may not have written it down.
+      // A process that dies may not have stored it.
       if (entry._tag === "Died") {
         for (const [number, { process }] of waits) {
           if (process === entry.process) waits.delete(number)

@@ -1,4 +1,4 @@
-/** One key is one request: every repeat is answered as the first one. */
+/** One key is one request: every repeat gets the first answer. */
 import type { MakeEndpoint } from "../History.ts"
 import { callsOf, sendsOf } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"

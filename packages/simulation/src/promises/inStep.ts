@@ -1,19 +1,19 @@
 /**
- * A process whose clock is more than ten seconds from the store's sends and expires nothing. It compares them
- * each minute; until it has, it works as its clock says.
+ * A process whose clock is more than ten seconds from the store's sends and expires nothing. It
+ * compares them each minute; until then it works by its clock.
  */
 import { nameOf } from "../History.ts"
 import type { History } from "../History.ts"
 import { handedOf, sendsOf, toldMessages } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
-/** With more than this a process must not work. */
+/** The maximum skew of a working process. */
 const stopMillis = 10_000
 
-/** A minute until the clocks are compared, and what a store takes that answers slowly. */
+/** A minute between comparisons, and the time of a slow store. */
 const untilNoticedMillis = 60_000 + 45_000
 
-/** A process with a wrong clock, and between which moments it has one. */
+/** A process with a wrong clock, and the period. */
 interface Spell {
   readonly process: string
   readonly skew: number

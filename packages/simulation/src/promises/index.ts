@@ -1,4 +1,4 @@
-/** Every promise that histories are judged by. */
+/** Every promise that judges histories. */
 import type { History } from "../History.ts"
 import { accepted } from "./accepted.ts"
 import { announced } from "./announced.ts"
@@ -68,7 +68,7 @@ const promises = [
   ticked,
 ]
 
-/** What was not kept in a history, each with the promise's name before it. */
+/** The violations in a history, each after its promise's name. */
 export const judge = (history: History): ReadonlyArray<string> =>
   promises.flatMap((promise) =>
     promise.check(history).map((violation) => `${promise.name}: ${violation}`),

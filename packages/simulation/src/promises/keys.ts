@@ -1,4 +1,4 @@
-/** A key is refused once its revocation was answered, and lets in 60 requests in a minute, no more and no fewer. */
+/** A key is refused once its revocation was answered, and admits exactly 60 requests in a minute. */
 import { callsOf } from "./Promise.ts"
 import type { Call, JudgedPromise } from "./Promise.ts"
 
@@ -36,7 +36,7 @@ export const revoked: JudgedPromise = {
 export const limited: JudgedPromise = {
   name: "rate limits",
   check: (history) => {
-    // A clock that leaps has minutes of its own.
+    // A clock that jumps has minutes of its own.
     if (!history.setting.hasTrueClocks) return []
     const violations: Array<string> = []
     const uses = callsOf(history).filter(({ ask }) => ask._tag === "UseKey")

@@ -1,4 +1,4 @@
-/** Linking ends: a scan in time connects its number, a phone is had by one number, and time runs out. */
+/** Linking ends: a scan in time connects its number, a phone has one number, and attempts time out. */
 import { callsOf, isTrueBehind } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
@@ -45,7 +45,7 @@ export const linked: JudgedPromise = {
           violations.push(`${number} was linked and is ${now?.status ?? "gone"}`)
         }
         const late = askedAt - (madeAt.get(number) ?? askedAt)
-        // From its last request on it has ten minutes.
+        // It has ten minutes from its last request.
         if (isTrueBehind(history, answered) && late > attemptMillis + 120_000) {
           violations.push(`${number} was linked ${late} ms after it was asked for`)
         }

@@ -1,4 +1,4 @@
-/** The log of deliveries is true: each attempt in it was made, and they go on until one is delivered. */
+/** The log of deliveries is true: each attempt in it happened, and attempts continue until one succeeds. */
 import { endpointsOf, toldOf } from "./endpoints.ts"
 import type { JudgedPromise } from "./Promise.ts"
 

@@ -1,4 +1,7 @@
-/** A message with media is shown with exactly those, or fails with `media_unavailable` (contract: Media links); files that are gone are freed. */
+/**
+ * A message with media is shown with exactly those, or fails with `media_unavailable` (contract:
+ * Media links); deleted files are freed.
+ */
 import { nameOf } from "../History.ts"
 import type { AskedMedia, History } from "../History.ts"
 import { callsOf, handedOf, sendsOf, toldMessages } from "./Promise.ts"

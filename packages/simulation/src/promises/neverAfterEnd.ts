@@ -1,4 +1,6 @@
-/** A message is never shown after it was reported as cancelled or expired, nor handed over after its expiry. */
+/**
+ * A message is never shown after it was reported as cancelled or expired, nor handed over after its expiry.
+ */
 import { nameOf } from "../History.ts"
 import { isGivenBack, sendsOf, shownByName, toldMessages, toldStates } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"

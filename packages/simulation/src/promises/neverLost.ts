@@ -1,4 +1,4 @@
-/** An accepted message is never lost: it is stored once, under the ids that were answered, and it ends. */
+/** An accepted message is never lost: it is stored once, under the answered ids, and it ends. */
 import { nameOf } from "../History.ts"
 import { messagesByName, sendsOf, wasRestored } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
@@ -26,7 +26,7 @@ export const neverLost: JudgedPromise = {
       }
     }
     const { links, messages } = history.final
-    // The service links no number while another one names its phone: what waits for it waits until then.
+    // The service links no number while another one names its phone: its messages wait until then.
     const barred = new Set(
       links.flatMap(({ id, phone, status }) => {
         const isNamed = links.some((other) => other.id !== id && other.phone === phone)
@@ -38,7 +38,7 @@ export const neverLost: JudgedPromise = {
         state !== "waiting"
           ? 0
           : messages.filter((each) => each.number === number && each.sentAt !== null).length
-      // Of what was held and is released, no more leave in a day than a number may send.
+      // After a release, no more held messages leave in a day than a number may send.
       const isCapped = left >= history.setting.quota && wasRestored(history)
       if (state === "waiting" && !isCapped && !barred.has(number))
         violations.push(`${name} still waits when all has come to rest`)

@@ -24,7 +24,7 @@ export const neverTwice: JudgedPromise = {
       for (const [, same] of byId) {
         if (same.length > 1) violations.push(`${name} was shown ${same.length} times`)
       }
-      // A reminder makes a message for each run.
+      // A reminder creates a message for each run.
       const isProbe = probes.has(name) || reminders.has(textOf(name))
       const made = isProbe ? 1 : (stored.get(name)?.length ?? 0)
       if (byId.size > made)

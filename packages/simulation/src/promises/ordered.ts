@@ -1,10 +1,10 @@
-/** What one number sends leaves in the order in which it falls due, then by id. */
+/** A number's messages leave in the order of their due times, then of their ids. */
 import { controlsOf, messagesByName, sendsOf } from "./Promise.ts"
 import { nameOf } from "../History.ts"
 import type { History } from "../History.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
-/** What newer messages pass: messages that waited when a new epoch began, by name, and since which entry. */
+/** Messages that newer ones may pass: they waited when a new epoch began. By name, with that entry. */
 const heldOnceOf = (history: History) => {
   const epochs = controlsOf(history).filter(({ ask }) => ask.value._tag === "Held" && !ask.isProbe)
   const end = Math.max(...epochs.map(({ answered }) => answered))
@@ -17,7 +17,7 @@ const heldOnceOf = (history: History) => {
 export const ordered: JudgedPromise = {
   name: "order",
   check: (history) => {
-    // A commit that takes its time writes an earlier due time behind a later one.
+    // A slow commit writes an earlier due time after a later one.
     if (!history.setting.isPunctual) return []
     const stored = messagesByName(history)
     const sent = new Set(

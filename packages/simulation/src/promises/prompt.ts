@@ -1,10 +1,10 @@
-/** Once all is well, what falls due leaves at once: no word between processes is needed twice. */
+/** In calm, due work happens at once: a signal between processes is never needed twice. */
 import { nameOf } from "../History.ts"
 import type { Control, History } from "../History.ts"
 import { controlsOf, sendsOf, shownByName, toldMessages } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
-/** What is due leaves within this, though idle loops look at the store every ten minutes. */
+/** Due messages leave within this, though idle loops poll every ten minutes. */
 const promptMillis = 2000
 
 const isStop = ({ value }: Control): boolean =>
@@ -40,7 +40,7 @@ export const prompt: JudgedPromise = {
           if (value._tag === "Stopped" && value.until !== null) return [value.until]
           return next === undefined ? [] : [next.askedAt]
         })
-      // What an operator had stopped waits until its end, or until it is let go on.
+      // A stopped message waits until the stop's end, or until it is released.
       const sendAt = ask.sendAt ?? askedAt
       const stops = controls.filter(
         (control) =>
@@ -48,7 +48,7 @@ export const prompt: JudgedPromise = {
           (control.asked < asked || (ask.mode === "test" && control.askedAt < sendAt)),
       )
       const open = Math.max(sendAt, ...endsOf(stops))
-      // What is held was sent before, and could not have left yet.
+      // Held messages were sent earlier, and could not have left yet.
       const holds = controls.filter(
         (control) =>
           control.ask.value._tag === "Held" &&
@@ -59,7 +59,7 @@ export const prompt: JudgedPromise = {
       const due = Math.max(open, ...endsOf(holds))
       const late = (left?.at ?? Infinity) - due
       if (late > promptMillis) return [`${name} left ${late} ms after it was due, all being well`]
-      // No transport has a test message, so that nothing of it is under way when it is stopped.
+      // No transport has a test message, so none is in flight when it is stopped.
       const isEarly = ask.mode === "test" && late < 0
       return isEarly ? [`${name} left ${-late} ms before it could`] : []
     })

@@ -1,4 +1,4 @@
-/** A reminder runs at its times alone, once for each, and each run that was accepted is one message. */
+/** A reminder runs only at its times, once for each, and each accepted run is one message. */
 import type { JudgedPromise } from "./Promise.ts"
 
 export const reminded: JudgedPromise = {

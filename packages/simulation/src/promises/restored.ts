@@ -1,4 +1,4 @@
-/** After a store went back in time: no id is given twice, and what is held waits for the operator. */
+/** After a store went back in time: no id is reused, and held messages wait for the operator. */
 import type { History } from "../History.ts"
 import {
   callsOf,
@@ -12,20 +12,20 @@ import {
 } from "./Promise.ts"
 import type { Held, JudgedPromise } from "./Promise.ts"
 
-/** By how much ids of every kind move on at least. */
+/** The minimum step of ids of every kind. */
 const idsSkipped = 1_048_576
 
 const minuteMillis = 60_000
 
-/** Ids that were given while calls were asked and answered on one side of an entry. */
+/** Ids of calls that were made and answered on one side of an entry. */
 const idsOf = (history: History, isOf: (asked: number, answered: number) => boolean) =>
   sendsOf(history).flatMap(({ answer, answered, asked }) =>
     answer?._tag === "Accepted" && isOf(asked, answered) ? answer.ids : [],
   )
 
 /**
- * Whether a worker was opening its media when the epoch began: it had the message in its hands, so
- * that it is not held, fails as `outcome_unknown`, and may leave once.
+ * Whether a worker was opening its media when the epoch began: the message was in flight, so it is
+ * not held, fails as `outcome_unknown`, and may leave once.
  */
 const wasBeingFetched = (history: History, name: string): boolean =>
   sendsOf(history).some(({ ask }) => ask.media !== undefined && ask.text === textOf(name)) &&
@@ -36,7 +36,7 @@ const epochViolations = (history: History, held: Held): ReadonlyArray<string> =>
   const { from, to } = held
   const begun = controlsOf(history).findLast(({ answered }) => answered === from)
   if (begun === undefined) return []
-  // An earlier try whose answer was lost may have begun the epoch.
+  // An earlier try without an answer may have begun the epoch.
   const controls = controlsOf(history).filter(({ ask }) => ask.key === "restored")
   const tries = controls.filter(
     ({ ask, asked }) =>
@@ -58,7 +58,7 @@ const epochViolations = (history: History, held: Held): ReadonlyArray<string> =>
   if (before > 0 && least < before + idsSkipped) {
     violations.push(`${least} was given in the epoch after the one of ${before}`)
   }
-  // What an earlier try began may have been released before this one was answered.
+  // Messages that an earlier try held may have been released before this one was answered.
   const mayBeOver = controls.some(
     ({ ask, asked }) => ask.value._tag === "Open" && asked > firstAsked && asked < from,
   )
@@ -79,7 +79,7 @@ const epochViolations = (history: History, held: Held): ReadonlyArray<string> =>
   )
   const answeredAt = history.entries[from]?.at ?? 0
   for (const { at, givenAt, index, name } of handedOf(history)) {
-    // What a transport had already is in flight, and is not held.
+    // What a transport already had is in flight, and is not held.
     if (index < from || index > to || givenAt <= answeredAt) continue
     if (wasBeingFetched(history, name)) continue
     if (accepted.has(textOf(name)) || isDueBefore(name, at)) {

@@ -1,4 +1,4 @@
-/** Each call of a receiver is signed with the secret of that moment, over its time and its raw body. */
+/** Each call of a receiver is signed with the current secret, over its time and its raw body. */
 import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"

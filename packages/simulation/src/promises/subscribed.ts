@@ -1,15 +1,15 @@
-/** An endpoint hears of what it asked for alone, and of nothing once its end was answered. */
+/** An endpoint gets only subscribed events, and none once its end was answered. */
 import type { History } from "../History.ts"
 import { endpointsOf, graceOf, isDone, skewOf } from "./endpoints.ts"
 import type { EndpointHistory } from "./endpoints.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
-/** Running endpoints that a workspace may hold. */
+/** Maximum of running endpoints in a workspace. */
 const maximumRunning = 5
 
 type FinalEvent = History["final"]["events"][number]
 
-/** Whether an event is one that this endpoint asked for, made while the endpoint may have been there. */
+/** Whether this endpoint subscribed to an event, created while the endpoint may have existed. */
 const fits = (
   { makes, wanted }: EndpointHistory,
   event: FinalEvent,
@@ -31,7 +31,7 @@ const removed = (endpoint: EndpointHistory) =>
   (endpoint.changes.RemoveEndpoint ?? []).filter(
     (call) =>
       isDone(call) ||
-      // What a caller knows was there is gone.
+      // A record that a caller knew is gone.
       (call.answer?._tag === "Refused" && call.answer.code === "webhook_not_found"),
   )
 

@@ -1,4 +1,4 @@
-/** How far a message is follows from what the remote server said of it, and what it says is not lost. */
+/** A message's progress follows the remote server's reports, and none of those is lost. */
 import type { JudgedPromise } from "./Promise.ts"
 import { hasLeft } from "./Promise.ts"
 
@@ -16,7 +16,7 @@ export const ticked: JudgedPromise = {
       said.set(transportId, (said.get(transportId) ?? new Set()).add(status))
       if (isCalm && status === "read") saidInCalm.add(transportId)
     }
-    // Of a number that was removed nothing is heard any more.
+    // A removed number gets no reports any more.
     const removed = new Set(
       final.lines.filter(({ status }) => status === null).map(({ number }) => number),
     )

@@ -1,9 +1,9 @@
-/** What is reported is true: each state agrees with what recipients saw, and never goes back. */
+/** Every report is true: each state agrees with what recipients saw, and never goes back. */
 import type { State } from "../History.ts"
 import { hasLeft, shownByName, testNames, toldMessages, toldStates } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
-/** How far a state is; a later report is never nearer. */
+/** The rank of a state; a later report never has a lower one. */
 const rank: Readonly<Record<State, number>> = {
   waiting: 0,
   sent: 1,
@@ -32,7 +32,7 @@ export const truthful: JudgedPromise = {
           violations.push(`${name} is reported as ${report.state} and was not shown`)
         }
         for (const earlier of reports) {
-          // Compared with what had been reported when this one was asked.
+          // Compared with reports before this request.
           if (earlier.answered < report.asked && !mayFollow(earlier.state, report.state)) {
             violations.push(`${name} was ${earlier.state} and is ${report.state}`)
           }
