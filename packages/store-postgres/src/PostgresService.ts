@@ -12,12 +12,12 @@ import type {
   ServiceSecrets,
 } from "@messaging-service/core"
 import { Context, Effect, Layer, Random } from "effect"
-import { callersTransactions, identity, identityPlace } from "./database/CallersTransaction.ts"
+import { callersTransactions, identityPlace } from "./database/CallersTransaction.ts"
 import { Database } from "./database/Database.ts"
 import type { DatabaseService } from "./database/Database.ts"
-import { bigint, instant, integer, text, texts } from "./database/Fields.ts"
 import { relations } from "./database/Schema.ts"
-import { given, statement } from "./database/Statement.ts"
+import { statement } from "./database/Sql.ts"
+import type { Row } from "./database/Sql.ts"
 import { keyStore } from "./key/keys.ts"
 import { linkingStore } from "./linking/linking.ts"
 import { mediaStore } from "./media/media.ts"
@@ -33,111 +33,87 @@ import { laneQueue, workStatus } from "./queue/lanes.ts"
 import { reminderStore } from "./reminder/reminders.ts"
 import { restoreStore } from "./restore/restores.ts"
 import { sessionStore, shardLeases } from "./session/sessions.ts"
-import { sqlFiles } from "./sql.generated.ts"
 import { DeliveriesQueued } from "./webhook/queueDeliveries.ts"
 import { deliveryQueue, outbox, webhookStore } from "./webhook/webhooks.ts"
 import { erasureStore } from "./workspace/PostgresErasure.ts"
 import { contactStore, workspaceStore } from "./workspace/workspaces.ts"
 
-const getOrCreate = statement(
-  "secret.getOrCreate",
-  given({ name: text, candidate: text }),
-)(sqlFiles["statements/service/get-or-create.sql"])
-
-const get = statement("secret.get", given({ name: text }))`
-select value
-from service_secrets
-where name = $name`
-
-const replace = statement(
-  "secret.replace",
-  given({ name: text, before: text, value: text }),
-)(sqlFiles["statements/service/replace.sql"])
+const getOrCreateSecret = statement("service.getOrCreateSecret")
+const getSecret = statement("service.getSecret")
+const replaceSecret = statement("service.replaceSecret")
 
 const serviceSecrets = (database: DatabaseService): typeof ServiceSecrets.Service => ({
-  getOrCreate: (name, candidate) => getOrCreate.one<string>(database, { name, candidate }),
-  get: (name) => get.value<string>(database, { name }),
-  replace: (name, before, value) => replace.run(database, { name, before, value }),
+  getOrCreate(name, candidate) {
+    return getOrCreateSecret.one(database, { name, candidate }, ({ value }) => value)
+  },
+  get(name) {
+    return getSecret.value(database, { name })
+  },
+  replace(name, before, value) {
+    return replaceSecret.run(database, { name, before, value })
+  },
 })
 
-/** By what this store is told from others; the first process that starts on it gives it the mark. */
-const ownIdentity = statement("store.identity", given({ place: text, mark: text }))`
-insert into service_secrets (name, value)
-values ($place, $mark)
-on conflict (name) do update
-set name = excluded.name
-returning ${identity} as identity`
+const ownIdentity = statement("service.identity")
 
 /** A store of one process alone has no transactions of callers. */
 export const transactionsOn = (database: DatabaseService) =>
   database.joinable
     ? Effect.gen(function* () {
         const mark = (yield* Random.next).toString(36).slice(2)
-        const own = yield* ownIdentity.one<string>(database, { place: identityPlace, mark })
+        const params = { place: identityPlace, mark }
+        const own = yield* ownIdentity.one(database, params, ({ identity }) => identity)
         return callersTransactions(database.schema, own)
       })
     : Effect.succeed(CallersTransactions.none)
 
-const getSalt = statement(
-  "callback.salt",
-  given({ workspaceId: bigint }),
-)(sqlFiles["statements/service/get-salt.sql"])
-
-const putSalt = statement(
-  "callback.putSalt",
-  given({ workspaceId: bigint, salt: text }),
-)(sqlFiles["statements/service/put-salt.sql"])
+const getSalt = statement("service.getSalt")
+const putSalt = statement("service.putSalt")
 
 const callbackSalts = (database: DatabaseService): typeof CallbackSalts.Service => ({
-  get: (workspaceId) => getSalt.value<string>(database, { workspaceId }),
-  put: (workspaceId, salt) => putSalt.any(database, { workspaceId, salt }),
+  get(workspaceId) {
+    return getSalt.value(database, { workspaceId })
+  },
+  put(workspaceId, salt) {
+    return putSalt.any(database, { workspaceId, salt })
+  },
 })
 
-const readOffset = statement("clock.offset", given({}))("select offset_millis from clock")
+const clockOffset = statement("service.clockOffset")
+const raiseClockOffset = statement("service.raiseClockOffset")
+const whyReadOnly = statement("service.whyReadOnly")
+const databaseTime = statement("service.databaseTime")
 
-const raiseOffset = statement(
-  "clock.raiseOffset",
-  given({ to: bigint }),
-)(sqlFiles["statements/service/raise-offset.sql"])
-
-const whyReadOnly = statement("ping", given({}))(sqlFiles["statements/service/why-read-only.sql"])
-
-/** Not a time that anything is stored with: those are parameters. */
-const readTime = statement(
-  "clock.databaseTime",
-  given({}),
-)("select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as millis")
+const toOffset = (row: Row<"service.clockOffset">): number => Number(row.offset_millis)
 
 const clockStore = (database: DatabaseService): typeof ClockStore.Service => ({
-  offset: Effect.map(readOffset.value<bigint>(database, {}), Number),
-  raiseOffset: (to) => Effect.map(raiseOffset.value<bigint>(database, { to }), Number),
+  offset: Effect.map(clockOffset.first(database, {}, toOffset), Number),
+  raiseOffset(to) {
+    return Effect.map(raiseClockOffset.first(database, { to }, toOffset), Number)
+  },
   // The database of one process alone runs inside it, on the same clock.
   databaseTime: database.joinable
-    ? Effect.map(readTime.one<bigint>(database, {}), Number)
+    ? databaseTime.one(database, {}, (row) => Number(row.millis))
     : Effect.succeed(null),
-  ping: Effect.flatMap(whyReadOnly.one<string>(database, {}), (because) =>
-    because === ""
-      ? Effect.void
-      : Effect.fail(new StoreUnavailable({ operation: "ping", cause: new Error(because) })),
+  ping: Effect.flatMap(
+    whyReadOnly.one(database, {}, (row) => row.because),
+    (because) =>
+      because === ""
+        ? Effect.void
+        : Effect.fail(new StoreUnavailable({ operation: "ping", cause: new Error(because) })),
   ),
 })
 
 // How the whole service stands, in one statement. It is made every few seconds by every process that
 // is watched, and so reads no table from end to end that grows with what was sent.
 
-const figures = statement(
-  "figures",
-  given({ now: instant, countAtMost: integer, schema: text, tables: texts }),
-)(sqlFiles["statements/figures/figures.sql"])
+const figures = statement("service.figures")
 
 const serviceFigures = (database: DatabaseService): typeof ServiceFigures.Service => ({
-  read: (now, countAtMost) =>
-    figures.one<Figures>(database, {
-      now,
-      countAtMost,
-      schema: database.schema,
-      tables: relations,
-    }),
+  read(now, countAtMost) {
+    const params = { now, countAtMost, schema: database.schema, tables: relations }
+    return figures.one(database, params, (row) => row.figures as Figures)
+  },
 })
 
 // Every storage port of the core on one database, which is brought up to date first.

@@ -16,7 +16,7 @@ export type {
 } from "./database/Connection.ts"
 export { defaultSchema, isSchemaName, qualifier, schemaNameRule } from "./database/Schema.ts"
 export { admitStatement } from "./key/keys.ts"
-export { acceptMessages, acceptStatement, loadStatement } from "./message/messages.ts"
+export { acceptStatement, loadStatement } from "./message/messages.ts"
 
 export type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
 export { layerWakeUp } from "./queue/lanes.ts"

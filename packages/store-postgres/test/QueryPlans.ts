@@ -30,9 +30,15 @@ export const rowsRead = (plan: Node): number =>
       return sum + each * (node["Actual Loops"] ?? 0)
     }, 0)
 
-/** Of the tables that grow without end. */
+/** Of the tables that grow without end; of a plan that was executed those alone that it came to. */
 export const indexesOf = (plan: Node): ReadonlyArray<string> =>
-  [...new Set(nodesOf(plan).flatMap((node) => node["Index Name"] ?? []))]
+  [
+    ...new Set(
+      nodesOf(plan).flatMap((node) =>
+        node["Actual Loops"] === 0 ? [] : (node["Index Name"] ?? []),
+      ),
+    ),
+  ]
     .filter((name) => name.startsWith("messages"))
     .toSorted()
 
@@ -50,16 +56,23 @@ export const literal = (parameter: unknown): readonly [type: string, sql: string
   const { oid, value } = parameter as { readonly oid: number; readonly value: unknown }
   const list = (values: unknown) => `{${(values as ReadonlyArray<unknown>).join(",")}}`
   switch (oid) {
+    case 16:
+      return ["boolean", String(value)]
     case 20:
       return ["int8", String(value)]
     case 25:
-      return ["text", `'${String(value)}'`]
+      return ["text", value === null ? "null" : `'${String(value)}'`]
     case 1009:
       return ["text[]", `'${list(value)}'`]
     case 1016:
-      return ["int8[]", `'${list(value)}'`]
+      return ["int8[]", value === null ? "null" : `'${list(value)}'`]
     default:
-      return ["timestamptz", `to_timestamp(${Number(value)} / 1000.0)`]
+      return [
+        "timestamptz",
+        Number.isFinite(value)
+          ? `to_timestamp(${Number(value)} / 1000.0)`
+          : `'${String(value).toLowerCase()}'`,
+      ]
   }
 }
 

@@ -7,12 +7,16 @@ import {
   platforms,
   reasonOnceResumed,
 } from "@messaging-service/core"
-import { sqlFiles } from "../src/sql.generated.ts"
+import { sqlFiles, sqlStatements } from "../src/sql.generated.ts"
 
 it("functions repeat the constants of core as they are", () => {
   assert.include(
     sqlFiles["functions/begin_epoch.sql"],
     `when may_have_left(l) then ${maximumInterruptions} else 0 end`,
+  )
+  assert.include(
+    sqlStatements["session.account"],
+    `case when n.status = 'disconnected' then '${reasonOnceResumed}' end`,
   )
   const control = sqlFiles["functions/control_lane.sql"]
   assert.include(control, `set status_reason = '${reasonOnceResumed}'`)

@@ -8,8 +8,7 @@ import { buildOf, codeSchema, thisBuild } from "../src/database/build.ts"
 import type { Build } from "../src/database/build.ts"
 import { Database } from "../src/database/Database.ts"
 import type { DatabaseService } from "../src/database/Database.ts"
-import { instant } from "../src/database/Fields.ts"
-import { parameterOf } from "../src/database/Statement.ts"
+import { toParameter } from "../src/database/Sql.ts"
 import { schema } from "../src/migrations/index.ts"
 import { keepBuild, migrate } from "../src/migrations/migrate.ts"
 import type { Migration, Schema } from "../src/migrations/migrate.ts"
@@ -219,7 +218,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           )
         const isNoted = Effect.map(
           door.query("noted", `select from builds where used_at > $1`, [
-            parameterOf(instant, noon + 20 * 24 * 60 * 60_000),
+            toParameter("timestamptz", noon + 20 * 24 * 60 * 60_000),
           ]),
           (rows) => rows.length === 1,
         )

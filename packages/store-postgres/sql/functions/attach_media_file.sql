@@ -1,3 +1,4 @@
+-- Never null: used
 create function attach_media_file(
   p_workspace_id bigint,
   p_mode text,

@@ -2,6 +2,8 @@
 -- what their tables hold (a replica may lag behind in sequences) and p_above.
 --
 -- Locks: the epochs, then all lanes by id as everywhere; only later statements look at messages.
+--
+-- Never null: answer
 create function begin_epoch(
   p_schema text,
   p_tables text[],

@@ -11,6 +11,10 @@
 -- Locks: the loop takes the rows of the lanes and passes over those that others hold, so dispatchers never
 -- wait for one another. Only the later statement reads messages: it sees all that was committed before
 -- the lane was locked, and nothing can change while it is.
+--
+-- Never null: lease, interruptions, removed, refusals, pauses, no_room, n_label, n_status,
+-- n_login_method, n_created_at, id, workspace_id, mode, number_id, platform, to_kind, text, created_at, due_at,
+-- transport_id, state
 create function claim_lanes(
   p_now timestamptz,
   p_lease_until timestamptz,

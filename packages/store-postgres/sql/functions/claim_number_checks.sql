@@ -3,6 +3,8 @@
 -- removed any worker may take them, to end them.
 --
 -- Locks: the checks, passing over those that others hold, so that workers never wait for one another.
+--
+-- Never null: id, workspace_id, mode, number_id, removed, lease, tries, phones
 create function claim_number_checks(
   p_now timestamptz,
   p_lease_until timestamptz,

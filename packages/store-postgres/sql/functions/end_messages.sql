@@ -3,6 +3,8 @@
 -- for each change; returns the ended messages.
 --
 -- Locks: the lanes by id, then the workspaces that get allowance back, by id.
+--
+-- Never null: message_id, queued
 create function end_messages(
   p_now timestamptz,
   p_number_id bigint[],

@@ -1,3 +1,4 @@
+-- Never null: next_list, next_after
 create function erase_callback_attempts(
   p_owner bigint[],
   p_mode text[],

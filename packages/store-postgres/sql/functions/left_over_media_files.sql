@@ -3,6 +3,8 @@
 --
 -- Locks: the files by id, passing over those that others hold, then the usage of their workspaces by
 -- id. An upload that is committed at this very moment is passed over too.
+--
+-- Never null: id, storage_key
 create function left_over_media_files(p_reserved_before timestamptz, p_limit integer)
 returns table (id bigint, storage_key text)
 language plpgsql

@@ -13,6 +13,12 @@ declare
   v_middle bigint;
   v_found record;
 begin
+  -- No message is that old, or that young.
+  if p_moment = '-infinity' then
+    return 0;
+  elsif p_moment = 'infinity' then
+    return 9223372036854775807;
+  end if;
   select min(m.id), max(m.id) + 1
   into v_low, v_high
   from messages m

@@ -2,6 +2,8 @@
 -- are looked at once more.
 --
 -- Locks: the lanes by id; only later statements look at messages.
+--
+-- Never null: message_id
 create function release_held(p_ids bigint[], p_numbers bigint[], p_now timestamptz)
 returns table (message_id bigint)
 language plpgsql

@@ -8,6 +8,8 @@
 --
 -- Locks: the lanes of callbacks that are new by id; the lanes of the results and those that are marked, by
 -- id, at once; then the endpoints that stop; then further lanes, without waiting for any.
+--
+-- Never null: id, lane_id, workspace_id, lease, event_id, body, attempt, url
 create function settle_and_claim_deliveries(
   p_lane bigint[],
   p_results integer[],

@@ -4,6 +4,8 @@
 --
 -- Locks: the lanes by id, then the workspaces that get allowance back by id, none of them waited for longer
 -- than p_patience. A settlement whose lane has a newer lease is passed over: another worker holds it.
+--
+-- Never null: message_id, queued
 create function settle_attempts(
   p_now timestamptz,
   p_patience text,

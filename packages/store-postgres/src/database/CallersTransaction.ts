@@ -9,13 +9,12 @@
 import { CallersTransactions, CannotJoin, StoreUnavailable } from "@messaging-service/core"
 import type { TransactionClient } from "@messaging-service/core"
 import { Cause, Context, Effect, Exit, Semaphore } from "effect"
-import type { Values } from "./Fields.ts"
 import { sqlErrorOf, unavailable } from "./HostPool.ts"
 import { qualifier, workChannel } from "./Schema.ts"
 import { asText } from "./TextValues.ts"
 
-/** A statement that a caller's transaction can hold says what its columns are. */
-export type Answer = Values<never>
+/** A statement that a caller's transaction can hold says of what types its columns are. */
+export type Answer = Readonly<Record<string, string>>
 
 /** How long a transaction that holds locks of the service's may be left idle. */
 const idleMillis = 5_000
@@ -36,10 +35,11 @@ const boundIdle = `set_config(
 export const identityPlace = "store-identity"
 
 /**
- * By what a store is told from others, of its row at that place: what it was given once; and, since a
+ * By what a store is told from others, of its row at that place, as the statement `service.identity` has it: what
+ * it was given once; and, since a
  * copy has the same mark, the ids of its table and its database, of which a restored dump may share one.
  */
-export const identity = `value || ' in ' || tableoid || ' of ' || (
+const identity = `value || ' in ' || tableoid || ' of ' || (
     select d.oid
     from pg_catalog.pg_database d
     where d.datname = current_database()
@@ -102,7 +102,7 @@ select coalesce(json_agg(answer), '[]')::text as answer, ${boundIdle} as idle${m
         found.map(
           (one) =>
             Object.fromEntries(
-              columns.map(([name, { kind }]) => [name, revived(kind.type, one[name])]),
+              columns.map(([name, type]) => [name, revived(type, one[name])]),
             ) as Row,
         ),
       )
@@ -136,7 +136,7 @@ export const cannotJoin = (operation: string): StoreUnavailable =>
 /** A value out of JSON, as rows of our own connections hold it. */
 const revived = (type: string, value: unknown): unknown => {
   if (value == null) return null
-  switch (type) {
+  switch (type.replace("?", "")) {
     case "bigint":
       return BigInt(value as number)
     case "bigint[]":

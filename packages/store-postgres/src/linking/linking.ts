@@ -2,8 +2,8 @@
 import type {
   BrokenLinkingGuard,
   Callback,
-  EndReports,
   FirstShown,
+  IdempotencyClaim,
   LinkingAttempt,
   LinkingId,
   LinkingOutcome,
@@ -15,36 +15,12 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import {
-  bigint,
-  bigints,
-  boolean,
-  columnsOf,
-  instant,
-  integer,
-  millis,
-  selected,
-  text,
-  texts,
-  without,
-} from "../database/Fields.ts"
-import type { FieldsOf, RowOf } from "../database/Fields.ts"
-import {
-  call,
-  given,
-  joined,
-  part,
-  single,
-  sqlFunction,
-  statement,
-  taking,
-} from "../database/Statement.ts"
-import { claimParameters } from "../request/idempotency.ts"
-import { numberColumns, numberTable, toNumber } from "../number/numberRow.ts"
-import { ownedColumns, pacingColumn } from "../queue/lane.ts"
-import { sharesColumns } from "../queue/lanes.ts"
-import { sqlFiles } from "../sql.generated.ts"
-import { callbackParameters, connectionParameters } from "../webhook/queueDeliveries.ts"
+import { millis, statement } from "../database/Sql.ts"
+import type { Params, Row } from "../database/Sql.ts"
+import { toNumber } from "../number/numberRow.ts"
+import { pacingOrNull, toOwnedParams, toShareParams } from "../queue/lane.ts"
+import { toClaimParams } from "../request/idempotency.ts"
+import { newCallback, toCallbackParams } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 
 // Beginning an attempt at linking, of a new number or of one that is there.
@@ -52,51 +28,18 @@ import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 // and made one after the other; an operator who adds one is not counted and not held up. For one that
 // is there its lane, as before every change of its status.
 
-/** What an attempt shows. */
-const viewColumns = columnsOf({
-  qrText: { qr_text: text((view) => view.qrText) },
-  pairingCode: {
-    pairing_code: text(({ pairingCode }) => pairingCode?.code ?? null),
-    pairing_code_expires_at: instant(({ pairingCode }) => pairingCode?.expiresAt ?? null),
-  },
-  linking: { linking: boolean((view) => view.linking) },
-} satisfies FieldsOf<LinkingView>)
-
-/** What is written of a new attempt. */
-const newColumns = {
-  ...columnsOf({
-    id: { id: text((attempt) => attempt.id) },
-    mode: { mode: text((attempt) => attempt.mode) },
-    method: { method: text((attempt) => attempt.method) },
-    phone: { phone: text((attempt) => attempt.phone) },
-    requestedAt: { requested_at: instant((attempt) => attempt.requestedAt) },
-    endsAt: { ends_at: instant((attempt) => attempt.endsAt) },
-    linksAt: { links_at: instant((attempt) => attempt.linksAt) },
-  } satisfies FieldsOf<Omit<LinkingAttempt, keyof LinkingView | "numberId" | "replaced">>),
-  ...viewColumns,
-}
-
-const columns = {
-  ...newColumns,
-  number_id: bigint((attempt: LinkingAttempt) => attempt.numberId),
-  /** An empty text where the number had none. */
-  phone_before: text(({ replaced }: LinkingAttempt) =>
-    replaced === null ? null : (replaced.phone ?? ""),
-  ),
-}
-
-type AttemptRow = RowOf<typeof columns>
-
-const attemptColumns = selected(columns, "a")
-
-const toAttempt = (row: AttemptRow): LinkingAttempt => ({
-  id: row.id,
+const toAttempt = (row: Row<"linking.get">): LinkingAttempt => ({
+  id: row.id as LinkingId,
   numberId: Number(row.number_id) as NumberId,
-  mode: row.mode,
-  method: row.method,
-  phone: row.phone,
+  mode: row.mode as LinkingAttempt["mode"],
+  method: row.method as LinkingAttempt["method"],
+  phone: row.phone as LinkingAttempt["phone"],
   replaced:
-    row.phone_before === null ? null : { phone: row.phone_before === "" ? null : row.phone_before },
+    row.phone_before === null
+      ? null
+      : {
+          phone: (row.phone_before === "" ? null : row.phone_before) as LinkingAttempt["phone"],
+        },
   requestedAt: row.requested_at.getTime(),
   endsAt: row.ends_at.getTime(),
   linksAt: millis(row.links_at),
@@ -108,121 +51,87 @@ const toAttempt = (row: AttemptRow): LinkingAttempt => ({
   linking: row.linking,
 })
 
-const parameters = joined(
-  part(
-    "attempt",
-    single(
-      {
-        ...newColumns,
-        callback_url: text((attempt: NewAttempt) => attempt.callbackUrl),
-        pacing: pacingColumn((attempt: NewAttempt) => attempt.pacing),
-      },
-      "a_",
-    ),
-  ),
-  claimParameters,
-)
+/** What an attempt shows. */
+const toView = (view: LinkingView) => ({
+  qrText: view.qrText,
+  pairingCode: view.pairingCode?.code ?? null,
+  pairingCodeExpiresAt: view.pairingCode?.expiresAt ?? null,
+  linking: view.linking,
+})
 
-const newNumberColumns = without(numberTable, "id", "status")
+type AttemptParams = Omit<Params<"reconnect_linking">, "numberId" | "workspaceId">
 
-const addLinking = sqlFunction(
-  "add_linking",
-  joined(part("number", single(newNumberColumns, "n_")), taking({ limit: bigint }), parameters),
-)
+const toNewAttempt = (attempt: NewAttempt, claim: IdempotencyClaim | null): AttemptParams => ({
+  aId: attempt.id,
+  aMode: attempt.mode,
+  aMethod: attempt.method,
+  aPhone: attempt.phone,
+  aRequestedAt: attempt.requestedAt,
+  aEndsAt: attempt.endsAt,
+  aLinksAt: attempt.linksAt,
+  aQrText: attempt.qrText,
+  aPairingCode: attempt.pairingCode?.code ?? null,
+  aPairingCodeExpiresAt: attempt.pairingCode?.expiresAt ?? null,
+  aLinking: attempt.linking,
+  aCallbackUrl: attempt.callbackUrl,
+  aPacing: pacingOrNull(attempt.pacing),
+  ...toClaimParams(claim),
+})
 
-const add = call("linking.add", addLinking)
+const toNewNumber = (number: NewNumber, limit: number | null) => ({
+  nWorkspaceId: number.workspaceId,
+  nMode: number.mode,
+  nPhone: number.phone,
+  nLabel: number.label,
+  nPlatform: number.platform,
+  nLoginMethod: number.loginMethod,
+  nCreatedAt: number.createdAt,
+  limit,
+})
 
-const reconnectLinking = sqlFunction(
-  "reconnect_linking",
-  joined(taking({ workspaceId: bigint, numberId: bigint }), parameters),
-)
-
-const reconnect = call("linking.reconnect", reconnectLinking)
+const addLinking = statement("add_linking")
+const reconnectLinking = statement("reconnect_linking")
 
 // Ending an attempt at linking together with the status of its number.
 // Locks: the number's lane first, as before all changes of its status; then, where a phone was revealed,
 // the workspace, so that of two numbers that reveal the same one only the first keeps it; then the
 // attempt, which may have ended meanwhile.
 
-interface Reported {
-  readonly reports: EndReports | null
-}
-
-const finishLinking = sqlFunction(
-  "finish_linking",
-  joined(
-    taking({ attempt: text, phone: text, now: instant }),
-    connectionParameters("connected", ({ reports }: Reported) => reports?.connected ?? null),
-    connectionParameters("disconnected", ({ reports }: Reported) => reports?.disconnected ?? null),
-  ),
-)
-
-const finish = call("linking.linked", finishLinking)
-
-const giveUpLinking = sqlFunction(
-  "give_up_linking",
-  joined(taking({ attempt: text, at: instant, reason: text }), callbackParameters),
-)
-
-const giveUp = call("linking.giveUp", giveUpLinking)
-
+const finishLinking = statement("finish_linking")
+const giveUpLinking = statement("give_up_linking")
 // A later statement than the one that wrote it: a function's effects are not seen by its caller.
-const getNumber = statement("linking.number", given({ id: bigint }))`
-select ${numberColumns("n")}
-from numbers n
-where n.id = $id`
+const getNumber = statement("linking.number")
+const getAttempt = statement("linking.get")
+const claimAttempts = statement("linking.claim")
+const renewAttempts = statement("linking.renew")
+const showAttempt = statement("linking.show")
+const takeAttempt = statement("linking.taken")
+const lapsedAttempts = statement("linking.lapsed")
+const dueTestAttempts = statement("linking.dueTest")
 
-const getAttempt = statement("linking.get", given({ numberId: bigint }))`
-select ${attemptColumns}
-from linking_attempts a
-where a.number_id = $numberId`
+const broken = (guard: string | null | undefined): LinkingOutcome => ({
+  _tag: "Broken",
+  guard: (guard as BrokenLinkingGuard | null | undefined) ?? "number",
+})
 
-const claimAttempts = statement(
-  "linking.claim",
-  joined(
-    given({ now: instant, leaseUntil: instant, limit: integer }),
-    single(ownedColumns),
-    single(sharesColumns),
-  ),
-)(sqlFiles["statements/linking/claim-attempts.sql"])
+const toBegun = (number: NewNumber, row: Row<"add_linking"> | undefined): LinkingOutcome =>
+  row === undefined || row.number_id === null
+    ? broken(row?.guard)
+    : {
+        _tag: "Begun",
+        number: { ...number, id: Number(row.number_id) as NumberId, status: "connecting" },
+      }
 
-const renewAttempts = statement(
-  "linking.renew",
-  given({ ids: texts, leases: bigints, leaseUntil: instant }),
-)(sqlFiles["statements/linking/renew-attempts.sql"])
+const toClaimed = (row: Row<"linking.claim">) => ({
+  attempt: toAttempt(row),
+  workspaceId: Number(row.workspace_id) as WorkspaceId,
+  lease: Number(row.lease),
+})
 
-const showAttempt = statement(
-  "linking.show",
-  joined(given({ id: text, lease: bigint }), part("view", single(viewColumns)), callbackParameters),
-)(sqlFiles["statements/linking/show-attempt.sql"])
+const toIds = (rows: ReadonlyArray<Row<"linking.renew">>) =>
+  new Set(rows.map((row) => row.id as LinkingId))
 
-const takeAttempt = statement("linking.taken", given({ id: text, now: instant }))`
-update linking_attempts a
-set linking = true
-where a.id = $id
-  and not :code.has_ended(a, $now)
-returning a.id`
-
-// Index linking_attempts_ending.
-const lapsedAttempts = statement("linking.lapsed", given({ now: instant, limit: integer }))`
-select ${attemptColumns}
-from linking_attempts a
-where :code.has_ended(a, $now)
-order by a.ends_at, a.number_id
-limit $limit`
-
-const dueTestAttempts = statement(
-  "linking.dueTest",
-  given({ now: instant, limit: integer }),
-)(sqlFiles["statements/linking/due-test-attempts.sql"])
-
-const broken = (guard: BrokenLinkingGuard): LinkingOutcome => ({ _tag: "Broken", guard })
-
-type ReconnectedRow =
-  | { readonly guard: BrokenLinkingGuard }
-  | ({ readonly guard: null } & FirstShown)
-
-type ClaimedRow = AttemptRow & { readonly lease: bigint; readonly workspace_id: bigint }
+type NewNumber = Parameters<(typeof LinkingStore.Service)["add"]>[0]
 
 export const linkingStore = (
   database: DatabaseService,
@@ -232,64 +141,64 @@ export const linkingStore = (
   const numberOf = (id: number) => getNumber.first(database, { id }, toNumber)
 
   return {
-    add: (number, attempt, limit, claim) =>
-      Effect.map(
-        add.rows<{
-          readonly number_id: bigint | null
-          readonly guard: BrokenLinkingGuard | null
-        }>(database, { number, attempt, limit, claim }),
-        ([row]): LinkingOutcome =>
-          row === undefined || row.number_id === null
-            ? broken(row?.guard ?? "number")
-            : {
-                _tag: "Begun",
-                number: {
-                  ...number,
-                  id: Number(row.number_id) as NumberId,
-                  status: "connecting",
-                },
-              },
-      ),
-    reconnect: (workspaceId, numberId, attempt, claim) =>
-      Effect.gen(function* () {
-        const asked = { workspaceId, numberId, attempt, claim }
-        const [begun] = yield* reconnect.rows<ReconnectedRow>(database, asked)
-        if (begun === undefined || begun.guard !== null) return broken(begun?.guard ?? "number")
-        const { label, phone } = begun
-        const number = yield* numberOf(numberId)
-        return number === null
-          ? broken("number")
-          : // As this commit left it, whatever has become of it since.
-            { _tag: "Begun", number: { ...number, label, phone, status: "connecting" } }
-      }),
-    get: (numberId) => getAttempt.first(database, { numberId }, toAttempt),
-    claim: (query) =>
-      claimAttempts.all(database, query, (row: ClaimedRow) => ({
-        attempt: toAttempt(row),
-        workspaceId: Number(row.workspace_id) as WorkspaceId,
-        lease: Number(row.lease),
-      })),
-    renew: (held, leaseUntil) =>
-      Effect.map(
-        renewAttempts.rows<{ readonly id: LinkingId }>(database, {
-          ids: held.map(({ id }) => id),
-          leases: held.map(({ lease }) => lease),
-          leaseUntil,
-        }),
-        (rows) => new Set(rows.map((row) => row.id)),
-      ),
-    show: (id, lease, view, callback = null) =>
-      Effect.tap(showAttempt.any(database, { id, lease, view, callback }), told(callback)),
-    taken: (id, now) => takeAttempt.any(database, { id, now }),
-    linked: (id, phone, now, reports = null) =>
-      Effect.gen(function* () {
-        const ended = yield* finish.value<bigint>(database, { attempt: id, phone, now, reports })
-        yield* told(reports?.connected ?? null)
-        return ended === null ? null : yield* numberOf(Number(ended))
-      }),
-    giveUp: (id, why, callback = null) =>
-      Effect.tap(giveUp.holds(database, { attempt: id, ...why, callback }), told(callback)),
-    lapsed: (now, limit) => lapsedAttempts.all(database, { now, limit }, toAttempt),
-    dueTest: (now, limit) => dueTestAttempts.all(database, { now, limit }, toAttempt),
+    add(number, attempt, limit, claim) {
+      const params = { ...toNewNumber(number, limit), ...toNewAttempt(attempt, claim) }
+      return Effect.map(addLinking.rows(database, params), ([row]) => toBegun(number, row))
+    },
+    reconnect: Effect.fnUntraced(function* reconnect(workspaceId, numberId, attempt, claim) {
+      const params = { workspaceId, numberId, ...toNewAttempt(attempt, claim) }
+      const [begun] = yield* reconnectLinking.rows(database, params)
+      if (begun === undefined || begun.guard !== null) return broken(begun?.guard)
+      const number = yield* numberOf(numberId)
+      if (number === null) return broken("number")
+      // As this commit left it, whatever has become of it since.
+      const { label, phone } = begun as FirstShown
+      return { _tag: "Begun", number: { ...number, label, phone, status: "connecting" } }
+    }),
+    get(numberId) {
+      return getAttempt.first(database, { numberId }, toAttempt)
+    },
+    claim(query) {
+      const { leaseUntil, limit, now } = query
+      const owned = toOwnedParams(query.owned)
+      const params = { now, leaseUntil, limit, ...owned, ...toShareParams(query) }
+      return claimAttempts.all(database, params, toClaimed)
+    },
+    renew(held, leaseUntil) {
+      const params = {
+        ids: held.map(({ id }) => id),
+        leases: held.map(({ lease }) => lease),
+        leaseUntil,
+      }
+      return Effect.map(renewAttempts.rows(database, params), toIds)
+    },
+    show(id, lease, view, callback = null) {
+      const params = { id, lease, ...toView(view), ...newCallback(callback) }
+      return Effect.tap(showAttempt.any(database, params), told(callback))
+    },
+    taken(id, now) {
+      return takeAttempt.any(database, { id, now })
+    },
+    linked: Effect.fnUntraced(function* linked(id, phone, now, reports = null) {
+      const ended = yield* finishLinking.value(database, {
+        attempt: id,
+        phone,
+        now,
+        ...toCallbackParams("connected", reports?.connected ?? null),
+        ...toCallbackParams("disconnected", reports?.disconnected ?? null),
+      })
+      yield* told(reports?.connected ?? null)
+      return ended === null ? null : yield* numberOf(Number(ended))
+    }),
+    giveUp(id, why, callback = null) {
+      const params = { attempt: id, ...why, ...newCallback(callback) }
+      return Effect.tap(giveUpLinking.holds(database, params), told(callback))
+    },
+    lapsed(now, limit) {
+      return lapsedAttempts.all(database, { now, limit }, toAttempt)
+    },
+    dueTest(now, limit) {
+      return dueTestAttempts.all(database, { now, limit }, toAttempt)
+    },
   }
 }

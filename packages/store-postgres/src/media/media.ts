@@ -3,195 +3,119 @@ import { erasedAtOnce } from "@messaging-service/core"
 import type { MediaFile, MediaId, MediaStore, Reservation } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import {
-  bigint,
-  bigints,
-  columnsOf,
-  decoded,
-  instant,
-  integer,
-  newestFirst,
-  paging,
-  selected,
-  text,
-  without,
-} from "../database/Fields.ts"
-import type { FieldsOf } from "../database/Fields.ts"
-import {
-  call,
-  given,
-  joined,
-  part,
-  single,
-  sqlFunction,
-  statement,
-  taking,
-} from "../database/Statement.ts"
-import { claimParameters } from "../request/idempotency.ts"
-import { sqlFiles } from "../sql.generated.ts"
+import { statement } from "../database/Sql.ts"
+import type { Params, Row } from "../database/Sql.ts"
+import { toClaimParams } from "../request/idempotency.ts"
 
 // A media file as its table keeps it, and how it comes in: reserved and then put into the directory,
 // or attached to a message. Locks: the workspace's usage, which nothing else is locked after; files of
 // one workspace are counted one after the other, and each is measured against what is really used.
 
-const fileFields = {
-  id: { id: bigint((file) => file.id) },
-  workspaceId: { workspace_id: bigint((file) => file.workspaceId) },
-  mode: { mode: text((file) => file.mode) },
-  fileName: { file_name: text((file) => file.fileName) },
-  type: { type: text((file) => file.type) },
-  mimeType: { mime_type: text((file) => file.mimeType) },
-  size: { size: bigint((file) => file.size) },
-  storageKey: { storage_key: text((file) => file.storageKey) },
-  createdAt: { created_at: instant((file) => file.createdAt) },
-} satisfies FieldsOf<MediaFile>
-
-const table = columnsOf(fileFields)
-
-export const fileColumns = (alias: string): string => selected(table, alias)
-export const toFile = decoded<MediaFile>(fileFields)
-
-const columns = without(table, "id")
+export const toFile = (row: Row<"media.get">): MediaFile => ({
+  id: Number(row.id) as MediaId,
+  workspaceId: Number(row.workspace_id) as MediaFile["workspaceId"],
+  mode: row.mode as MediaFile["mode"],
+  fileName: row.file_name,
+  type: row.type as MediaFile["type"],
+  mimeType: row.mime_type,
+  size: Number(row.size),
+  storageKey: row.storage_key as MediaFile["storageKey"],
+  createdAt: row.created_at.getTime(),
+})
 
 /** A file that asks for room, and how much its workspace may use. */
-const parameters = joined(part("file", single(columns, "p_")), taking({ limitBytes: bigint }))
+const toNewFile = (
+  file: Omit<MediaFile, "id">,
+  limitBytes: number,
+): Params<"reserve_media_file"> => ({
+  workspaceId: file.workspaceId,
+  mode: file.mode,
+  fileName: file.fileName,
+  type: file.type,
+  mimeType: file.mimeType,
+  size: file.size,
+  storageKey: file.storageKey,
+  createdAt: file.createdAt,
+  limitBytes,
+})
 
-interface ReservationRow {
-  readonly id: bigint | null
-  readonly used: bigint
-}
-
-const toReservation = ([row]: ReadonlyArray<ReservationRow>): Reservation =>
+const toReservation = ([row]: ReadonlyArray<Row<"reserve_media_file">>): Reservation =>
   row === undefined || row.id === null
     ? { _tag: "Full", used: Number(row?.used ?? 0) }
     : { _tag: "Reserved", id: Number(row.id) as MediaId }
 
-const reserve = call("media.reserve", sqlFunction("reserve_media_file", parameters))
+const reserveFile = statement("reserve_media_file")
+const attachFile = statement("attach_media_file")
+const commitFile = statement("commit_media_file")
+const discardFile = statement("media.discard")
+const deleteFile = statement("media.delete")
+const getFile = statement("media.get")
+const listAll = statement("media.list")
+const listOfType = statement("media.listOfType")
+const findFile = statement("media.find")
+const missingFiles = statement("media.missing")
+const detachFile = statement("media.detach")
+const sweepFiles = statement("media.sweepAttachments")
+const leftOverFiles = statement("left_over_media_files")
+const bytesRemoved = statement("media.removed")
+const forgetFiles = statement("media.forget")
 
-const attach = call("media.attach", sqlFunction("attach_media_file", parameters))
+const toFound = (row: Row<"media.find">) => ({ file: toFile(row), deleted: row.deleted })
 
-const commit = call(
-  "media.commit",
-  sqlFunction("commit_media_file", joined(taking({ id: bigint, now: instant }), claimParameters)),
-)
-
-const ofFile = given({ workspaceId: bigint, mode: text, id: bigint })
-
-/** A file leaves the directory, and its room is free again, in one statement. */
-const endFile = (state: "deleted" | "discarded", which: string) => `
-with ended as (
-  update media_files m
-  set state = '${state}'
-  where ${which}
-  returning m.*
-),
-freed as (
-  update media_usage u
-  set bytes = u.bytes - ended.size
-  from ended
-  where u.workspace_id = ended.workspace_id
-)
-select ${fileColumns("ended")}
-from ended`
-
-const discardFile = statement(
-  "media.discard",
-  given({ id: bigint }),
-)(endFile("discarded", "m.id = $id and m.state = 'reserved'"))
-
-const seen = "m.id = $id and m.workspace_id = $workspaceId and m.mode = $mode and m.state = 'kept'"
-
-const deleteFile = statement("media.delete", ofFile)(endFile("deleted", seen))
-
-const getFile = statement("media.get", ofFile)`
-select ${fileColumns("m")}
-from media_files m
-where ${seen}`
-
-/** Index media_files_by_type for one type, media_files_kept for all. */
-const listFiles = (ofType: string) =>
-  statement("media.list", given({ workspaceId: bigint, mode: text, ...paging, type: text }))`
-select ${fileColumns("m")}
-from media_files m
-where m.workspace_id = $workspaceId
-  and m.mode = $mode
-  and m.state = 'kept'${ofType}
-  and ${newestFirst("m")}`
-
-const listAll = listFiles("")
-const listOfType = listFiles("\n  and m.type = $type")
-
-const findFile = statement(
-  "media.find",
-  given({ id: bigint }),
-)(sqlFiles["statements/media/find-file.sql"])
-
-const missingFiles = statement(
-  "media.missing",
-  given({ ids: bigints }),
-)(sqlFiles["statements/media/missing-files.sql"])
-
-const detachFile = statement(
-  "media.detach",
-  given({ id: bigint }),
-)(sqlFiles["statements/media/detach-file.sql"])
-
-const sweepFiles = statement(
-  "media.sweepAttachments",
-  given({ now: instant, unusedSince: instant }),
-)(sqlFiles["statements/media/sweep-files.sql"])
-
-const leftovers = call(
-  "media.leftovers",
-  sqlFunction("left_over_media_files", taking({ reservedBefore: instant, limit: integer })),
-)
-
-const toLeftover = decoded<Pick<MediaFile, "id" | "storageKey">>({
-  id: fileFields.id,
-  storageKey: fileFields.storageKey,
+const toLeftover = (row: Row<"left_over_media_files">): Pick<MediaFile, "id" | "storageKey"> => ({
+  id: Number(row.id) as MediaId,
+  storageKey: row.storage_key as MediaFile["storageKey"],
 })
 
-const bytesRemoved = statement(
-  "media.removed",
-  given({ ids: bigints }),
-)(sqlFiles["statements/media/bytes-removed.sql"])
-
-const forgetFiles = statement(
-  "media.forget",
-  given({ createdBefore: instant, limit: integer }),
-)(sqlFiles["statements/media/forget-files.sql"])
+const toBroken = ({ answer }: Row<"commit_media_file">) =>
+  answer as "idempotency" | "reservation" | null
 
 export const mediaStore = (database: DatabaseService): typeof MediaStore.Service => ({
-  reserve: (file, limitBytes) =>
-    Effect.map(reserve.rows<ReservationRow>(database, { file, limitBytes }), toReservation),
-  commit: (id, claim, now) =>
-    commit.value<"idempotency" | "reservation">(database, { id, claim, now }),
-  discard: (id) => discardFile.run(database, { id }),
-  get: (workspaceId, mode, id) => getFile.first(database, { workspaceId, mode, id }, toFile),
-  list: (workspaceId, mode, type, page) =>
-    (type === null ? listAll : listOfType).page(
-      database,
-      workspaceId,
-      { ...page, workspaceId, mode, type },
-      toFile,
-    ),
-  find: (id) =>
-    findFile.first(database, { id }, (row: { readonly deleted: boolean }) => ({
-      file: toFile(row),
-      deleted: row.deleted,
-    })),
-  missing: (ids) =>
-    Effect.map(
-      missingFiles.rows<{ readonly id: bigint }>(database, { ids }),
+  reserve(file, limitBytes) {
+    return Effect.map(reserveFile.rows(database, toNewFile(file, limitBytes)), toReservation)
+  },
+  commit(id, claim, now) {
+    return commitFile.first(database, { id, now, ...toClaimParams(claim) }, toBroken)
+  },
+  discard(id) {
+    return discardFile.run(database, { id })
+  },
+  get(workspaceId, mode, id) {
+    return getFile.first(database, { workspaceId, mode, id }, toFile)
+  },
+  list(workspaceId, mode, type, page) {
+    return type === null
+      ? listAll.page(database, workspaceId, { ...page, workspaceId, mode }, toFile)
+      : listOfType.page(database, workspaceId, { ...page, workspaceId, mode, type }, toFile)
+  },
+  find(id) {
+    return findFile.first(database, { id }, toFound)
+  },
+  missing(ids) {
+    return Effect.map(
+      missingFiles.rows(database, { ids }),
       (rows) => new Set(rows.map(({ id }) => Number(id) as MediaId)),
-    ),
-  delete: (workspaceId, mode, id) => deleteFile.first(database, { workspaceId, mode, id }, toFile),
-  attach: (file, limitBytes) =>
-    Effect.map(attach.rows<ReservationRow>(database, { file, limitBytes }), toReservation),
-  detach: (id) => detachFile.any(database, { id }),
-  sweepAttachments: (sweep) => sweepFiles.run(database, sweep),
-  leftovers: (query) => leftovers.all(database, query, toLeftover),
-  removed: (ids) => bytesRemoved.run(database, { ids }),
-  forget: (createdBefore) =>
-    forgetFiles.untilDone(database, { createdBefore, limit: erasedAtOnce }),
+    )
+  },
+  delete(workspaceId, mode, id) {
+    return deleteFile.first(database, { workspaceId, mode, id }, toFile)
+  },
+  attach(file, limitBytes) {
+    return Effect.map(attachFile.rows(database, toNewFile(file, limitBytes)), toReservation)
+  },
+  detach(id) {
+    return detachFile.any(database, { id })
+  },
+  sweepAttachments(sweep) {
+    return sweepFiles.run(database, sweep)
+  },
+  leftovers(query) {
+    return leftOverFiles.all(database, query, toLeftover)
+  },
+  removed(ids) {
+    return bytesRemoved.run(database, { ids })
+  },
+  forget(createdBefore) {
+    return forgetFiles.untilDone(database, { createdBefore, limit: erasedAtOnce })
+  },
 })

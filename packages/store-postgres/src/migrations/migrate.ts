@@ -11,11 +11,10 @@ import { codeSchema, thisBuild } from "../database/build.ts"
 import type { Build } from "../database/build.ts"
 import { cannotStart, Database, inRealTime } from "../database/Database.ts"
 import type { RunStatement } from "../database/Database.ts"
-import { bigint, instant, integer, text, texts } from "../database/Fields.ts"
 import { isLockTimeout } from "../database/HostPool.ts"
 import { relations } from "../database/Schema.ts"
-import { given, statement } from "../database/Statement.ts"
-import { sqlFiles } from "../sql.generated.ts"
+import { statement } from "../database/Sql.ts"
+import type { Row } from "../database/Sql.ts"
 import { dropOlderBuilds, dropUnusedBuilds, installBuild } from "./installBuild.ts"
 
 /** A change of the tables of databases that exist. */
@@ -67,57 +66,16 @@ const maxTries = 60
 /** How often a process says that it uses its build. */
 const noteMillis = 60 * 60_000
 
-const tryLock = statement("migrate", given({ schema: text, lock: bigint }))`
-select pg_try_advisory_xact_lock(hashtextextended($schema, $lock)) as done`
+const tryLock = statement("migration.tryLock")
+const trySessionLock = statement("migration.trySessionLock")
+const releaseSessionLock = statement("migration.releaseSessionLock")
+const schemaState = statement("migration.schemaState")
+const appliedMigrations = statement("migration.appliedMigrations")
+const insertMigration = statement("migration.insertMigration")
+const indexState = statement("migration.indexState")
+const missingGrants = statement("migration.missingGrants")
 
-const trySessionLock = statement("migrate", given({ schema: text, lock: bigint }))`
-select pg_try_advisory_lock(hashtextextended($schema, $lock)) as done`
-
-const releaseSessionLock = statement("migrate", given({ schema: text, lock: bigint }))`
-select pg_advisory_unlock(hashtextextended($schema, $lock))`
-
-const schemaState = statement("migrate", given({ schema: text }))`
-select
-  to_regnamespace($schema) is not null as schema,
-  exists (
-    select
-    from pg_catalog.pg_class c
-    where c.relnamespace = to_regnamespace($schema)
-      and c.relname = 'schema_migrations'
-  ) as tables`
-
-const appliedMigrations = statement("migrate", given({}))`
-select m.id, m.name, m.version, m.oldest
-from schema_migrations m
-order by m.id`
-
-interface Applied {
-  readonly id: number
-  readonly name: string
-  readonly version: string
-  readonly oldest: number | null
-}
-
-const insertMigration = statement(
-  "migrate",
-  given({ id: integer, name: text, now: instant, version: text, oldest: integer }),
-)`
-insert into schema_migrations (id, name, applied_at, version, oldest)
-values ($id, $name, $now, $version, $oldest)`
-
-/** Whether an index is there, and valid: a process that ends while it builds one leaves it invalid. */
-const indexState = statement("migrate", given({ schema: text, name: text }))`
-select i.indisvalid as valid
-from pg_catalog.pg_index i
-join pg_catalog.pg_class c on c.oid = i.indexrelid
-where c.relnamespace = to_regnamespace($schema)
-  and c.relname = $name`
-
-/** What the role may not do and must, each as `INSERT on messages`. */
-const missingGrants = statement(
-  "migrate",
-  given({ schema: text, tables: texts, code: text }),
-)(sqlFiles["statements/migrations/missing-grants.sql"])
+type Applied = Row<"migration.appliedMigrations">
 
 /** How many of them a line names. */
 const namedGrants = 5
@@ -129,14 +87,11 @@ const grantsMissing = (message: string): SqlError =>
   })
 
 const checkGrants = Effect.fnUntraced(function* (run: RunStatement, schema: string, build: Build) {
-  const missing = yield* missingGrants.within<{ readonly what: string; readonly role: string }>(
-    run,
-    {
-      schema,
-      tables: relations,
-      code: codeSchema(schema, build),
-    },
-  )
+  const missing = yield* missingGrants.in(run, {
+    schema,
+    tables: relations,
+    code: codeSchema(schema, build),
+  })
   const [first] = missing
   if (first === undefined) return
   const more = missing.length - namedGrants
@@ -180,7 +135,7 @@ const inLockedTransaction = <A>(body: Body<A>) =>
           yield* run("set local statement_timeout = 0")
           yield* run("set local idle_in_transaction_session_timeout = 0")
           yield* run(`set local search_path = "${schema}", pg_temp`)
-          const [taken] = yield* tryLock.within<{ readonly done: boolean }>(run, { schema, lock })
+          const [taken] = yield* tryLock.in(run, { schema, lock })
           return taken?.done === true
             ? Option.some(yield* body(run, now, schema))
             : Option.none<A>()
@@ -202,7 +157,7 @@ const inLockedSession = <A>(body: Body<A>) =>
         yield* run(`set search_path = "${schema}", pg_temp`)
         return yield* body(run, now, schema)
       }).pipe(
-        Effect.ensuring(Effect.ignore(releaseSessionLock.within(run, { schema, lock }))),
+        Effect.ensuring(Effect.ignore(releaseSessionLock.in(run, { schema, lock }))),
         Effect.ensuring(Effect.ignore(run("reset search_path"))),
         Effect.ensuring(Effect.ignore(run("reset statement_timeout"))),
       )
@@ -210,7 +165,7 @@ const inLockedSession = <A>(body: Body<A>) =>
       "migrate",
       (run) =>
         Effect.gen(function* () {
-          const [row] = yield* trySessionLock.within<{ readonly done: boolean }>(run, {
+          const [row] = yield* trySessionLock.in(run, {
             schema,
             lock,
           })
@@ -222,12 +177,10 @@ const inLockedSession = <A>(body: Body<A>) =>
   })
 
 const record = (run: RunStatement, { id, name, oldest }: Omit<Migration, "sql">, now: number) =>
-  insertMigration.within(run, { id, name, now, version, oldest })
+  insertMigration.in(run, { id, name, now, version, oldest })
 
 const isApplied = (run: RunStatement, { id }: Migration) =>
-  Effect.map(appliedMigrations.within<Applied>(run, {}), (applied) =>
-    applied.some((one) => one.id === id),
-  )
+  Effect.map(appliedMigrations.in(run, {}), (applied) => applied.some((one) => one.id === id))
 
 /** `schema.sql` includes what all migrations change. */
 const makeTables = Effect.fnUntraced(function* (
@@ -257,13 +210,10 @@ const refuseNewer = (applied: ReadonlyArray<Applied>, wanted: Schema, schema: st
 const prepare = (wanted: Schema, build: Build) =>
   inLockedTransaction(
     Effect.fnUntraced(function* (run, now, schema): Effect.fn.Return<Migration | null, SqlError> {
-      const [found] = yield* schemaState.within<{
-        readonly schema: boolean
-        readonly tables: boolean
-      }>(run, { schema })
+      const [found] = yield* schemaState.in(run, { schema })
       if (found?.schema !== true) yield* run(`create schema if not exists "${schema}"`)
       if (found?.tables !== true) yield* makeTables(run, wanted, now)
-      const applied = yield* appliedMigrations.within<Applied>(run, {})
+      const applied = yield* appliedMigrations.in(run, {})
       yield* refuseNewer(applied, wanted, schema)
       const missing = wanted.migrations.find(({ id }) => !applied.some((one) => one.id === id))
       if (missing !== undefined) return missing
@@ -293,7 +243,7 @@ const applyConcurrently = (migration: Migration, index: string, isMade: boolean)
   inLockedSession(
     Effect.fnUntraced(function* (run, now, schema) {
       if (yield* isApplied(run, migration)) return
-      const [left] = yield* indexState.within<{ readonly valid: boolean }>(run, {
+      const [left] = yield* indexState.in(run, {
         schema,
         name: index,
       })

@@ -1,14 +1,5 @@
-/**
- * The core's `Lane.ts` and what it says of expiry, as conditions in SQL. The words of each are the
- * aliases of tables and the placeholder of the present moment.
- */
-import type { Owned, Pacing } from "@messaging-service/core"
-import { bigint, bigints, columnsOf, integers } from "../database/Fields.ts"
-import type { FieldsOf } from "../database/Fields.ts"
-
-/** When a message was planned to leave, held or not. */
-export const plannedTime = (message: string): string =>
-  `:code.planned_time(${message}.due_at, ${message}.send_at, ${message}.created_at)`
+/** What the lanes of numbers keep in columns: pacing, and the shards and shares that a claim keeps to. */
+import type { Owned, Pacing, Shares } from "@messaging-service/core"
 
 export const toPacing = (places: ReadonlyArray<number | null> | null): Pacing | null => {
   if (places === null) return null
@@ -32,18 +23,16 @@ export const fromPacing = (pacing: Pacing): ReadonlyArray<number | null> => [
   pacing.newRecipientsPerDay,
 ]
 
-export const pacingColumn = <M>(of: (one: M) => Pacing | null) =>
-  integers((one: M) => {
-    const pacing = of(one)
-    return pacing === null ? null : fromPacing(pacing)
-  })
+export const pacingOrNull = (pacing: Pacing | null): ReadonlyArray<number | null> | null =>
+  pacing === null ? null : fromPacing(pacing)
 
-/** What a claim says of that, as functions and statements take it. */
-export const ownedFields = {
-  owned: {
-    p_of: bigint(({ owned }) => (owned === "all" ? null : owned.of)),
-    p_shards: bigints(({ owned }) => (owned === "all" ? null : owned.shards)),
-  },
-} satisfies FieldsOf<{ readonly owned: Owned }>
+/** Which numbers a claim is for, as functions and statements take it. */
+export const toOwnedParams = (owned: Owned) =>
+  owned === "all" ? { of: null, shards: null } : { of: owned.of, shards: owned.shards }
 
-export const ownedColumns = columnsOf(ownedFields)
+/** How many of each workspace are held and may be, as functions and statements take it. */
+export const toShareParams = ({ held, perWorkspace }: Shares) => ({
+  perWorkspace,
+  workspaces: [...held.keys()],
+  held: [...held.values()],
+})

@@ -13,64 +13,25 @@ import type {
   Pause,
   Settlement,
   SharedWork,
-  Shares,
   Work,
   Workload,
 } from "@messaging-service/core"
-import { Effect, Latch, Layer, Queue, Record, Scope } from "effect"
+import { Effect, Latch, Layer, Queue, Scope } from "effect"
 import { JoinedTransaction } from "../database/CallersTransaction.ts"
 import { lockMillis, togetherOrAlone } from "../database/Coalesced.ts"
 import { connectionConfig } from "../database/Connection.ts"
 import type { Connection, DatabaseOptions } from "../database/Connection.ts"
-import { inRealTime, rowsOver } from "../database/Database.ts"
+import { inRealTime } from "../database/Database.ts"
 import type { DatabaseService } from "../database/Database.ts"
-import {
-  bigint,
-  bigints,
-  boolean,
-  columnsOf,
-  instant,
-  integer,
-  integers,
-  millis,
-  text,
-  texts,
-  within,
-  without,
-} from "../database/Fields.ts"
-import type { FieldsOf, RowOf } from "../database/Fields.ts"
+import { millis, statement, toColumns } from "../database/Sql.ts"
+import type { Element, Params, Row } from "../database/Sql.ts"
 import { hostLine, maximumOf } from "../database/HostPool.ts"
 import { defaultSchema, workChannel } from "../database/Schema.ts"
-import {
-  call,
-  each,
-  given,
-  joined,
-  part,
-  single,
-  sqlFunction,
-  statement,
-  taking,
-} from "../database/Statement.ts"
-import { changeColumns, endedIds, messageNames, toMessage } from "../message/messages.ts"
-import type { EndedRow, MessageRow } from "../message/messages.ts"
-import { numberTable, toNumber } from "../number/numberRow.ts"
-import { sqlFiles } from "../sql.generated.ts"
+import { toMessage } from "../message/toMessage.ts"
+import { endedIds, toChangeElement } from "../message/messages.ts"
+import { toNumber } from "../number/numberRow.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { fromPacing, ownedColumns, ownedFields, toPacing } from "./lane.ts"
-
-// The fair share of workspaces in what a claim takes: the core's `takeShares` in SQL.
-
-/** How many of each workspace are held and may be, as functions are told. */
-export const sharesFields = {
-  perWorkspace: { p_per_workspace: integer((shares) => shares.perWorkspace) },
-  held: {
-    p_workspaces: bigints(({ held }) => [...held.keys()]),
-    p_held: integers(({ held }) => [...held.values()]),
-  },
-} satisfies FieldsOf<Shares>
-
-export const sharesColumns = columnsOf(sharesFields)
+import { pacingOrNull, toOwnedParams, toPacing, toShareParams } from "./lane.ts"
 
 /** How many of that workspace are held; `mark` stands before the names of parameters. */
 const heldOf = (workspace: string, mark = ""): string =>
@@ -91,35 +52,19 @@ export const fitsShare = (workspace: string, order: string, mark = ""): string =
 // dispatchers never wait for one another. Only a later statement reads messages: it sees all that
 // was committed before the lane was locked, and nothing can change while it is.
 
-const parameters = single(
-  columnsOf({
-    now: { p_now: instant((query) => query.now) },
-    leaseUntil: { p_lease_until: instant((query) => query.leaseUntil) },
-    limit: { p_limit: integer((query) => query.limit) },
-    sendCap: {
-      p_cap: integer(({ sendCap }) => sendCap.messages),
-      p_window_millis: bigint(({ sendCap }) => sendCap.windowMillis),
-    },
-    ...ownedFields,
-    ...sharesFields,
-  } satisfies FieldsOf<ClaimQuery>),
-)
+const claimLanes = statement("claim_lanes", { wide: true })
 
-/** A number's columns beside those of its message, which names it, its workspace and its platform. */
-const numberBeside = without(numberTable, "id", "workspace_id", "mode", "platform")
+const toClaimParams = (query: ClaimQuery): Params<"claim_lanes"> => ({
+  now: query.now,
+  leaseUntil: query.leaseUntil,
+  limit: query.limit,
+  cap: query.sendCap.messages,
+  windowMillis: query.sendCap.windowMillis,
+  ...toOwnedParams(query.owned),
+  ...toShareParams(query),
+})
 
-type ClaimedRow = MessageRow &
-  RowOf<typeof numberBeside, "n_"> & {
-    readonly lease: bigint
-    readonly interruptions: number
-    readonly removed: boolean
-    readonly pacing: ReadonlyArray<number | null> | null
-    readonly refusals: number
-    readonly pauses: number
-    readonly no_room: number
-  }
-
-const toClaimed = (row: ClaimedRow): ClaimedMessage => ({
+const toClaimed = (row: Row<"claim_lanes">): ClaimedMessage => ({
   message: toMessage(row),
   number: toNumber({
     id: row.number_id,
@@ -141,48 +86,7 @@ const toClaimed = (row: ClaimedRow): ClaimedMessage => ({
   strikes: { refusals: row.refusals, pauses: row.pauses },
 })
 
-const Claimed = rowsOver([
-  "lease",
-  "interruptions",
-  "removed",
-  "pacing",
-  "refusals",
-  "pauses",
-  "no_room",
-  ...Object.keys(numberBeside).map((name) => `n_${name}`),
-  ...messageNames,
-])
-
-const claimStatement = call("claim", sqlFunction("claim_lanes", parameters), Claimed)
-
-const claim = (database: DatabaseService) => (query: ClaimQuery) =>
-  claimStatement.all(database, query, toClaimed)
-
-const renewLeases = statement(
-  "renew",
-  given({ numbers: bigints, leases: bigints, leaseUntil: instant, patience: text }),
-)(sqlFiles["statements/queue/renew-leases.sql"])
-
-type Lease = Parameters<(typeof LaneQueue.Service)["renew"]>[0][number]
-
-const prolonged = (database: DatabaseService, leases: ReadonlyArray<Lease>, leaseUntil: number) =>
-  renewLeases.rows<{ readonly number_id: bigint }>(database, {
-    numbers: leases.map((one) => one.numberId),
-    leases: leases.map((one) => one.lease),
-    leaseUntil,
-    patience: `${lockMillis}ms`,
-  })
-
-/** A lane that is held up is left for the next time; it cannot be claimed meanwhile. */
-const renew =
-  (database: DatabaseService): (typeof LaneQueue.Service)["renew"] =>
-  (leases, leaseUntil) =>
-    leases.length === 0
-      ? Effect.succeed(new Set<NumberId>())
-      : Effect.map(
-          togetherOrAlone(leases, (some) => prolonged(database, some, leaseUntil)),
-          ({ done }) => new Set(done.flat().map((row) => Number(row.number_id) as NumberId)),
-        )
+const renewLeases = statement("lane.renew")
 
 // The pauses and the pacing of a lane: what operators set, and what a new session of its number ends.
 
@@ -196,94 +100,96 @@ interface Control {
   readonly pacing?: Pacing
 }
 
-const controlParameters = single({
-  p_number: bigint((control: Control) => control.numberId),
-  p_now: instant((control: Control) => control.now),
-  p_resume: boolean((control: Control) => control.resume ?? false),
-  p_linked: boolean((control: Control) => control.linked ?? false),
-  p_pause_reason: text((control: Control) => control.pause?.reason ?? null),
+export const control = statement("control_lane")
+
+export const toControl = (one: Control): Params<"control_lane"> => ({
+  number: one.numberId,
+  now: one.now,
+  resume: one.resume ?? false,
+  linked: one.linked ?? false,
+  pauseReason: one.pause?.reason ?? null,
   // Null in a pause that only an operator ends.
-  p_pause_until: instant((control: Control) => control.pause?.until ?? null),
-  p_pacing: integers((control: Control) =>
-    control.pacing === undefined ? null : fromPacing(control.pacing),
-  ),
+  pauseUntil: one.pause?.until ?? null,
+  pacing: pacingOrNull(one.pacing ?? null),
 })
-
-export const control = call("lane.control", sqlFunction("control_lane", controlParameters))
-
-const pauseLane =
-  (database: DatabaseService): (typeof LaneQueue.Service)["pause"] =>
-  (numberId, pause, now) =>
-    control.holds(database, { numberId, pause, now })
-
-const resumeLane =
-  (database: DatabaseService): (typeof LaneQueue.Service)["resume"] =>
-  (numberId, now) =>
-    control.holds(database, { numberId, now, resume: true })
 
 // Settling attempts, many in one call of `settle_attempts`.
 
-/** How the message ends; null when it goes on waiting. */
-const changeOf = (one: Settlement) => (one._tag === "Ended" ? one.change : null)
+const settleAttempts = statement("settle_attempts")
 
-const columns = {
-  number_id: bigint((one: Settlement) => one.numberId),
-  lease: bigint((one: Settlement) => one.lease),
-  message_id: bigint((one: Settlement) =>
-    one._tag === "Ended" ? one.change.message.id : one.messageId,
-  ),
-  again: boolean((one: Settlement) => one._tag === "Again"),
-  not_before: instant((one: Settlement) => one.notBefore),
-  refusals: integer((one: Settlement) => one.breaker?.strikes.refusals ?? null),
-  pauses: integer((one: Settlement) => one.breaker?.strikes.pauses ?? null),
-  pause_reason: text((one: Settlement) => one.breaker?.pause?.reason ?? null),
+const toSettlementElement = (one: Settlement): Element<"settle_attempts"> => ({
+  numberId: one.numberId,
+  lease: one.lease,
+  messageId: one._tag === "Ended" ? one.change.message.id : one.messageId,
+  again: one._tag === "Again",
+  notBefore: one.notBefore,
+  refusals: one.breaker?.strikes.refusals ?? null,
+  pauses: one.breaker?.strikes.pauses ?? null,
+  pauseReason: one.breaker?.pause?.reason ?? null,
   // Null in a pause that only an operator ends.
-  pause_until: instant((one: Settlement) => one.breaker?.pause?.until ?? null),
-  no_room: integer((one: Settlement) => one.noRoom?.inARow ?? null),
-  no_room_until: instant((one: Settlement) => one.noRoom?.until ?? null),
-  interrupted: integer((one: Settlement) => (one._tag === "Again" && one.interrupted ? 1 : 0)),
-  ...within(changeOf, changeColumns),
-}
-
-const settleStatement = call(
-  "settle",
-  sqlFunction(
-    "settle_attempts",
-    joined(taking({ now: instant, patience: text }), part("settlements", each(columns, "p_"))),
-  ),
-)
-
-const settle =
-  (database: DatabaseService, { tell }: DeliveriesQueued): (typeof LaneQueue.Service)["settle"] =>
-  (settlements, now) => {
-    if (settlements.length === 0) {
-      return Effect.succeed({ settled: new Set<MessageId>(), blockedByLock: [] })
-    }
-    const together = (some: ReadonlyArray<Settlement>) =>
-      endedIds(
-        settleStatement.rows<EndedRow>(database, {
-          settlements: some,
-          now,
-          patience: `${lockMillis}ms`,
-        }),
-        tell,
-      )
-    return Effect.map(togetherOrAlone(settlements, together), ({ done, blockedByLock }) => ({
-      settled: new Set(done.flatMap((ids) => [...ids])),
-      blockedByLock,
-    }))
-  }
+  pauseUntil: one.breaker?.pause?.until ?? null,
+  noRoom: one.noRoom?.inARow ?? null,
+  noRoomUntil: one.noRoom?.until ?? null,
+  interrupted: one._tag === "Again" && one.interrupted ? 1 : 0,
+  ...toChangeElement(one._tag === "Ended" ? one.change : null),
+})
 
 export const laneQueue = (
   database: DatabaseService,
-  queued: DeliveriesQueued,
+  { tell }: DeliveriesQueued,
 ): typeof LaneQueue.Service => ({
-  claim: claim(database),
-  renew: renew(database),
-  settle: settle(database, queued),
-  pause: pauseLane(database),
-  resume: resumeLane(database),
+  claim(query) {
+    return claimLanes.all(database, toClaimParams(query), toClaimed)
+  },
+  // A lane that is held up is left for the next time; it cannot be claimed meanwhile.
+  renew(leases, leaseUntil) {
+    const renewSome = (some: typeof leases) =>
+      renewLeases.rows(database, {
+        numbers: some.map((one) => one.numberId),
+        leases: some.map((one) => one.lease),
+        leaseUntil,
+        patience: `${lockMillis}ms`,
+      })
+    return leases.length === 0
+      ? Effect.succeed(new Set<NumberId>())
+      : Effect.map(togetherOrAlone(leases, renewSome), toRenewed)
+  },
+  settle(settlements, now) {
+    const settleSome = (some: ReadonlyArray<Settlement>) => {
+      const rows = settleAttempts.rows(database, {
+        ...toColumns(some.map(toSettlementElement)),
+        now,
+        patience: `${lockMillis}ms`,
+      })
+      return endedIds(rows, tell)
+    }
+    return settlements.length === 0
+      ? Effect.succeed({ settled: new Set<MessageId>(), blockedByLock: [] })
+      : Effect.map(togetherOrAlone(settlements, settleSome), toSettled)
+  },
+  pause(numberId, pause, now) {
+    return control.holds(database, toControl({ numberId, pause, now }))
+  },
+  resume(numberId, now) {
+    return control.holds(database, toControl({ numberId, now, resume: true }))
+  },
 })
+
+type Renewed = ReadonlyArray<ReadonlyArray<Row<"lane.renew">>>
+
+const toRenewed = ({ done }: { readonly done: Renewed }): ReadonlySet<NumberId> =>
+  new Set(done.flat().map((row) => Number(row.number_id) as NumberId))
+
+interface SettledSome {
+  readonly done: ReadonlyArray<ReadonlySet<MessageId>>
+  readonly blockedByLock: ReadonlyArray<Settlement>
+}
+
+const toSettled = ({ blockedByLock, done }: SettledSome) => {
+  const settled = new Set<MessageId>()
+  for (const ids of done) for (const id of ids) settled.add(id)
+  return { settled, blockedByLock }
+}
 
 /** In the order in which a workload is told how many places there are of each. */
 const shared = [
@@ -296,50 +202,43 @@ const shared = [
 /** So many places are never taken. */
 const endless = 2_147_483_647
 
-const ownedNumbers = "$p_of::bigint, $p_shards::bigint[]"
-
 /** The look-up of each kind of work. */
-const lookUps: Readonly<Record<Work, string>> = {
-  lanes: `next_lanes($saturated, ${ownedNumbers})`,
-  expiry: "next_expiry()",
-  test_messages: "next_test_messages()",
-  orphaned: "next_orphaned()",
-  linking: `next_linking($saturated, ${ownedNumbers})`,
-  reminders: "next_reminders()",
-  deliveries: "next_deliveries($saturated)",
-  number_checks: `next_number_checks($saturated, ${ownedNumbers})`,
-}
+const nextDue = {
+  lanes: statement("nextDue.lanes"),
+  expiry: statement("nextDue.expiry"),
+  test_messages: statement("nextDue.test_messages"),
+  orphaned: statement("nextDue.orphaned"),
+  linking: statement("nextDue.linking"),
+  reminders: statement("nextDue.reminders"),
+  deliveries: statement("nextDue.deliveries"),
+  number_checks: statement("nextDue.number_checks"),
+} satisfies Readonly<Record<Work, unknown>>
 
-const nextDue = Record.map(lookUps, (lookUp, work) =>
-  statement(
-    `nextDue.${work}`,
-    joined(given({ saturated: bigints }), single(ownedColumns)),
-  )(`select n.due from :code.${lookUp} n`),
-)
+const earliest = statement("nextDue.earliest")
+const workload = statement("nextDue.workload")
 
-const earliest = statement("earliest", given({}))(sqlFiles["statements/queue/earliest.sql"])
-
-const workload = statement(
-  "workload",
-  given({ now: instant, most: integers, whole: integers }),
-)(sqlFiles["statements/queue/workload.sql"])
+const toEarliest = (row: Row<"nextDue.earliest">) => row.earliest as EarliestDue
+const toWorkload = (row: Row<"nextDue.workload">) => row.workload as Workload
 
 export const workStatus = (database: DatabaseService): typeof DueWork.Service => ({
-  nextDue: (work, saturated = [], owned = "all") =>
-    Effect.map(
-      nextDue[work].value<Date>(database, {
-        saturated: saturated === "all" ? null : saturated,
-        owned,
-      }),
-      millis,
-    ),
-  earliest: () => earliest.one<EarliestDue>(database, {}),
-  workload: (now, places) =>
-    workload.one<Workload>(database, {
+  nextDue(work, saturated = [], owned = "all") {
+    const params = {
+      saturated: saturated === "all" ? null : saturated,
+      ...toOwnedParams(owned),
+    }
+    return Effect.map(nextDue[work].value(database, params), millis)
+  },
+  earliest() {
+    return earliest.one(database, {}, toEarliest)
+  },
+  workload(now, places) {
+    const params = {
       now,
       most: shared.map((work) => places?.[work].share.most ?? endless),
       whole: shared.map((work) => places?.[work].whole ?? endless),
-    }),
+    }
+    return workload.one(database, params, toWorkload)
+  },
 })
 
 // Waking the loops of all processes that share a database. A process that makes work wakes its own loops
@@ -361,10 +260,7 @@ const reconnectMillis = 500
 /** A notification that takes longer means that the connection died. */
 const patienceMillis = 5_000
 
-const notify = statement(
-  "notify",
-  given({ channel: text, works: texts }),
-)("select pg_notify($channel, said.work) from unnest($works::text[]) said (work)")
+const notify = statement("nextDue.notify")
 
 /** One connection that speaks and hears, our own or one of the host's pool. */
 interface Line {

@@ -1,6 +1,7 @@
 /** Reminders, and the log of their runs. */
 import { erasedAtOnce } from "@messaging-service/core"
 import type {
+  IdempotencyClaim,
   LastRun,
   LoggedRun,
   NewReminder,
@@ -15,179 +16,96 @@ import type {
 import { Effect } from "effect"
 import { isHeldUp, lockMillis } from "../database/Coalesced.ts"
 import type { DatabaseService } from "../database/Database.ts"
-import {
-  bigint,
-  bigints,
-  boolean,
-  columnsOf,
-  decoded,
-  idOrNull,
-  instant,
-  integer,
-  jsonb,
-  jsonOf,
-  newestFirst,
-  paging,
-  selected,
-  text,
-} from "../database/Fields.ts"
-import type { FieldsOf } from "../database/Fields.ts"
-import { call, given, joined, part, single, sqlFunction, statement } from "../database/Statement.ts"
-import { acceptParameters, batchOf, toOutcome } from "../message/messages.ts"
-import type { OutcomeRow } from "../message/messages.ts"
-import { claimParameters } from "../request/idempotency.ts"
-import { sqlFiles } from "../sql.generated.ts"
+import { idOrNull, millis, statement } from "../database/Sql.ts"
+import type { Params, Row } from "../database/Sql.ts"
+import { toAcceptParams, toOutcome } from "../message/messages.ts"
+import { toClaimParams } from "../request/idempotency.ts"
 import { toWorkspace } from "../workspace/workspaces.ts"
-import type { WorkspaceRow } from "../workspace/workspaces.ts"
 
 // A reminder and a line of its log, as their tables keep them.
 
-const contentFields = {
-  name: { name: text((reminder) => reminder.name) },
-  active: { active: boolean((reminder) => reminder.active) },
-  to: { recipient: jsonb((reminder) => reminder.to) },
-  from: { number_id: bigint((reminder) => reminder.from) },
-  text: { text: text((reminder) => reminder.text) },
-  media: { media: jsonb((reminder) => reminder.media) },
-  cron: { cron: text((reminder) => reminder.cron) },
-  timezone: { timezone: text((reminder) => reminder.timezone) },
-} satisfies FieldsOf<ReminderContent>
+export type ReminderRow = Omit<Row<"reminder.made">, "original">
 
-const contentColumns = columnsOf(contentFields)
-
-const newFields = {
-  workspaceId: { workspace_id: bigint((reminder) => reminder.workspaceId) },
-  mode: { mode: text((reminder) => reminder.mode) },
-  nextRunAt: { next_run_at: instant((reminder) => reminder.nextRunAt) },
-  createdAt: { created_at: instant((reminder) => reminder.createdAt) },
-  ...contentFields,
-} satisfies FieldsOf<NewReminder>
-
-/** What is written of a new reminder. */
-const newColumns = columnsOf(newFields)
-
-const fields = {
-  id: { id: bigint((reminder) => reminder.id) },
-  ...newFields,
-  revision: { revision: bigint((reminder) => reminder.revision) },
-} satisfies FieldsOf<Omit<Reminder, "lastRun">>
-
-const lastFields = {
-  dueAt: { due_at: instant((run) => run.dueAt) },
-  outcome: { outcome: text((run) => run.outcome) },
-  messageId: { message_id: bigint((run) => run.messageId) },
-  code: { code: text((run) => run.code) },
-} satisfies FieldsOf<LastRun>
-
-/**
- * The columns of a reminder, to select from the table of that alias, with the latest line of the
- * log. Index reminder_runs_by_reminder.
- */
-export const reminderColumns = (alias: string): string =>
-  `${selected(columnsOf(fields), alias)}, (
-    select ${jsonOf(lastFields, "l")}
-    from reminder_runs l
-    where l.reminder_id = ${alias}.id
-    order by l.id desc
-    limit 1
-  ) as "lastRun"`
-
-const toRest = decoded<Omit<Reminder, "lastRun">>(fields)
-
-export const toReminder = (row: Pick<Reminder, "lastRun">): Reminder => ({
-  ...toRest(row),
-  lastRun: row.lastRun,
+export const toReminder = (row: ReminderRow): Reminder => ({
+  id: Number(row.id) as ReminderId,
+  workspaceId: Number(row.workspace_id) as Reminder["workspaceId"],
+  mode: row.mode as Reminder["mode"],
+  nextRunAt: millis(row.next_run_at),
+  createdAt: row.created_at.getTime(),
+  name: row.name,
+  active: row.active,
+  to: row.recipient as Reminder["to"],
+  from: idOrNull<NumberId>(row.number_id),
+  text: row.text,
+  media: row.media as Reminder["media"],
+  cron: row.cron,
+  timezone: row.timezone as Reminder["timezone"],
+  revision: Number(row.revision),
+  lastRun: row.lastRun as LastRun | null,
 })
 
-const runFields = {
-  id: { id: bigint((run) => run.id) },
-  ranAt: { ran_at: instant((run) => run.ranAt) },
-  ...lastFields,
-} satisfies FieldsOf<LoggedRun>
+const toMadeReminder = (row: Row<"reminder.made">): Reminder => ({
+  ...toReminder(row),
+  ...(row.original as ReminderContent | null),
+})
 
-const toRun = decoded<LoggedRun>(runFields)
+const toRun = (row: Row<"reminder.runs">): LoggedRun => ({
+  id: Number(row.id),
+  ranAt: row.ran_at.getTime(),
+  dueAt: row.due_at.getTime(),
+  outcome: row.outcome as LoggedRun["outcome"],
+  messageId: idOrNull<NonNullable<LoggedRun["messageId"]>>(row.message_id),
+  code: row.code as LoggedRun["code"],
+})
 
-const insert = call(
-  "reminder.insert",
-  sqlFunction(
-    "insert_reminder",
-    joined(part("reminder", single(newColumns, "p_")), claimParameters),
-  ),
-)
+/** What callers set. */
+const toContent = (reminder: ReminderContent) => ({
+  name: reminder.name,
+  active: reminder.active,
+  recipient: reminder.to,
+  numberId: reminder.from,
+  text: reminder.text,
+  media: reminder.media,
+  cron: reminder.cron,
+  timezone: reminder.timezone,
+})
 
-const scope = { workspaceId: bigint, mode: text, restriction: bigints }
-
-const getReminder = statement(
-  "reminder.get",
-  given({ ...scope, id: bigint }),
-)(sqlFiles["statements/reminder/get-reminder.sql"])
-
-const madeReminder = statement("reminder.made", given({ id: bigint }))`
-select ${reminderColumns("r")}, r.original
-from reminders r
-where r.id = $id`
-
-/** Index reminders_by_activity for those that are active or not, reminders_by_workspace for all. */
-const listReminders = (ofMode: string, ofActivity: string) =>
-  statement("reminder.list", given({ ...scope, ...paging, active: boolean }))`
-select ${reminderColumns("r")}
-from reminders r
-where r.workspace_id = $workspaceId${ofMode}
-  and ($restriction::bigint[] is null or r.number_id = any ($restriction))
-  and r.removed_at is null${ofActivity}
-  and ${newestFirst("r")}`
-
-const ofMode = "\n  and r.mode = $mode"
-const ofActivity = "\n  and r.active = $active"
-const lists = {
-  ofAll: { all: listReminders("", ""), narrowed: listReminders("", ofActivity) },
-  ofMode: { all: listReminders(ofMode, ""), narrowed: listReminders(ofMode, ofActivity) },
-}
-
-const updateReminder = statement(
-  "reminder.update",
-  joined(
-    given({ id: bigint, revision: bigint, nextRunAt: instant }),
-    part("content", single(contentColumns)),
-  ),
-)(sqlFiles["statements/reminder/update-reminder.sql"])
-
-const removeReminder = statement(
-  "reminder.remove",
-  given({ ...scope, id: bigint, now: instant }),
-)(sqlFiles["statements/reminder/remove-reminder.sql"])
-
-const dueReminders = statement(
-  "reminder.due",
-  given({ now: instant, limit: integer }),
-)(sqlFiles["statements/reminder/due-reminders.sql"])
+const toNewReminder = (
+  reminder: NewReminder,
+  claim: IdempotencyClaim | null,
+): Params<"insert_reminder"> => ({
+  workspaceId: reminder.workspaceId,
+  mode: reminder.mode,
+  nextRunAt: reminder.nextRunAt,
+  createdAt: reminder.createdAt,
+  ...toContent(reminder),
+  ...toClaimParams(claim),
+})
 
 /** A reminder's advance to its next due time. */
-const advanceColumns = columnsOf({
-  id: { r_id: bigint((run) => run.id) },
-  revision: { r_revision: bigint((run) => run.revision) },
-  dueAt: { r_due_at: instant((run) => run.dueAt) },
-  ranAt: { r_ran_at: instant((run) => run.ranAt) },
-  nextRunAt: { r_next_run_at: instant((run) => run.nextRunAt) },
-} satisfies FieldsOf<ReminderRun>)
+const toAdvance = (run: ReminderRun) => ({
+  rId: run.id,
+  rRevision: run.revision,
+  rDueAt: run.dueAt,
+  rRanAt: run.ranAt,
+  rNextRunAt: run.nextRunAt,
+})
 
-const run = call(
-  "reminder.run",
-  sqlFunction(
-    "run_reminder",
-    joined(part("advance", single(advanceColumns)), part("batch", acceptParameters)),
-  ),
-)
-
-const passRun = statement(
-  "reminder.pass",
-  joined(single(advanceColumns), given({ outcome: text, code: text })),
-)(sqlFiles["statements/reminder/pass-run.sql"])
-
-const listRuns = statement(
-  "reminder.runs",
-  given({ id: bigint, ...paging }),
-)(sqlFiles["statements/reminder/list-runs.sql"])
+const insertReminder = statement("insert_reminder")
+const getReminder = statement("reminder.get")
+const madeReminder = statement("reminder.made")
+const listOfAllModes = statement("reminder.listOfAllModes")
+const listOfAllModesByActivity = statement("reminder.listOfAllModesByActivity")
+const listOfMode = statement("reminder.list")
+const listByActivity = statement("reminder.listByActivity")
+const updateReminder = statement("reminder.update")
+const removeReminder = statement("reminder.remove")
+const dueReminders = statement("reminder.due")
+const runReminder = statement("run_reminder")
+const passRun = statement("reminder.pass")
+const listRuns = statement("reminder.runs")
+const forgetRuns = statement("reminder.forgetRuns")
+const forgetReminders = statement("reminder.forget")
 
 /** The core's `isRunForgotten`. Index reminder_runs_by_reminder. */
 export const isRunForgotten = (line: string, before: string): string => `${line}.ran_at < ${before}
@@ -206,80 +124,73 @@ export const isRunForgotten = (line: string, before: string): string => `${line}
       )
     )`
 
-const forgetRuns = statement(
-  "reminder.forgetRuns",
-  given({ before: instant, limit: integer }),
-)(sqlFiles["statements/reminder/forget-runs.sql"])
+const toDue = (now: number) => (row: Row<"reminder.due">) => ({
+  reminder: toReminder(row),
+  dueAt: row.next_run_at?.getTime() ?? now,
+  previousNumberId: idOrNull<NumberId>(row.previous_number_id),
+  workspace: toWorkspace(row),
+})
 
-const forgetReminders = statement(
-  "reminder.forget",
-  given({ before: instant, limit: integer }),
-)(sqlFiles["statements/reminder/forget-reminders.sql"])
-
-type DueRow = Pick<Reminder, "lastRun"> &
-  WorkspaceRow & { readonly next_run_at: Date | null; readonly previous_number_id: bigint | null }
+const toCommit = (row: Row<"run_reminder"> | undefined): RunCommit =>
+  row === undefined ? { _tag: "Broken", guard: "reminder" } : toOutcome<"reminder">(row)
 
 export const reminderStore = (database: DatabaseService): typeof ReminderStore.Service => ({
-  insert: (reminder, claim) =>
-    Effect.map(insert.value<bigint>(database, { reminder, claim }), (id) =>
+  insert(reminder, claim) {
+    const params = toNewReminder(reminder, claim)
+    return Effect.map(insertReminder.value(database, params), (id) =>
       id === null
         ? { _tag: "Broken", guard: "idempotency" }
         : {
             _tag: "Inserted",
-            reminder: {
-              ...reminder,
-              id: Number(id) as ReminderId,
-              revision: 1,
-              lastRun: null,
-            },
+            reminder: { ...reminder, id: Number(id) as ReminderId, revision: 1, lastRun: null },
           },
-    ),
-  get: (seenBy, id) => getReminder.first(database, { ...seenBy, id }, toReminder),
-  made: (id) =>
-    madeReminder.first(
-      database,
-      { id },
-      (row: Pick<Reminder, "lastRun"> & { readonly original: ReminderContent | null }) => ({
-        ...toReminder(row),
-        ...row.original,
-      }),
-    ),
-  list: (seenBy, { active }, page) =>
-    lists[seenBy.mode === null ? "ofAll" : "ofMode"][active === null ? "all" : "narrowed"].page(
-      database,
-      seenBy.workspaceId,
-      { ...seenBy, ...page, active },
-      toReminder,
-    ),
-  update: (id, revision, content, nextRunAt) =>
-    updateReminder.any(database, { id, revision, content, nextRunAt }),
-  remove: (seenBy, id, now) => removeReminder.any(database, { ...seenBy, id, now }),
-  due: (now, limit) =>
-    dueReminders.all(database, { now, limit }, (row: DueRow) => ({
-      reminder: toReminder(row),
-      dueAt: row.next_run_at?.getTime() ?? now,
-      previousNumberId: idOrNull<NumberId>(row.previous_number_id),
-      workspace: toWorkspace(row),
-    })),
-  run: (acceptance, advance) =>
-    run
-      .rows<OutcomeRow<"reminder">>(database, { advance, batch: batchOf([acceptance], lockMillis) })
-      .pipe(
-        Effect.map(([row]): RunCommit =>
-          row === undefined ? { _tag: "Broken", guard: "reminder" } : toOutcome(row),
-        ),
-        Effect.catchIf(isHeldUp, () => Effect.succeed<RunCommit>({ _tag: "HeldUp" })),
-      ),
-  pass: (advance, outcome) =>
-    passRun.any(database, {
-      ...advance,
+    )
+  },
+  get(seenBy, id) {
+    return getReminder.first(database, { ...seenBy, id }, toReminder)
+  },
+  made(id) {
+    return madeReminder.first(database, { id }, toMadeReminder)
+  },
+  list({ mode, restriction, workspaceId }, { active }, page) {
+    const params = { workspaceId, mode, restriction, active, ...page }
+    if (mode === null) {
+      const list = active === null ? listOfAllModes : listOfAllModesByActivity
+      return list.page(database, workspaceId, params, toReminder)
+    }
+    const list = active === null ? listOfMode : listByActivity
+    return list.page(database, workspaceId, params, toReminder)
+  },
+  update(id, revision, content, nextRunAt) {
+    return updateReminder.any(database, { ...toContent(content), id, revision, nextRunAt })
+  },
+  remove(seenBy, id, now) {
+    return removeReminder.any(database, { ...seenBy, id, now })
+  },
+  due(now, limit) {
+    return dueReminders.all(database, { now, limit }, toDue(now))
+  },
+  run(acceptance, advance) {
+    const params = { ...toAdvance(advance), ...toAcceptParams([acceptance], lockMillis) }
+    return runReminder.rows(database, params).pipe(
+      Effect.map(([row]) => toCommit(row)),
+      Effect.catchIf(isHeldUp, () => Effect.succeed<RunCommit>({ _tag: "HeldUp" })),
+    )
+  },
+  pass(advance, outcome) {
+    return passRun.any(database, {
+      ...toAdvance(advance),
       outcome: outcome?.outcome ?? null,
       code: outcome?.code ?? null,
-    }),
-  runs: (id, page) => listRuns.page(database, `reminder ${id}`, { ...page, id }, toRun),
-  forget: (before) =>
-    Effect.andThen(
+    })
+  },
+  runs(id, page) {
+    return listRuns.page(database, `reminder ${id}`, { ...page, id }, toRun)
+  },
+  forget(before) {
+    return Effect.andThen(
       forgetRuns.untilDone(database, { before, limit: erasedAtOnce }),
       forgetReminders.untilDone(database, { before, limit: erasedAtOnce }),
-    ),
+    )
+  },
 })

@@ -6,64 +6,38 @@ import { erasedAtOnce } from "@messaging-service/core"
 import type { ClaimOutcome, IdempotencyClaim, IdempotencyStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { bigint, columnsOf, instant, integer, text, within } from "../database/Fields.ts"
-import type { FieldsOf } from "../database/Fields.ts"
-import {
-  call,
-  given,
-  joinable,
-  joined,
-  single,
-  sqlFunction,
-  statement,
-  taking,
-} from "../database/Statement.ts"
-import { sqlFiles } from "../sql.generated.ts"
+import { statement } from "../database/Sql.ts"
+import type { Params, Row } from "../database/Sql.ts"
 
-/** A claim as functions take it. */
-export const claimColumns = columnsOf({
-  keyId: { p_claim_key_id: bigint((claim) => claim.keyId) },
-  key: { p_claim_key: text((claim) => claim.key) },
-  fingerprint: { p_claim_fingerprint: text((claim) => claim.fingerprint) },
-  token: { p_claim_token: text((claim) => claim.token) },
-} satisfies FieldsOf<IdempotencyClaim>)
+/** A claim as functions take it; all null of a change that has none. */
+export const toClaimParams = (
+  claim: IdempotencyClaim | null,
+): Omit<Params<"claim_idempotency_key">, "now"> => ({
+  claimKeyId: claim?.keyId ?? null,
+  claimKey: claim?.key ?? null,
+  claimFingerprint: claim?.fingerprint ?? null,
+  claimToken: claim?.token ?? null,
+})
 
-/** The same of a change that may have one. */
-export const claimParameters = single(
-  within(({ claim }: { readonly claim: IdempotencyClaim | null }) => claim, claimColumns),
-)
+const claimKey = statement("claim_idempotency_key")
+const release = statement("idempotency.release", { joinable: true })
+const forgetRecords = statement("idempotency.forgetRecords")
+const forgetClaims = statement("idempotency.forgetClaims")
 
-const claimStatement = call(
-  "idempotency.claim",
-  sqlFunction("claim_idempotency_key", joined(single(claimColumns), taking({ now: instant }))),
-)
+const toOutcome = ({ answer }: Row<"claim_idempotency_key">): ClaimOutcome =>
+  (answer as ClaimOutcome | null) ?? { _tag: "Claimed" }
 
 /** Frees a claim of a refused request, if it is still this one's. */
-export const releaseClaim = joinable("releaseClaim", single(claimColumns), {})`
-delete from idempotency_claims c
-where c.key_id = $p_claim_key_id
-  and c.key = $p_claim_key
-  and c.token = $p_claim_token`
-
-const forgetting = given({ now: instant, limit: integer })
-
-const forgetRecords = statement(
-  "idempotency.forgetRecords",
-  forgetting,
-)(sqlFiles["statements/idempotency/forget-records.sql"])
-
-const forgetClaims = statement(
-  "idempotency.forgetClaims",
-  forgetting,
-)(sqlFiles["statements/idempotency/forget-claims.sql"])
+export const releaseClaim = (database: DatabaseService, claim: IdempotencyClaim) =>
+  release.run(database, toClaimParams(claim))
 
 export const idempotencyStore = (database: DatabaseService): typeof IdempotencyStore.Service => ({
   claim: (claim, now) =>
     Effect.map(
-      claimStatement.value<ClaimOutcome>(database, { ...claim, now }),
+      claimKey.first(database, { ...toClaimParams(claim), now }, toOutcome),
       (outcome) => outcome ?? { _tag: "Claimed" },
     ),
-  release: (claim) => releaseClaim.run(database, claim),
+  release: (claim) => releaseClaim(database, claim),
   forgetVoid: (now) =>
     Effect.andThen(
       forgetRecords.untilDone(database, { now, limit: erasedAtOnce }),

@@ -1,5 +1,5 @@
 /** What live transports keep, sealed. */
-import { reasonOnceResumed, shardCount } from "@messaging-service/core"
+import { shardCount } from "@messaging-service/core"
 import type {
   Exchanged,
   Fence,
@@ -19,53 +19,17 @@ import { Effect } from "effect"
 import type * as SqlError from "effect/sql/SqlError"
 import { coalesced, coalescing } from "../database/Coalesced.ts"
 import type { DatabaseService, RunStatement } from "../database/Database.ts"
-import { bigint, instant, integer, millis, text, texts } from "../database/Fields.ts"
-import { each, given, joined, part, single, statement } from "../database/Statement.ts"
-import { changedTo } from "../number/numbers.ts"
-import { control } from "../queue/lanes.ts"
-import { sqlFiles } from "../sql.generated.ts"
+import { millis, statement, toColumns } from "../database/Sql.ts"
+import type { Element, Params, Row } from "../database/Sql.ts"
+import { control, toControl } from "../queue/lanes.ts"
 
 // Credentials that are exchanged for others, with what an account that has logged in changes of its number.
 
-const exchange = statement(
-  "session.exchange",
-  given({ numberId: bigint, before: text, credentials: text }),
-)(sqlFiles["statements/session/exchange.sql"])
-
-/** Of two numbers that get the same phone at once the second one sees what the first one did. */
-const lockWorkspace = statement("session.lockWorkspace", given({ numberId: bigint }))`
-select w.id
-from workspaces w
-where w.id = (select n.workspace_id from numbers n where n.id = $numberId)
-for no key update`
-
-const isAnothers = statement(
-  "session.isAnothers",
-  given({ numberId: bigint, before: text, phone: text }),
-)(sqlFiles["statements/session/is-anothers.sql"])
-
-/** The lane first, as before every change of a status. */
-const lockLane = statement("session.lockLane", given({ numberId: bigint }))`
-select l.number_id
-from lanes l
-where l.number_id = $numberId
-for no key update`
-
-const changed = changedTo("n", {
-  status: "n.status",
-  reason: `case when n.status = 'disconnected' then '${reasonOnceResumed}' end`,
-  now: "$now",
-})
-
-const setAccount = statement(
-  "session.account",
-  given({ numberId: bigint, phone: text, now: instant }),
-)`
-update numbers n
-set phone = coalesce($phone, n.phone),
-  status_since = ${changed.status_since},
-  status_reason = ${changed.status_reason}
-where n.id = $numberId`
+const exchange = statement("session.exchange")
+const lockWorkspace = statement("session.lockWorkspace")
+const isAnothers = statement("session.isAnothers")
+const lockLane = statement("session.lockLane")
+const setAccount = statement("session.account")
 
 interface Exchange {
   readonly numberId: NumberId
@@ -76,15 +40,15 @@ interface Exchange {
 }
 
 /** See `SessionStore.exchange`: all of it but the keys, in that transaction. */
-const exchangeWithin = Effect.fnUntraced(function* (
+const exchangeWithin = Effect.fnUntraced(function* exchangeWithin(
   run: RunStatement,
   { account, before, credentials, now, numberId }: Exchange,
 ): Effect.fn.Return<Exchanged, SqlError.SqlError> {
   const phone = account?.phone ?? null
-  if (account !== null) yield* lockLane.within(run, { numberId })
+  if (account !== null) yield* lockLane.in(run, { numberId })
   if (phone !== null) {
-    yield* lockWorkspace.within(run, { numberId })
-    const [other] = yield* isAnothers.within<{ readonly held: boolean }>(run, {
+    yield* lockWorkspace.in(run, { numberId })
+    const [other] = yield* isAnothers.in(run, {
       numberId,
       before,
       phone,
@@ -92,48 +56,32 @@ const exchangeWithin = Effect.fnUntraced(function* (
     if (other?.held === true) return "phone_of_another_number"
   }
   const asked = { numberId, before, credentials }
-  const [row] = yield* exchange.within<{ readonly written: boolean }>(run, asked)
+  const [row] = yield* exchange.in(run, asked)
   if (row?.written !== true) return false
   if (account !== null) {
-    yield* control.within(run, { numberId, now, linked: true })
-    yield* setAccount.within(run, { numberId, phone, now })
+    yield* control.in(run, toControl({ numberId, now, linked: true }))
+    yield* setAccount.in(run, { numberId, phone, now })
   }
   return true
 })
 
-interface KeptRow {
-  readonly number_id: bigint
-  readonly platform: KeptSession["platform"]
-  readonly status: KeptSession["status"]
-  readonly removed: boolean
-  readonly leaving_at: Date | null
-  readonly pause_reason: KeptSession["pauseReason"]
-  readonly status_reason: KeptSession["reason"]
-  readonly proxy_url: string | null
-}
+const listKept = statement("session.list")
+const getCredentials = statement("session.credentials")
+const getKeys = statement("session.keys")
 
-const listKept = statement("session.list", given({}))(sqlFiles["statements/session/list-kept.sql"])
-
-const getCredentials = statement("session.credentials", given({ numberId: bigint }))`
-select s.credentials
-from sessions s
-where s.number_id = $numberId`
-
-const getKeys = statement("session.keys", given({ numberId: bigint, type: text, ids: texts }))`
-select k.id, k.value
-from session_keys k
-where k.number_id = $numberId
-  and k.type = $type
-  and k.id = any ($ids)`
+const toKept = (row: Row<"session.list">): KeptSession => ({
+  numberId: Number(row.number_id) as NumberId,
+  platform: row.platform as KeptSession["platform"],
+  status: row.status as KeptSession["status"],
+  removed: row.removed,
+  leavingSince: millis(row.leaving_at),
+  pauseReason: row.pause_reason as KeptSession["pauseReason"],
+  reason: row.status_reason as KeptSession["reason"],
+  proxy: row.proxy_url,
+})
 
 /** By which taking of its shard a number is written; both are null where any write will do. */
-const fenced = part(
-  "fence",
-  single({
-    shard: integer((fence: Fence) => fence?.shard ?? null),
-    term: bigint((fence: Fence) => fence?.term ?? null),
-  }),
-)
+const toFence = (fence: Fence) => ({ shard: fence?.shard ?? null, term: fence?.term ?? null })
 
 /** What is written of one number. */
 interface Write {
@@ -145,46 +93,35 @@ interface Write {
   readonly fence: Fence
 }
 
-interface KeyOfNumber extends KeyChange {
-  readonly numberId: NumberId
-}
+const writeSessions = statement("session.write")
 
-const writing = joined(
-  part(
-    "writes",
-    each({
-      numberIds: bigint((write: Write) => write.numberId),
-      credentials: text((write: Write) => write.credentials),
-      times: instant((write: Write) => write.now),
-      shards: integer((write: Write) => write.fence?.shard ?? null),
-      terms: bigint((write: Write) => write.fence?.term ?? null),
-    }),
-  ),
-  part(
-    "keys",
-    each({
-      keyNumberIds: bigint((key: KeyOfNumber) => key.numberId),
-      types: text((key: KeyOfNumber) => key.type),
-      ids: text((key: KeyOfNumber) => key.id),
-      values: text((key: KeyOfNumber) => key.value),
-    }),
-  ),
-)
+type WriteElement = Element<"session.write">
+type KeyElement = Pick<WriteElement, "ids" | "keyNumberIds" | "types" | "values">
 
-const write = statement("session.write", writing)(sqlFiles["statements/session/write.sql"])
+const toWriteElement = (write: Write): Omit<WriteElement, keyof KeyElement> => ({
+  numberIds: write.numberId,
+  credentials: write.credentials,
+  times: write.now,
+  shards: write.fence?.shard ?? null,
+  terms: write.fence?.term ?? null,
+})
 
-interface WrittenRow {
-  readonly written: boolean
-}
+const toKeyElements = ({ keys, numberId }: Write): ReadonlyArray<KeyElement> =>
+  keys.map(({ id, type, value }) => ({
+    keyNumberIds: numberId,
+    types: type,
+    ids: id,
+    values: value,
+  }))
 
-const writeOf = (writes: ReadonlyArray<Write>) => ({
-  writes,
-  keys: writes.flatMap(({ keys, numberId }) => keys.map((key) => ({ ...key, numberId }))),
+const toWriteParams = (writes: ReadonlyArray<Write>): Params<"session.write"> => ({
+  ...toColumns(writes.map(toWriteElement)),
+  ...toColumns(writes.flatMap(toKeyElements)),
 })
 
 /** Whether each was written. What comes second of one number is written in a second statement. */
 const writeTogether = (database: DatabaseService) =>
-  Effect.fnUntraced(function* (writes: ReadonlyArray<Write>) {
+  Effect.fnUntraced(function* writeBatch(writes: ReadonlyArray<Write>) {
     const isWritten = new Map<Write, boolean>()
     let left = writes
     while (left.length > 0) {
@@ -193,7 +130,7 @@ const writeTogether = (database: DatabaseService) =>
         if (!ofNumbers.has(one.numberId)) ofNumbers.set(one.numberId, one)
       }
       const first = [...ofNumbers.values()]
-      const rows = yield* write.rows<WrittenRow>(database, writeOf(first))
+      const rows = yield* writeSessions.rows(database, toWriteParams(first))
       first.forEach((one, place) => isWritten.set(one, rows[place]?.written === true))
       left = left.filter((one) => !isWritten.has(one))
     }
@@ -203,117 +140,80 @@ const writeTogether = (database: DatabaseService) =>
 /** A write with more keys goes alone: hundreds are made when a device is new. */
 const mostKeysTogether = 50
 
-const leave = statement(
-  "session.leave",
-  joined(given({ numberId: bigint, now: instant }), fenced),
-)(sqlFiles["statements/session/leave.sql"])
-
-const wipe = statement(
-  "session.wipe",
-  joined(given({ numberId: bigint }), fenced),
-)(sqlFiles["statements/session/wipe.sql"])
-
-/** No row where it was removed; else it is not before the transaction is over. */
-const keepPresent = statement("session.keepPresent", given({ numberId: bigint }))`
-select l.number_id
-from lanes l
-where l.number_id = $numberId
-  and l.removed_at is null
-for share`
-
-const trim = statement(
-  "session.trim",
-  joined(given({ numberId: bigint, type: text, most: integer }), fenced),
-)(sqlFiles["statements/session/trim.sql"])
+const leave = statement("session.leave")
+const wipe = statement("session.wipe")
+const keepPresent = statement("session.keepPresent")
+const trim = statement("session.trim")
 
 export const sessionStore = Effect.fnUntraced(function* (database: DatabaseService) {
   // Nothing but the number's own next message waits for a write, so that one statement of many is enough.
-  const together = yield* coalesced(writeTogether(database), {
+  const writeOne = yield* coalesced(writeTogether(database), {
     ...coalescing(database),
     places: 1,
   })
   const store: typeof SessionStore.Service = {
-    list: listKept.all(database, {}, (row: KeptRow) => ({
-      numberId: Number(row.number_id) as NumberId,
-      platform: row.platform,
-      status: row.status,
-      removed: row.removed,
-      leavingSince: millis(row.leaving_at),
-      pauseReason: row.pause_reason,
-      reason: row.status_reason,
-      proxy: row.proxy_url,
-    })),
-    credentials: (numberId) => getCredentials.value<string>(database, { numberId }),
-    keys: (numberId, type, ids) =>
-      Effect.map(
-        getKeys.rows<{ readonly id: string; readonly value: string }>(database, {
-          numberId,
-          type,
-          ids,
-        }),
-        (rows) => new Map(rows.map(({ id, value }) => [id, value])),
-      ),
-    write: (numberId, credentials, keys, now, by) => {
-      const one = { numberId, credentials, keys, now, fence: by }
-      return keys.length > mostKeysTogether ? write.holds(database, writeOf([one])) : together(one)
+    list: listKept.all(database, {}, toKept),
+    credentials(numberId) {
+      return getCredentials.value(database, { numberId })
     },
-    replace: (numberId, credentials, keys, now, by) =>
-      database.transaction("session.replace", (run) =>
-        Effect.gen(function* () {
-          const [isPresent] = yield* keepPresent.within(run, { numberId })
-          if (isPresent !== undefined) yield* wipe.within(run, { numberId, fence: by })
+    keys(numberId, type, ids) {
+      return Effect.map(
+        getKeys.rows(database, { numberId, type, ids }),
+        (rows) => new Map(rows.map(({ id, value }) => [id, value])),
+      )
+    },
+    write(numberId, credentials, keys, now, by) {
+      const one = { numberId, credentials, keys, now, fence: by }
+      return keys.length > mostKeysTogether
+        ? writeSessions.holds(database, toWriteParams([one]))
+        : writeOne(one)
+    },
+    replace(numberId, credentials, keys, now, by) {
+      return database.transaction("session.replace", (run) =>
+        Effect.gen(function* replace() {
+          const [isPresent] = yield* keepPresent.in(run, { numberId })
+          if (isPresent !== undefined) yield* wipe.in(run, { numberId, ...toFence(by) })
           const one = { numberId, credentials, keys, now, fence: by }
-          const [row] = yield* write.within<WrittenRow>(run, writeOf([one]))
+          const [row] = yield* writeSessions.in(run, toWriteParams([one]))
           return row?.written === true
         }),
-      ),
-    exchange: (numberId, before, credentials, keys, now, account = null) =>
-      database.transaction("session.exchange", (run) =>
-        Effect.gen(function* () {
-          const done = yield* exchangeWithin(run, {
-            numberId,
-            before,
-            credentials,
-            account,
-            now,
-          })
+      )
+    },
+    exchange(numberId, before, credentials, keys, now, account = null) {
+      return database.transaction("session.exchange", (run) =>
+        Effect.gen(function* exchangeWithKeys() {
+          const asked = { numberId, before, credentials, account, now }
+          const done = yield* exchangeWithin(run, asked)
           if (done === true && keys.length > 0) {
             const added = { numberId, credentials: null, keys, now, fence: null }
-            yield* write.within(run, writeOf([added]))
+            yield* writeSessions.in(run, toWriteParams([added]))
           }
           return done
         }),
-      ),
-    trim: (numberId, type, most, by) => trim.holds(database, { numberId, type, most, fence: by }),
-    leave: (numberId, now, by) => leave.holds(database, { numberId, now, fence: by }),
-    wipe: (numberId, by) => wipe.holds(database, { numberId, fence: by }),
+      )
+    },
+    trim(numberId, type, most, by) {
+      return trim.holds(database, { numberId, type, most, ...toFence(by) })
+    },
+    leave(numberId, now, by) {
+      return leave.holds(database, { numberId, now, ...toFence(by) })
+    },
+    wipe(numberId, by) {
+      return wipe.holds(database, { numberId, ...toFence(by) })
+    },
   }
   return store
 })
 
 // Which worker has which shard of numbers.
 
-const joinAs = statement("shards.join", given({ name: text, most: bigint }))`
-insert into workers (name, most, beat)
-values ($name, $most, 0)
-returning id`
-
-const beat = statement(
-  "shards.beat",
-  given({ id: bigint, count: bigint }),
-)(sqlFiles["statements/session/beat.sql"])
-
-interface BeatRow {
-  readonly workers: ReadonlyArray<bigint>
-  readonly most: ReadonlyArray<bigint>
-  readonly beats: ReadonlyArray<bigint>
-  /** 0 for a free shard. */
-  readonly holders: ReadonlyArray<bigint>
-  readonly terms: ReadonlyArray<bigint>
-  /** The shard of each number. */
-  readonly linked: ReadonlyArray<bigint>
-  readonly linking: ReadonlyArray<bigint>
-}
+const joinWorkers = statement("shard.join")
+const beatOnce = statement("shard.beat")
+const endWorkers = statement("shard.end")
+const takeShards = statement("shard.take")
+const giveShards = statement("shard.give")
+const leaveShards = statement("shard.leave")
+const holderOf = statement("shard.holder")
 
 const counted = (shards: ReadonlyArray<bigint>): ReadonlyArray<number> => {
   const counts = Array.from({ length: shardCount }, () => 0)
@@ -321,7 +221,7 @@ const counted = (shards: ReadonlyArray<bigint>): ReadonlyArray<number> => {
   return counts
 }
 
-const toTable = (row: BeatRow): ShardTable => {
+const toTable = (row: Row<"shard.beat">): ShardTable => {
   const linked = counted(row.linked)
   const linking = counted(row.linking)
   return {
@@ -339,57 +239,41 @@ const toTable = (row: BeatRow): ShardTable => {
   }
 }
 
-type Silent = Pick<LiveWorker, "id" | "beat">
+const toHeldShard = (row: Row<"shard.take">): HeldShard => ({
+  shard: row.shard as Shard,
+  term: Number(row.term),
+})
 
-const end = statement(
-  "shards.end",
-  each({ ids: bigint((one: Silent) => one.id), beats: bigint((one: Silent) => one.beat) }),
-)(sqlFiles["statements/session/end.sql"])
+const toSilentElement = ({ beat, id }: Pick<LiveWorker, "beat" | "id">): Element<"shard.end"> => ({
+  ids: id,
+  beats: beat,
+})
 
-const take = statement(
-  "shards.take",
-  joined(given({ id: bigint }), part("shards", each({ shards: integer((shard: Shard) => shard) }))),
-)(sqlFiles["statements/session/take.sql"])
-
-const give = statement(
-  "shards.give",
-  joined(
-    given({ id: bigint }),
-    part(
-      "held",
-      each({
-        shards: integer((one: HeldShard) => one.shard),
-        terms: bigint((one: HeldShard) => one.term),
-      }),
-    ),
-  ),
-)(sqlFiles["statements/session/give.sql"])
-
-const leaveShards = statement("shards.leave", given({ id: bigint }))`
-delete from workers w
-where w.id = $id`
-
-const holderOf = statement("shards.holder", given({ shard: integer }))`
-select w.name
-from number_shards s
-join workers w on w.id = s.worker_id
-where s.shard = $shard`
+const toHeldElement = ({ shard, term }: HeldShard): Element<"shard.give"> => ({
+  shards: shard,
+  terms: term,
+})
 
 export const shardLeases = (database: DatabaseService): typeof ShardLeases.Service => ({
-  join: (name, most) =>
-    Effect.map(joinAs.one<bigint>(database, { name, most }), (id) => Number(id) as WorkerId),
-  beat: (id) => beat.first(database, { id, count: shardCount }, toTable),
-  end: (silent) => end.run(database, silent),
-  take: (id, shards) =>
-    take.all(
-      database,
-      { id, shards },
-      (row: { readonly shard: number; readonly term: bigint }): HeldShard => ({
-        shard: row.shard as Shard,
-        term: Number(row.term),
-      }),
-    ),
-  give: (id, held) => give.run(database, { id, held }),
-  leave: (id) => leaveShards.run(database, { id }),
-  holderOf: (shard) => holderOf.value<string>(database, { shard }),
+  join(name, most) {
+    return joinWorkers.one(database, { name, most }, ({ id }) => Number(id) as WorkerId)
+  },
+  beat(id) {
+    return beatOnce.first(database, { id, count: shardCount }, toTable)
+  },
+  end(silent) {
+    return endWorkers.run(database, toColumns(silent.map(toSilentElement)))
+  },
+  take(id, shards) {
+    return takeShards.all(database, { id, shards }, toHeldShard)
+  },
+  give(id, held) {
+    return giveShards.run(database, { id, ...toColumns(held.map(toHeldElement)) })
+  },
+  leave(id) {
+    return leaveShards.run(database, { id })
+  },
+  holderOf(shard) {
+    return holderOf.value(database, { shard })
+  },
 })

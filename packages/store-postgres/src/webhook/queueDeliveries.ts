@@ -9,11 +9,6 @@
 import type { Callback } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import { bigint, columnsOf, instant, text, within } from "../database/Fields.ts"
-import type { FieldsOf } from "../database/Fields.ts"
-import { single } from "../database/Statement.ts"
-import type { Parameters } from "../database/Statement.ts"
-
 /** Tells that a commit of this process has queued deliveries. */
 export class DeliveriesQueued {
   readonly #listeners = new Set<Effect.Effect<void>>()
@@ -30,31 +25,27 @@ export class DeliveriesQueued {
     )
 }
 
-/** A message's callback, as functions take it that end messages. All else its event says. */
-export const callbackColumns = columnsOf({
-  target: { callback_target: text((callback) => callback.target) },
-  url: { callback_url: text((callback) => callback.url) },
-  body: { callback_body: text((callback) => callback.body) },
-} satisfies FieldsOf<Pick<Callback, "target" | "url" | "body">>)
+/** The callback of one event of a connection, as functions and statements take it. */
+type CallbackParams<Event extends string> = {
+  readonly [Name in `${Event}${"Target" | "Url" | "EventId" | "Type" | "Body"}`]: string | null
+} & {
+  readonly [Name in `${Event}${"Workspace" | "CreatedAt"}`]: number | null
+}
 
-const connectionColumns = columnsOf({
-  workspaceId: { workspace: bigint((callback) => callback.workspaceId) },
-  target: { target: text((callback) => callback.target) },
-  url: { url: text((callback) => callback.url) },
-  createdAt: { created_at: instant((callback) => callback.createdAt) },
-  eventId: { event_id: text((callback) => callback.eventId) },
-  type: { type: text((callback) => callback.type) },
-  body: { body: text((callback) => callback.body) },
-} satisfies FieldsOf<Callback>)
+export const toCallbackParams = <const Event extends string>(
+  event: Event,
+  callback: Callback | null,
+): CallbackParams<Event> =>
+  ({
+    [`${event}Workspace`]: callback?.workspaceId ?? null,
+    [`${event}Target`]: callback?.target ?? null,
+    [`${event}Url`]: callback?.url ?? null,
+    [`${event}CreatedAt`]: callback?.createdAt ?? null,
+    [`${event}EventId`]: callback?.eventId ?? null,
+    [`${event}Type`]: callback?.type ?? null,
+    [`${event}Body`]: callback?.body ?? null,
+  }) as CallbackParams<Event>
 
-/** Parameters for the callback of one event of a connection, if there is one. */
-export const connectionParameters = <In>(
-  event: string,
-  callback: (input: In) => Callback | null,
-): Parameters<In> => single(within(callback, connectionColumns), `p_${event}_`)
-
-/** The same for the one callback that a change may have. */
-export const callbackParameters = connectionParameters(
-  "new",
-  ({ callback }: { readonly callback: Callback | null }) => callback,
-)
+/** The same of the one callback that a change may have. */
+export const newCallback = (callback: Callback | null): CallbackParams<"new"> =>
+  toCallbackParams("new", callback)

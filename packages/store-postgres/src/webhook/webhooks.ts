@@ -8,6 +8,7 @@ import type {
   DeliveryQueue,
   DeliveryResult,
   EventId,
+  IdempotencyClaim,
   NewWebhook,
   Outbox,
   OutboxEvent,
@@ -21,36 +22,10 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import {
-  bigint,
-  boolean,
-  columnsOf,
-  decoded,
-  instant,
-  integer,
-  jsonOf,
-  paging,
-  selected,
-  text,
-  texts,
-  within,
-} from "../database/Fields.ts"
-import type { FieldsOf } from "../database/Fields.ts"
-import {
-  call,
-  each,
-  given,
-  joined,
-  on,
-  part,
-  single,
-  sqlFunction,
-  statement,
-  taking,
-} from "../database/Statement.ts"
-import { claimParameters } from "../request/idempotency.ts"
-import { sharesColumns } from "../queue/lanes.ts"
-import { sqlFiles } from "../sql.generated.ts"
+import { statement, toColumns } from "../database/Sql.ts"
+import type { Element, Params, Row } from "../database/Sql.ts"
+import { toShareParams } from "../queue/lane.ts"
+import { toClaimParams } from "../request/idempotency.ts"
 import type { DeliveriesQueued } from "./queueDeliveries.ts"
 
 // What changes endpoints: making one, letting a stopped one run again, queueing one more delivery, and
@@ -60,142 +35,63 @@ import type { DeliveriesQueued } from "./queueDeliveries.ts"
 // other and none is missed by a revocation or a deletion; then the lanes by endpoint; then the
 // endpoints.
 
-/** What is written of a new endpoint. */
-const newFields = {
-  workspaceId: { workspace_id: bigint((endpoint) => endpoint.workspaceId) },
-  mode: { mode: text((endpoint) => endpoint.mode) },
-  keyId: { key_id: bigint((endpoint) => endpoint.keyId) },
-  url: { url: text((endpoint) => endpoint.url) },
-  description: { description: text((endpoint) => endpoint.description) },
-  events: { events: texts((endpoint) => endpoint.events) },
-  secretSalt: { secret_salt: text((endpoint) => endpoint.secretSalt) },
-  secretLast4: { secret_last4: text((endpoint) => endpoint.secretLast4) },
-  createdAt: { created_at: instant((endpoint) => endpoint.createdAt) },
-} satisfies FieldsOf<NewWebhook>
+const insertEndpoint = statement("insert_webhook_endpoint")
+const resumeEndpoint = statement("resume_webhook_endpoint")
+const queuePing = statement("queue_webhook_ping")
+const redeliverEvent = statement("redeliver_webhook_event")
+const getEndpoint = statement("webhook.get")
+const madeEndpoint = statement("webhook.made")
+const listEndpoints = statement("webhook.list")
+const rotateSecret = statement("webhook.rotate")
+const removeEndpoint = statement("webhook.remove")
+const listAttempts = statement("webhook.attempts")
+const listCallbackAttempts = statement("webhook.callbackAttempts")
+const forgetAttempts = statement("webhook.forgetAttempts")
 
-const newColumns = columnsOf(newFields)
-
-const insertEndpoint = sqlFunction(
-  "insert_webhook_endpoint",
-  joined(part("endpoint", single(newColumns, "p_")), taking({ limit: integer }), claimParameters),
-)
-
-const ofEndpoint = { workspaceId: bigint, mode: text, id: bigint }
-
-const resumeEndpoint = sqlFunction(
-  "resume_webhook_endpoint",
-  taking({ ...ofEndpoint, limit: integer, now: instant }),
-)
-
-const queuePing = sqlFunction(
-  "queue_webhook_ping",
-  taking({ ...ofEndpoint, eventId: text, createdAt: instant, body: text }),
-)
-
-const redeliverEvent = sqlFunction(
-  "redeliver_webhook_event",
-  taking({ ...ofEndpoint, eventId: text, now: instant }),
-)
-
-const attemptFields = {
-  id: { id: bigint((attempt) => attempt.id) },
-  eventId: { event_id: text((attempt) => attempt.eventId) },
-  type: { type: text((attempt) => attempt.type) },
-  attempt: { attempt: integer((attempt) => attempt.attempt) },
-  attemptedAt: { attempted_at: instant((attempt) => attempt.attemptedAt) },
-  responseStatus: { response_status: integer((attempt) => attempt.responseStatus) },
-  error: { error: text((attempt) => attempt.error) },
-  durationMillis: { duration_millis: bigint((attempt) => attempt.durationMillis) },
-  nextAttemptAt: { next_attempt_at: instant((attempt) => attempt.nextAttemptAt) },
-} satisfies FieldsOf<DeliveryAttempt<string>>
-
-const endpointFields = {
-  id: { id: bigint((endpoint) => endpoint.id) },
-  ...newFields,
-  firstSecretLast4: { first_secret_last4: text((endpoint) => endpoint.firstSecretLast4) },
-  disabledReason: { disabled_reason: text((endpoint) => endpoint.disabledReason) },
-} satisfies FieldsOf<Omit<WebhookEndpoint, "lastAttempt">>
-
-interface EndpointRow {
-  readonly endpoint: Omit<WebhookEndpoint, "lastAttempt">
-  readonly last_attempt: DeliveryAttempt | null
-}
-
-// Index webhook_attempts_by_endpoint.
-const endpointColumns = (alias: string): string => `${jsonOf(endpointFields, alias)} as endpoint,
-  (
-    select ${jsonOf(attemptFields, "a")}
-    from webhook_attempts a
-    where a.endpoint_id = ${alias}.id
-    order by a.id desc
-    limit 1
-  ) as last_attempt`
-
-const toEndpoint = ({ endpoint, last_attempt: lastAttempt }: EndpointRow): WebhookEndpoint => ({
-  ...endpoint,
-  lastAttempt,
+const toNewEndpoint = (
+  endpoint: NewWebhook,
+  limit: number,
+  claim: IdempotencyClaim | null,
+): Params<"insert_webhook_endpoint"> => ({
+  workspaceId: endpoint.workspaceId,
+  mode: endpoint.mode,
+  keyId: endpoint.keyId,
+  url: endpoint.url,
+  description: endpoint.description,
+  events: endpoint.events,
+  secretSalt: endpoint.secretSalt,
+  secretLast4: endpoint.secretLast4,
+  createdAt: endpoint.createdAt,
+  limit,
+  ...toClaimParams(claim),
 })
 
-interface AttemptRow<Attempt> {
-  readonly attempt: Attempt
-}
+type BrokenGuard = Extract<WebhookInsertion, { _tag: "Broken" }>["guard"]
 
-const toAttempt = <Attempt>({ attempt }: AttemptRow<Attempt>): Attempt => attempt
+const toInsertion = (
+  endpoint: NewWebhook,
+  row: Row<"insert_webhook_endpoint"> | undefined,
+): WebhookInsertion =>
+  row === undefined || row.id === null
+    ? { _tag: "Broken", guard: (row?.guard as BrokenGuard | undefined) ?? "limit" }
+    : {
+        _tag: "Inserted",
+        endpoint: {
+          ...endpoint,
+          id: Number(row.id) as WebhookId,
+          firstSecretLast4: endpoint.secretLast4,
+          disabledReason: null,
+          lastAttempt: null,
+        },
+      }
 
-interface InsertedRow {
-  readonly guard: Extract<WebhookInsertion, { _tag: "Broken" }>["guard"] | null
-  readonly id: bigint | null
-}
+const toEndpoint = (row: Row<"webhook.get">): WebhookEndpoint => ({
+  ...(row.endpoint as Omit<WebhookEndpoint, "lastAttempt">),
+  lastAttempt: row.last_attempt as DeliveryAttempt | null,
+})
 
-const insert = call("webhook.insert", insertEndpoint)
-const resume = call("webhook.resume", resumeEndpoint)
-const ping = call("webhook.ping", queuePing)
-const redeliver = call("webhook.redeliver", redeliverEvent)
-
-const scope = { workspaceId: bigint, mode: text }
-const named = { ...scope, id: bigint }
-
-const getEndpoint = statement(
-  "webhook.get",
-  given(named),
-)(sqlFiles["statements/webhook/get-endpoint.sql"])
-
-const madeEndpoint = statement("webhook.made", given({ id: bigint }))`
-select ${endpointColumns("e")}
-from webhook_endpoints e
-where e.id = $id`
-
-const listEndpoints = statement(
-  "webhook.list",
-  given({ ...scope, stopped: boolean }),
-)(sqlFiles["statements/webhook/list-endpoints.sql"])
-
-const rotateSecret = statement(
-  "webhook.rotate",
-  given({ ...named, secretSalt: text, secretLast4: text }),
-)(sqlFiles["statements/webhook/rotate-secret.sql"])
-
-const removeEndpoint = statement(
-  "webhook.remove",
-  given({ ...named, now: instant }),
-)(sqlFiles["statements/webhook/remove-endpoint.sql"])
-
-const page = given({ id: bigint, ...paging })
-
-const listAttempts = statement(
-  "webhook.attempts",
-  page,
-)(sqlFiles["statements/webhook/list-attempts.sql"])
-
-const listCallbackAttempts = statement(
-  "webhook.callbackAttempts",
-  page,
-)(sqlFiles["statements/webhook/list-callback-attempts.sql"])
-
-const forgetAttempts = statement(
-  "webhook.forgetAttempts",
-  given({ before: instant, limit: integer }),
-)(sqlFiles["statements/webhook/forget-attempts.sql"])
+const toAttempt = (row: Row<"webhook.attempts">) => row.attempt as DeliveryAttempt
+const toCallbackAttempt = (row: Row<"webhook.callbackAttempts">) => row.attempt as CallbackAttempt
 
 const queueingOf = (outcome: string | null): Queueing => {
   switch (outcome) {
@@ -211,53 +107,49 @@ const queueingOf = (outcome: string | null): Queueing => {
 }
 
 export const webhookStore = (database: DatabaseService): typeof WebhookStore.Service => ({
-  insert: (endpoint, limit, claim) =>
-    Effect.map(
-      insert.rows<InsertedRow>(database, { endpoint, limit, claim }),
-      ([row]): WebhookInsertion =>
-        row?.id == null
-          ? { _tag: "Broken", guard: row?.guard ?? "limit" }
-          : {
-              _tag: "Inserted",
-              endpoint: {
-                ...endpoint,
-                id: Number(row.id) as WebhookId,
-                firstSecretLast4: endpoint.secretLast4,
-                disabledReason: null,
-                lastAttempt: null,
-              },
-            },
-    ),
-  get: (asked, id) => getEndpoint.first(database, { ...asked, id }, toEndpoint),
-  made: (id) => madeEndpoint.first(database, { id }, toEndpoint),
-  list: (asked, stopped) => listEndpoints.all(database, { ...asked, stopped }, toEndpoint),
-  rotate: (asked, id, secret) =>
-    rotateSecret.first(database, { ...asked, id, ...secret }, toEndpoint),
-  remove: (asked, id, now) => removeEndpoint.any(database, { ...asked, id, now }),
-  resume: (asked, id, limit, now) =>
-    Effect.gen(function* () {
-      const outcome = yield* resume.value<string>(database, { ...asked, id, limit, now })
-      if (outcome === "limit") return "limit"
-      if (outcome !== "running") return null
-      return yield* getEndpoint.first(database, { ...asked, id }, toEndpoint)
-    }),
-  ping: (asked, id, { body, createdAt, id: eventId }) =>
-    Effect.map(
-      ping.value<string>(database, { ...asked, id, eventId, createdAt, body }),
-      queueingOf,
-    ),
-  redeliver: (asked, id, eventId, now) =>
-    Effect.map(redeliver.value<string>(database, { ...asked, id, eventId, now }), queueingOf),
-  attempts: (id, asked) =>
-    listAttempts.page(database, `endpoint ${id}`, { ...asked, id }, toAttempt<DeliveryAttempt>),
-  callbackAttempts: (id, asked) =>
-    listCallbackAttempts.page(
-      database,
-      `workspace ${id}`,
-      { ...asked, id },
-      toAttempt<CallbackAttempt>,
-    ),
-  forgetAttempts: (before) => forgetAttempts.untilDone(database, { before, limit: erasedAtOnce }),
+  insert(endpoint, limit, claim) {
+    const params = toNewEndpoint(endpoint, limit, claim)
+    return Effect.map(insertEndpoint.rows(database, params), ([row]) => toInsertion(endpoint, row))
+  },
+  get(asked, id) {
+    return getEndpoint.first(database, { ...asked, id }, toEndpoint)
+  },
+  made(id) {
+    return madeEndpoint.first(database, { id }, toEndpoint)
+  },
+  list(asked, stopped) {
+    return listEndpoints.all(database, { ...asked, stopped }, toEndpoint)
+  },
+  rotate(asked, id, secret) {
+    return rotateSecret.first(database, { ...asked, id, ...secret }, toEndpoint)
+  },
+  remove(asked, id, now) {
+    return removeEndpoint.any(database, { ...asked, id, now })
+  },
+  resume: Effect.fnUntraced(function* resume(asked, id, limit, now) {
+    const outcome = yield* resumeEndpoint.value(database, { ...asked, id, limit, now })
+    if (outcome === "limit") return "limit"
+    if (outcome !== "running") return null
+    return yield* getEndpoint.first(database, { ...asked, id }, toEndpoint)
+  }),
+  ping(asked, id, { body, createdAt, id: eventId }) {
+    const params = { ...asked, id, eventId, createdAt, body }
+    return Effect.map(queuePing.value(database, params), queueingOf)
+  },
+  redeliver(asked, id, eventId, now) {
+    const params = { ...asked, id, eventId, now }
+    return Effect.map(redeliverEvent.value(database, params), queueingOf)
+  },
+  attempts(id, asked) {
+    return listAttempts.page(database, `endpoint ${id}`, { ...asked, id }, toAttempt)
+  },
+  callbackAttempts(id, asked) {
+    const params = { ...asked, id }
+    return listCallbackAttempts.page(database, `workspace ${id}`, params, toCallbackAttempt)
+  },
+  forgetAttempts(before) {
+    return forgetAttempts.untilDone(database, { before, limit: erasedAtOnce })
+  },
 })
 
 // Attempts that ended are recorded, and free places are taken by what is due, in one commit. Settling
@@ -283,77 +175,50 @@ const deliveredAt = ({ results }: LaneResults): number | null => {
   return latest === -Infinity ? null : latest
 }
 
-const resultColumns = columnsOf({
-  id: { p_delivery: bigint((result) => result.id) },
-  lease: { p_lease: bigint((result) => result.lease) },
-  attemptedAt: { p_attempted_at: instant((result) => result.attemptedAt) },
-  durationMillis: { p_duration_millis: bigint((result) => result.durationMillis) },
-  responseStatus: { p_response_status: integer((result) => result.responseStatus) },
-  error: { p_error: text((result) => result.error) },
-  nextAttemptAt: { p_next_attempt_at: instant((result) => result.nextAttemptAt) },
-  stopUnlessDeliveredSince: { p_stop_since: instant((result) => result.stopUnlessDeliveredSince) },
-} satisfies FieldsOf<Omit<DeliveryResult, "kind" | "targetId">>)
+type DeliveriesElement = Element<"delivery.settle">
+type LaneElement = Pick<DeliveriesElement, "deliveredAt" | "lane" | "results">
 
-const resultParameters = joined(
-  each({
-    p_lane: bigint((lane: LaneResults) => lane.id),
-    p_results: integer((lane: LaneResults) => lane.results.length),
-    p_delivered_at: instant(deliveredAt),
-  }),
-  on(
-    (lanes: ReadonlyArray<LaneResults>) => lanes.flatMap(({ results }) => results),
-    each(resultColumns),
-  ),
-)
+const toLaneElement = (lane: LaneResults): LaneElement => ({
+  lane: lane.id,
+  results: lane.results.length,
+  deliveredAt: deliveredAt(lane),
+})
 
-const queryColumns = columnsOf({
-  now: { p_now: instant((query) => query.now) },
-  leaseUntil: { p_lease_until: instant((query) => query.leaseUntil) },
-  limit: { p_limit: integer((query) => query.limit) },
-  perTarget: { p_per_target: integer((query) => query.perTarget) },
-  callbacks: {
-    p_callbacks: integer(({ callbacks }) => callbacks.limit),
-    ...within((query: Pick<DeliveryQuery, "callbacks">) => query.callbacks, sharesColumns),
-  },
-} satisfies FieldsOf<DeliveryQuery>)
+const toResultElement = (result: DeliveryResult): Omit<DeliveriesElement, keyof LaneElement> => ({
+  delivery: result.id,
+  lease: result.lease,
+  attemptedAt: result.attemptedAt,
+  durationMillis: result.durationMillis,
+  responseStatus: result.responseStatus,
+  error: result.error,
+  nextAttemptAt: result.nextAttemptAt,
+  stopSince: result.stopUnlessDeliveredSince,
+})
 
-const settleAndClaimDeliveries = sqlFunction(
-  "settle_and_claim_deliveries",
-  joined(part("lanes", resultParameters), part("query", single(queryColumns))),
-)
-
-// What is to be delivered to webhook endpoints and to the receivers of callbacks.
-
-interface ClaimedRow {
-  readonly id: bigint
-  readonly lane_id: bigint
-  readonly workspace_id: bigint
-  readonly lease: bigint
-  readonly event_id: string
-  readonly body: string
-  readonly attempt: number
-  readonly url: string
-  readonly secret_salt: string | null
+const toResultParams = (results: ReadonlyArray<DeliveryResult>): Params<"delivery.settle"> => {
+  const lanes = lanesOf(results)
+  return {
+    ...toColumns(lanes.map(toLaneElement)),
+    ...toColumns(lanes.flatMap(resultsOf).map(toResultElement)),
+  }
 }
 
-const settleAndClaim = call("delivery.turn", settleAndClaimDeliveries)
+const resultsOf = ({ results }: LaneResults) => results
 
-/** No moment is named: no lease has run out, nothing is due, and any number may be in flight. */
-const settle = statement("delivery.settle", resultParameters)`
-select from ${settleAndClaimDeliveries.name}(
-  ${resultParameters.placeholders}, '-infinity', null, 0, 2147483647, 0, 0, '{}', '{}'
-)`
+const settleAndClaimDeliveries = statement("settle_and_claim_deliveries")
+const settleDeliveries = statement("delivery.settle")
 
 const lanesOf = (results: ReadonlyArray<DeliveryResult>): ReadonlyArray<LaneResults> =>
-  Array.from(
-    Map.groupBy(results, ({ targetId }) => targetId),
-    ([id, ofLane]) => ({
-      id,
-      results: ofLane,
-    }),
-  )
+  Array.from(Map.groupBy(results, targetOf), toLaneResults)
 
-const toClaimed = (row: ClaimedRow): ClaimedDelivery => {
+const targetOf = ({ targetId }: DeliveryResult): number => targetId
+
+const toLaneResults = ([id, results]: [number, ReadonlyArray<DeliveryResult>]): LaneResults => ({
+  id,
+  results,
+})
+
+const toClaimed = (row: Row<"settle_and_claim_deliveries">): ClaimedDelivery => {
   const targetId = Number(row.lane_id)
   return {
     id: Number(row.id),
@@ -373,14 +238,29 @@ export const deliveryQueue = (
   database: DatabaseService,
   { whenQueued }: DeliveriesQueued,
 ): typeof DeliveryQueue.Service => {
-  const turn = (results: ReadonlyArray<DeliveryResult>, query: DeliveryQuery) =>
-    settleAndClaim.all(database, { lanes: lanesOf(results), query }, toClaimed)
+  const settleAndClaim = (results: ReadonlyArray<DeliveryResult>, query: DeliveryQuery) => {
+    const params = {
+      ...toResultParams(results),
+      now: query.now,
+      leaseUntil: query.leaseUntil,
+      limit: query.limit,
+      perTarget: query.perTarget,
+      callbacks: query.callbacks.limit,
+      ...toShareParams(query.callbacks),
+    }
+    return settleAndClaimDeliveries.all(database, params, toClaimed)
+  }
 
   return {
-    claim: (query) => turn([], query),
-    settle: (results) =>
-      results.length === 0 ? Effect.void : settle.run(database, lanesOf(results)),
-    settleAndClaim: turn,
+    claim(query) {
+      return settleAndClaim([], query)
+    },
+    settle(results) {
+      return results.length === 0
+        ? Effect.void
+        : settleDeliveries.run(database, toResultParams(results))
+    },
+    settleAndClaim,
     whenQueued,
   }
 }
@@ -391,57 +271,24 @@ export const deliveryQueue = (
 // that it will stay empty. A transaction has an id of its own before it takes a position; once all
 // that were under way when the gap was first seen are over, what is still missing was rolled back.
 
-const eventFields = {
-  id: { id: bigint((event) => event.id) },
-  eventId: { event_id: text((event) => event.eventId) },
-  type: { type: text((event) => event.type) },
-  workspaceId: { workspace_id: bigint((event) => event.workspaceId) },
-  mode: { mode: text((event) => event.mode) },
-  messageId: { message_id: bigint((event) => event.messageId) },
-  createdAt: { created_at: instant((event) => event.createdAt) },
-  body: { body: text((event) => event.body) },
-} satisfies FieldsOf<OutboxEvent>
+const readOutbox = statement("outbox.read")
+const latestPosition = statement("outbox.latest")
+const firstUnderWay = statement("outbox.underWay")
+const beginsNow = statement("outbox.beginsNow")
+const forgetEvents = statement("outbox.forget")
 
-const toEvent = decoded<OutboxEvent>(eventFields)
+type OutboxRow = Row<"outbox.read">
 
-interface OutboxRow {
-  readonly id: bigint
-}
-
-interface TransactionRow {
-  readonly id: bigint
-}
-
-const readOutbox = statement("outbox.read", given({ after: bigint, limit: integer }))`
-select ${selected(columnsOf(eventFields), "o")}
-from outbox o
-where o.id > $after
-order by o.id
-limit $limit`
-
-const latestPosition = statement("outbox.latest", given({}))`
-select coalesce(max(o.id), 0)::bigint as latest
-from outbox o`
-
-/**
- * All transactions before this one are over. Asked before the events are read, so that the read
- * sees what those have written.
- */
-const firstUnderWay = statement("outbox.underWay", given({}))`
-select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as id`
-
-/**
- * A transaction that begins now: all that have taken a position began before it. The end of a
- * snapshot would not do: it stands behind the latest transaction that is over, and one with a
- * higher id may be under way.
- */
-const beginsNow = statement("outbox.beginsNow", given({}))`
-select pg_current_xact_id()::text::bigint as id`
-
-const forgetEvents = statement(
-  "outbox.forget",
-  given({ before: instant, limit: integer }),
-)(sqlFiles["statements/outbox/forget-events.sql"])
+const toEvent = (row: OutboxRow): OutboxEvent => ({
+  id: Number(row.id),
+  eventId: row.event_id as EventId,
+  type: row.type as OutboxEvent["type"],
+  workspaceId: Number(row.workspace_id) as WorkspaceId,
+  mode: row.mode as OutboxEvent["mode"],
+  messageId: Number(row.message_id) as OutboxEvent["messageId"],
+  createdAt: row.created_at.getTime(),
+  body: row.body,
+})
 
 /** How many gaps are remembered; readers that stand at others look twice. */
 const remembered = 64
@@ -473,17 +320,16 @@ export const outbox = (database: DatabaseService): typeof Outbox.Service => {
     return { rows: events, gap: null }
   }
 
-  const firstId = (rows: ReadonlyArray<TransactionRow>) => BigInt(rows[0]?.id ?? 0)
-  const allOverBefore = Effect.map(firstUnderWay.rows<TransactionRow>(database, {}), firstId)
-  const transactionNow = Effect.map(beginsNow.rows<TransactionRow>(database, {}), firstId)
+  const allOverBefore = firstUnderWay.one(database, {}, ({ id }) => id)
+  const transactionNow = beginsNow.one(database, {}, ({ id }) => id)
 
-  const read = Effect.fnUntraced(function* (after: number, limit: number) {
+  const read = Effect.fnUntraced(function* read(after: number, limit: number) {
     const events: Array<OutboxEvent> = []
     let position = after
     let over = yield* allOverBefore
     for (;;) {
       const query = { after: position, limit: limit - events.length }
-      const found = yield* readOutbox.rows<OutboxRow>(database, query)
+      const found = yield* readOutbox.rows(database, query)
       const { gap, rows } = settled(position, found, over)
       events.push(...rows.map(toEvent))
       const last = rows.at(-1)
@@ -497,9 +343,9 @@ export const outbox = (database: DatabaseService): typeof Outbox.Service => {
 
   return {
     read,
-    latest: Effect.map(latestPosition.rows<{ readonly latest: bigint }>(database, {}), ([row]) =>
-      Number(row?.latest ?? 0),
-    ),
-    forget: (before) => forgetEvents.untilDone(database, { before, limit: erasedAtOnce }),
+    latest: latestPosition.one(database, {}, ({ latest }) => Number(latest)),
+    forget(before) {
+      return forgetEvents.untilDone(database, { before, limit: erasedAtOnce })
+    },
   }
 }

@@ -9,8 +9,7 @@ import { Effect, Layer, Random } from "effect"
 import { codeSchema } from "../../src/database/build.ts"
 import { connectionConfig } from "../../src/database/Connection.ts"
 import { Database } from "../../src/database/Database.ts"
-import { jsonb } from "../../src/database/Fields.ts"
-import { parameterOf } from "../../src/database/Statement.ts"
+import { toParameter } from "../../src/database/Sql.ts"
 import { schema } from "../../src/migrations/index.ts"
 import { migrate } from "../../src/migrations/migrate.ts"
 import { aDatabase, optionsOf } from "../databases.ts"
@@ -83,8 +82,8 @@ export const compare = (seed: string, comparison: Comparison) =>
     const connection = yield* PgConnection.PgConnection
     const drawn = yield* Effect.replicateEffect(draw, cases)
     const parameters = [
-      parameterOf(
-        jsonb,
+      toParameter(
+        "jsonb",
         drawn.map(({ facts }) => facts),
       ),
     ]

@@ -1,0 +1,225 @@
+-- name: nextId
+-- Never null: id
+select nextval('messages_id_seq') as id
+
+-- name: loadAcceptance
+-- Queries are answered in the order of the list, claims included.
+select load_acceptance(asked.query) as facts
+from jsonb_array_elements(:queries::jsonb) with ordinality asked (query, place)
+order by asked.place
+
+-- name: get
+-- Never null: due_at, in_flight
+select
+  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
+  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
+  m.media_file_name, m.send_at, m.expires_at, m.created_at,
+  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
+  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  shown_phone(
+    m.state,
+    (select sender.phone from numbers sender where sender.id = m.number_id),
+    m.end_phone, m.from_phone
+  ) as phone,
+  is_in_flight(m, l) as in_flight
+from messages m
+left join lanes l on l.number_id = m.number_id
+where m.id = :id
+  and m.workspace_id = :workspaceId
+  and m.mode = :mode
+  and (:restriction::bigint[] is null or m.number_id = any (:restriction))
+
+-- name: byIds
+-- Never null: due_at
+select
+  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
+  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
+  m.media_file_name, m.send_at, m.expires_at, m.created_at,
+  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
+  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  shown_phone(
+    m.state,
+    (select sender.phone from numbers sender where sender.id = m.number_id),
+    m.end_phone, m.from_phone
+  ) as phone
+from unnest(:ids::bigint[]) with ordinality asked (id, place)
+join messages m on m.id = asked.id
+order by asked.place
+
+-- name: expired
+-- Index messages_expiring.
+-- Never null: due_at
+select
+  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
+  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
+  m.media_file_name, m.send_at, m.expires_at, m.created_at,
+  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
+  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  shown_phone(
+    m.state,
+    (select sender.phone from numbers sender where sender.id = m.number_id),
+    m.end_phone, m.from_phone
+  ) as phone
+from messages m
+where m.state = 'waiting'
+  and has_expired(m, :now)
+  and not exists (
+    select
+    from lanes l
+    where l.number_id = m.number_id
+    and is_in_flight(m, l)
+  )
+order by m.expires_at
+limit :limit
+
+-- name: dueTest
+-- Index messages_test_due_of_workspace, in its words: from one workspace with waiting test messages to the
+-- next, and of each the first that are due. What one of them has beyond its share is not read.
+-- Never null: due_at
+with recursive owner (id) as (
+  (
+    select m.workspace_id
+    from messages m
+    where is_waiting(m)
+      and m.mode = 'test'
+    order by m.workspace_id
+    limit 1
+  )
+  union all
+  select (
+    select m.workspace_id
+    from messages m
+    where is_waiting(m)
+      and m.mode = 'test'
+      and m.workspace_id > owner.id
+    order by m.workspace_id
+    limit 1
+  )
+  from owner
+  where owner.id is not null
+)
+select
+  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
+  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
+  m.media_file_name, m.send_at, m.expires_at, m.created_at,
+  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
+  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  shown_phone(
+    m.state,
+    (select sender.phone from numbers sender where sender.id = m.number_id),
+    m.end_phone, m.from_phone
+  ) as phone
+from owner
+cross join lateral (
+  select *
+  from messages m
+  where is_waiting(m)
+    and m.mode = 'test'
+    and m.workspace_id = owner.id
+    and m.due_at <= :now
+    and not_expired(m, :now)
+    and not exists (
+    select
+    from lanes l
+    where l.number_id = m.number_id
+    and (l.removed_at is not null or l.disabled)
+  )
+  order by m.due_at, m.id
+  limit least(:perWorkspace::integer, :limit)
+) m
+order by m.due_at, m.id
+limit :limit
+
+-- name: orphaned
+-- Index lanes_orphaned, then messages_waiting.
+-- Never null: due_at
+select
+  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
+  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
+  m.media_file_name, m.send_at, m.expires_at, m.created_at,
+  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
+  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  shown_phone(
+    m.state,
+    (select sender.phone from numbers sender where sender.id = m.number_id),
+    m.end_phone, m.from_phone
+  ) as phone
+from lanes l
+cross join lateral (
+  select *
+  from messages w
+  where w.number_id = l.number_id
+    and w.state = 'waiting'
+    and not is_in_flight(w, l)
+  limit :limit
+) m
+where l.orphaned
+limit :limit
+
+-- name: byTransportId
+-- Index messages_by_transport_id.
+-- Never null: due_at
+select
+  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
+  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
+  m.media_file_name, m.send_at, m.expires_at, m.created_at,
+  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
+  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  shown_phone(
+    m.state,
+    (select sender.phone from numbers sender where sender.id = m.number_id),
+    m.end_phone, m.from_phone
+  ) as phone
+from messages m
+where m.transport_id = :transportId
+  and m.number_id = :numberId
+limit 1
+
+-- name: tick
+-- Locks the message alone, and so tells how it really stands; neither lane nor workspace matter.
+-- Never null: id, workspace_id, mode, number_id, platform, to_kind, text, created_at, due_at,
+-- transport_id, state
+with known as materialized (
+  select *
+  from messages m
+  where m.transport_id = :transportId
+    and m.number_id = :numberId
+  limit 1
+  for no key update
+),
+moved as (
+  update messages m
+  set state = :state
+  from known
+  where m.id = known.id
+    and known.state = any (:from)
+  returning
+    m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
+    m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
+    m.media_file_name, m.send_at, m.expires_at, m.created_at,
+    planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
+    m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+    shown_phone(
+      m.state,
+      (select sender.phone from numbers sender where sender.id = m.number_id),
+      m.end_phone, m.from_phone
+    ) as phone
+)
+select *
+from moved
+union all
+select
+  known.id, known.workspace_id, known.mode, known.number_id, known.platform, known.from_phone,
+  known.to_kind, known.to_phone, known.to_name, known.to_contact_id, known.text, known.media_id,
+  known.attachment_id, known.media_url, known.media_type, known.media_file_name, known.send_at,
+  known.expires_at, known.created_at,
+  planned_time(known.due_at, known.send_at, known.created_at) as due_at, known.transport_id,
+  known.callback_url, known.state, known.sent_at, known.error_code, known.error_message,
+  known.found_media_type,
+  shown_phone(
+    known.state,
+    (select sender.phone from numbers sender where sender.id = known.number_id),
+    known.end_phone, known.from_phone
+  ) as phone
+from known
+where known.state <> all (:from)

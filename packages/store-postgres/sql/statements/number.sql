@@ -1,0 +1,162 @@
+-- name: report
+insert into connection_reports (
+  reported_at, number_id, state, reason, since, last_seen_at, reconnects
+)
+select :now, r.number_id, r.state, r.reason, r.since, r.last_seen_at, r.reconnects
+from unnest(
+  :numberId::bigint[], :state::text[], :reason::text[], :since::timestamptz[],
+  :lastSeenAt::timestamptz[], :reconnects::integer[]
+) r (number_id, state, reason, since, last_seen_at, reconnects)
+join numbers n on n.id = r.number_id
+order by r.number_id
+on conflict (number_id) do update
+set reported_at = excluded.reported_at,
+  number_id = excluded.number_id, state = excluded.state, reason = excluded.reason,
+  since = excluded.since, last_seen_at = excluded.last_seen_at, reconnects = excluded.reconnects
+
+-- name: connection
+-- What is past a window's end does not hold back; a rest that is over neither.
+-- Never null: waiting, sent, is_sending
+select
+  n.id, n.workspace_id, n.mode, n.phone, n.label, n.platform, n.status, n.login_method, n.created_at,
+  n.status_since, n.status_reason,
+  r.number_id as report_number_id, r.state as report_state, r.reason as report_reason,
+  r.since as report_since, r.last_seen_at as report_last_seen_at, r.reconnects as report_reconnects,
+  r.reported_at as report_at,
+  (
+    -- Index messages_waiting.
+    select count(*)
+    from messages m
+    where m.number_id = n.id
+      and m.mode = 'live'
+      and m.state = 'waiting'
+      and not coalesce(l.head_id = m.id and l.lease_until is not null, false)
+  ) as waiting,
+  sent.count as sent,
+  (
+    -- Index messages_sent.
+    select m.sent_at
+    from messages m
+    where m.number_id = n.id
+      and m.mode = 'live'
+      and m.sent_at is not null
+    order by m.sent_at desc
+    limit 1
+  ) as last_sent_at,
+  l.pause_reason,
+  nullif(l.paused_until, 'infinity') as paused_until,
+  l.disabled as is_disabled,
+  l.lease_until is not null as is_sending,
+  head.due_at as first_due_at,
+  l.hold_until,
+  case when head.id is not null then lane_limit(
+    l.number_id, l.pacing, head.id, true, :fits, width.length, :now
+  ) end as limited_until,
+  case when l.no_room > 0 then l.limited_until end as no_room_until
+from numbers n
+join lanes l on l.number_id = n.id
+cross join (values (:windowMillis::bigint * interval '1 millisecond')) width (length)
+cross join lateral (
+  -- Index messages_sent.
+  select count(*) as count
+  from messages m
+  where m.number_id = n.id
+    and m.mode = 'live'
+    and is_in_window(m.sent_at, :now, width.length)
+) sent
+left join messages head on head.id = (select first.id from first_to_leave(l, :now) first)
+left join connection_reports r on r.number_id = n.id
+where n.id = :id
+  and n.workspace_id = :workspaceId
+  and n.removed_at is null
+
+-- name: lockWorkspace
+-- Numbers that are made unless they are there come one after the other in their workspace.
+select
+from workspaces w
+where w.id = :workspaceId
+for no key update
+
+-- name: insert
+-- Makes the number and its lane. The workspace's row is locked against deletion meanwhile; a number
+-- made in a workspace that is deleted already counts as removed from the start.
+with workspace as (
+  select w.id, w.deleted_at, w.account_disabled
+  from workspaces w
+  where w.id = :workspaceId
+  for share
+),
+number as (
+  insert into numbers (
+    workspace_id, mode, phone, label, platform, status, login_method, created_at, removed_at
+  )
+  select
+    :workspaceId, :mode, :phone, :label, :platform, :status, :loginMethod, :createdAt,
+    workspace.deleted_at
+  from workspace
+  returning *
+),
+lane as (
+  insert into lanes (number_id, workspace_id, connected, removed_at, pacing, disabled)
+  select
+    number.id, number.workspace_id,
+    number.status = 'connected' and number.removed_at is null, number.removed_at, :pacing,
+    workspace.account_disabled and workspace.deleted_at is null
+  from number
+  cross join workspace
+)
+select
+  number.id, number.workspace_id, number.mode, number.phone, number.label, number.platform,
+  number.status, number.login_method, number.created_at
+from number
+
+-- name: get
+-- Of that workspace, or of any.
+select
+  n.id, n.workspace_id, n.mode, n.phone, n.label, n.platform, n.status, n.login_method, n.created_at
+from numbers n
+where n.id = :id
+  and n.workspace_id = coalesce(:workspaceId, n.workspace_id)
+  and n.removed_at is null
+
+-- name: list
+-- Index numbers_by_workspace.
+select
+  n.id, n.workspace_id, n.mode, n.phone, n.label, n.platform, n.status, n.login_method, n.created_at
+from numbers n
+where n.workspace_id = :workspaceId
+  and n.removed_at is null
+order by n.id
+
+-- name: settings
+select n.id, l.pacing, n.proxy_host, n.proxy_port, n.proxy_url
+from numbers n
+join lanes l on l.number_id = n.id
+where n.id = any (:ids)
+  and n.removed_at is null
+
+-- name: lockPacing
+-- The lane is locked: of two changes the second goes on from what the first has written.
+select l.pacing
+from lanes l
+where l.number_id = :id
+  and l.workspace_id = :workspaceId
+for no key update
+
+-- name: change
+update numbers n
+set label = coalesce(:label, n.label),
+  proxy_host = case when :keepsProxy then n.proxy_host else :proxyHost end,
+  proxy_port = case when :keepsProxy then n.proxy_port else :proxyPort end,
+  proxy_url = case when :keepsProxy then n.proxy_url else :proxyUrl end
+where n.id = :id
+  and n.workspace_id = :workspaceId
+  and n.removed_at is null
+returning
+  n.id, n.workspace_id, n.mode, n.phone, n.label, n.platform, n.status, n.login_method, n.created_at
+
+-- name: callback
+select n.callback_url
+from numbers n
+where n.id = :id
+  and n.removed_at is null

@@ -1,0 +1,45 @@
+-- name: read
+select o.id, o.event_id, o.type, o.workspace_id, o.mode, o.message_id, o.created_at, o.body
+from outbox o
+where o.id > :after
+order by o.id
+limit :limit
+
+-- name: latest
+-- Never null: latest
+select coalesce(max(o.id), 0)::bigint as latest
+from outbox o
+
+-- name: underWay
+-- All transactions before this one are over. Asked before the events are read, so that the read
+-- sees what those have written.
+-- Never null: id
+select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as id
+
+-- name: beginsNow
+-- A transaction that begins now: all that have taken a position began before it. The end of a
+-- snapshot would not do: it stands behind the latest transaction that is over, and one with a
+-- higher id may be under way.
+-- Never null: id
+select pg_current_xact_id()::text::bigint as id
+
+-- name: forget
+-- Ids grow with time: what is old is at the front. What is still to be delivered is kept.
+with oldest as (
+  select o.id, o.created_at
+  from outbox o
+  order by o.id
+  limit :limit
+)
+delete from outbox o
+using oldest
+where o.id = oldest.id
+  and oldest.created_at < :before
+  and o.id < coalesce(
+    (
+      select min(d.outbox_id)
+      from webhook_deliveries d
+    ),
+    9223372036854775807
+  )
+returning o.id

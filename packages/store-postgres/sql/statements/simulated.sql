@@ -1,0 +1,60 @@
+-- name: behaviour
+select b.send, b.error_message, b.latency_millis, b.groups
+from simulated_behaviours b
+where b.number_id = :numberId
+
+-- name: setBehaviour
+insert into simulated_behaviours (number_id, send, error_message, latency_millis, groups)
+values (:numberId, :send, :errorMessage, :latencyMillis, :groups)
+on conflict (number_id) do update
+  set send = excluded.send,
+    error_message = excluded.error_message,
+    latency_millis = excluded.latency_millis,
+    groups = excluded.groups
+
+-- name: registered
+select phones from simulated_registered
+
+-- name: setRegistered
+insert into simulated_registered (phones)
+values (:phones)
+on conflict (singleton) do update
+set phones = excluded.phones
+
+-- name: forgetRegistered
+delete from simulated_registered
+
+-- name: receive
+-- The copy and the behaviour that follows it, in one commit.
+with followed as (
+  insert into simulated_behaviours (number_id, send, error_message, latency_millis, groups)
+  select :numberId, :send, :errorMessage, :latencyMillis, :groups
+  where :follows
+  on conflict (number_id) do update
+  set send = excluded.send,
+    error_message = excluded.error_message,
+    latency_millis = excluded.latency_millis,
+    groups = excluded.groups
+)
+insert into simulated_sent (transport_id, number_id, recipient, text, media, at)
+values (:transportId, :numberId, :recipient, :text, :media, :at)
+on conflict (number_id, transport_id) do nothing
+returning id
+
+-- name: sent
+select s.id, m.id as message_id, s.transport_id, s.number_id, s.recipient, s.text, s.media, s.at
+from simulated_sent s
+left join messages m on m.transport_id = s.transport_id and m.number_id = s.number_id
+where s.id < :before
+order by s.id desc
+limit :limit
+
+-- name: sentOfNumber
+-- Index simulated_sent_by_number.
+select s.id, m.id as message_id, s.transport_id, s.number_id, s.recipient, s.text, s.media, s.at
+from simulated_sent s
+left join messages m on m.transport_id = s.transport_id and m.number_id = s.number_id
+where s.number_id = :numberId
+  and s.id < :before
+order by s.id desc
+limit :limit

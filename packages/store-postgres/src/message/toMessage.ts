@@ -1,0 +1,76 @@
+/** A message as its rows have it. */
+import type {
+  ContactId,
+  MediaId,
+  Message,
+  MessageId,
+  NumberId,
+  Phone,
+  Recipient,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { idOrNull, millis } from "../database/Sql.ts"
+import type { Row } from "../database/Sql.ts"
+
+/** Its phone is the number's while the message waits, then what its end wrote down. */
+export type MessageRow = Row<"message.byIds">
+
+type MediaType = NonNullable<Message["media"]>["type"]
+
+export const toMessage = (row: MessageRow): Message => ({
+  id: Number(row.id) as MessageId,
+  workspaceId: Number(row.workspace_id) as WorkspaceId,
+  mode: row.mode as Message["mode"],
+  state: row.state as Message["state"],
+  from: {
+    id: Number(row.number_id) as NumberId,
+    phone: row.phone as Message["from"]["phone"],
+    platform: row.platform as Message["from"]["platform"],
+  },
+  phoneAtAcceptance: row.from_phone as Message["phoneAtAcceptance"],
+  to: toRecipient(row),
+  text: row.text,
+  media:
+    row.media_id === null && row.media_url === null && row.attachment_id === null
+      ? null
+      : {
+          mediaId: idOrNull<MediaId>(row.media_id),
+          attachmentId: idOrNull<MediaId>(row.attachment_id),
+          url: row.media_url,
+          type: row.media_type as MediaType,
+          fileName: row.media_file_name,
+        },
+  foundMediaType: row.found_media_type as Message["foundMediaType"],
+  sendAt: millis(row.send_at),
+  expiresAt: millis(row.expires_at),
+  createdAt: row.created_at.getTime(),
+  dueAt: row.due_at.getTime(),
+  sentAt: millis(row.sent_at),
+  error:
+    row.error_code === null
+      ? null
+      : {
+          code: row.error_code as NonNullable<Message["error"]>["code"],
+          message: row.error_message ?? "",
+        },
+  transportId: row.transport_id as Message["transportId"],
+  callbackUrl: row.callback_url,
+})
+
+const toRecipient = (row: MessageRow): Recipient => {
+  const contactId = idOrNull<ContactId>(row.to_contact_id)
+  const phone = (row.to_phone ?? "") as Phone
+  const name = row.to_name ?? ""
+  switch (row.to_kind as Recipient["kind"]) {
+    case "phone":
+      return { kind: "phone", phone, contactId }
+    case "group":
+      return { kind: "group", group: name }
+    case "contact_phone":
+      return { kind: "contact_phone", contactId: contactId ?? (0 as ContactId), phone }
+    case "contact_username":
+      return { kind: "contact_username", contactId: contactId ?? (0 as ContactId), username: name }
+    case "username":
+      return { kind: "username", username: name }
+  }
+}

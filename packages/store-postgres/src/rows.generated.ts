@@ -1,0 +1,990 @@
+/**
+ * The parameters and columns of the statements and functions of `sql/`, as the catalogue has them; `?` marks
+ * what may be null. Made by `test/sqlModule.ts`: change the files there.
+ */
+export const sqlTypes = {
+  "accept_messages": {
+    params: { now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", patience: "integer" },
+    columns: { guard: "text?", ids: "bigint[]?" },
+  },
+  "add_linking": {
+    params: { nWorkspaceId: "bigint", nMode: "text", nPhone: "text", nLabel: "text", nPlatform: "text", nLoginMethod: "text", nCreatedAt: "timestamptz", limit: "bigint", aId: "text", aMode: "text", aMethod: "text", aPhone: "text", aRequestedAt: "timestamptz", aEndsAt: "timestamptz", aLinksAt: "timestamptz", aQrText: "text", aPairingCode: "text", aPairingCodeExpiresAt: "timestamptz", aLinking: "boolean", aCallbackUrl: "text", aPacing: "integer[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
+    columns: { number_id: "bigint?", guard: "text?" },
+  },
+  "admit_requests": {
+    params: { hash: "text", version: "integer", now: "timestamptz", minuteStart: "timestamptz", dayStart: "timestamptz", address: "text", count: "integer" },
+    columns: { minute_count: "integer?", day_count: "integer?", id: "bigint?", workspace_id: "bigint?", version: "smallint?", name: "text?", mode: "text?", scopes: "text[]?", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text?", created_at: "timestamptz?", revoked_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?", w_id: "bigint?", w_name: "text?", w_demo: "boolean?", w_account_disabled: "boolean?", w_api_v2_enabled: "boolean?", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean?", w_plan_qr_code_api: "boolean?", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint?", w_retention_days: "integer?", w_created_at: "timestamptz?", w_deleted_at: "timestamptz?" },
+  },
+  "answer_number_check": {
+    params: { id: "bigint", lease: "bigint", phones: "text[]", statuses: "text[]", now: "timestamptz" },
+    columns: { answer: "boolean?" },
+  },
+  "attach_media_file": {
+    params: { workspaceId: "bigint", mode: "text", fileName: "text", type: "text", mimeType: "text", size: "bigint", storageKey: "text", createdAt: "timestamptz", limitBytes: "bigint" },
+    columns: { id: "bigint?", used: "bigint" },
+  },
+  "begin_epoch": {
+    params: { schema: "text", tables: "text[]", epoch: "integer", step: "bigint", above: "bigint", now: "timestamptz" },
+    columns: { answer: "integer" },
+  },
+  "callback_places": {
+    params: { now: "timestamptz", lanes: "bigint[]", settled: "bigint[]", perTarget: "integer", callbacks: "integer", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
+    columns: { answer: "integer[]?" },
+  },
+  "claim_idempotency_key": {
+    params: { claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text", now: "timestamptz" },
+    columns: { answer: "json?" },
+  },
+  "claim_lanes": {
+    params: { now: "timestamptz", leaseUntil: "timestamptz", limit: "integer", cap: "integer", windowMillis: "bigint", of: "bigint", shards: "bigint[]", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
+    columns: { lease: "bigint", interruptions: "integer", removed: "boolean", pacing: "integer[]?", refusals: "integer", pauses: "integer", no_room: "integer", n_phone: "text?", n_label: "text", n_status: "text", n_login_method: "text", n_created_at: "timestamptz", id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "claim_number_checks": {
+    params: { now: "timestamptz", leaseUntil: "timestamptz", limit: "integer", chunk: "integer", of: "bigint", shards: "bigint[]", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", removed: "boolean", lease: "bigint", tries: "integer", phones: "text[]" },
+  },
+  "commit_media_file": {
+    params: { id: "bigint", now: "timestamptz", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
+    columns: { answer: "text?" },
+  },
+  "control_lane": {
+    params: { number: "bigint", now: "timestamptz", resume: "boolean", linked: "boolean", pauseReason: "text", pauseUntil: "timestamptz", pacing: "integer[]" },
+    columns: { answer: "boolean?" },
+  },
+  "delete_workspace": {
+    params: { id: "bigint", now: "timestamptz" },
+    columns: { answer: "boolean?" },
+  },
+  "due_callback_lanes": {
+    params: { now: "timestamptz", limit: "integer", lanes: "bigint[]", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
+    columns: { answer: "bigint[]?" },
+  },
+  "end_messages": {
+    params: { now: "timestamptz", numberId: "bigint[]", messageId: "bigint[]", state: "text[]", sentAt: "timestamptz[]", errorCode: "text[]", errorMessage: "text[]", foundMediaType: "text[]", endPhone: "text[]", givesBack: "boolean[]", eventId: "text[]", eventType: "text[]", eventAt: "timestamptz[]", eventBody: "text[]", callbackTarget: "text[]", callbackUrl: "text[]", callbackBody: "text[]" },
+    columns: { message_id: "bigint", queued: "boolean" },
+  },
+  "end_webhook_deliveries": {
+    params: { endpoints: "bigint[]" },
+    columns: { answer: "void?" },
+  },
+  "erase_attempts": {
+    params: { owner: "bigint[]", mode: "text[]", before: "timestamptz[]", lastId: "bigint[]", list: "integer", after: "bigint", most: "integer" },
+    columns: { next_list: "integer", next_after: "bigint" },
+  },
+  "erase_callback_attempts": {
+    params: { owner: "bigint[]", mode: "text[]", before: "timestamptz[]", lastId: "bigint[]", list: "integer", after: "bigint", most: "integer" },
+    columns: { next_list: "integer", next_after: "bigint" },
+  },
+  "erase_events": {
+    params: { owner: "bigint[]", mode: "text[]", before: "timestamptz[]", lastId: "bigint[]", list: "integer", after: "bigint", most: "integer" },
+    columns: { next_list: "integer", next_after: "bigint" },
+  },
+  "erase_messages": {
+    params: { owner: "bigint[]", mode: "text[]", before: "timestamptz[]", lastId: "bigint[]", list: "integer", after: "bigint", most: "integer" },
+    columns: { next_list: "integer", next_after: "bigint" },
+  },
+  "finish_arrivals": {
+    params: {},
+    columns: { answer: "void?" },
+  },
+  "finish_idempotency_claim": {
+    params: { keyId: "bigint", key: "text", fingerprint: "text", madeIds: "bigint[]", now: "timestamptz", shown: "jsonb" },
+    columns: { answer: "void?" },
+  },
+  "finish_linking": {
+    params: { attempt: "text", phone: "text", now: "timestamptz", connectedWorkspace: "bigint", connectedTarget: "text", connectedUrl: "text", connectedCreatedAt: "timestamptz", connectedEventId: "text", connectedType: "text", connectedBody: "text", disconnectedWorkspace: "bigint", disconnectedTarget: "text", disconnectedUrl: "text", disconnectedCreatedAt: "timestamptz", disconnectedEventId: "text", disconnectedType: "text", disconnectedBody: "text" },
+    columns: { answer: "bigint?" },
+  },
+  "give_up_linking": {
+    params: { attempt: "text", at: "timestamptz", reason: "text", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text" },
+    columns: { answer: "boolean?" },
+  },
+  "hold_idempotency_claim": {
+    params: { keyId: "bigint", key: "text", token: "text" },
+    columns: { answer: "boolean?" },
+  },
+  "insert_number_check": {
+    params: { workspace: "bigint", mode: "text", number: "bigint", name: "text", phones: "text[]", now: "timestamptz", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
+    columns: { guard: "text?", id: "bigint?" },
+  },
+  "insert_refused_message": {
+    params: { mId: "bigint", mWorkspaceId: "bigint", mMode: "text", mNumberId: "bigint", mPlatform: "text", mFromPhone: "text", mToKind: "text", mToPhone: "text", mToName: "text", mToContactId: "bigint", mText: "text", mMediaId: "bigint", mAttachmentId: "bigint", mMediaUrl: "text", mMediaType: "text", mMediaFileName: "text", mSendAt: "timestamptz", mExpiresAt: "timestamptz", mCreatedAt: "timestamptz", mDueAt: "timestamptz", mTransportId: "text", mCallbackUrl: "text", mState: "text", mSentAt: "timestamptz", mErrorCode: "text", mErrorMessage: "text", mFoundMediaType: "text", mEndPhone: "text", eventId: "text", eventType: "text", eventAt: "timestamptz", eventBody: "text", callbackTarget: "text", callbackUrl: "text", callbackBody: "text" },
+    columns: { queued: "boolean?" },
+  },
+  "insert_reminder": {
+    params: { workspaceId: "bigint", mode: "text", nextRunAt: "timestamptz", createdAt: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", numberId: "bigint", text: "text", media: "jsonb", cron: "text", timezone: "text", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
+    columns: { answer: "bigint?" },
+  },
+  "insert_webhook_endpoint": {
+    params: { workspaceId: "bigint", mode: "text", keyId: "bigint", url: "text", description: "text", events: "text[]", secretSalt: "text", secretLast4: "text", createdAt: "timestamptz", limit: "integer", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
+    columns: { guard: "text?", id: "bigint?" },
+  },
+  "left_over_media_files": {
+    params: { reservedBefore: "timestamptz", limit: "integer" },
+    columns: { id: "bigint", storage_key: "text" },
+  },
+  "load_acceptance": {
+    params: { query: "jsonb" },
+    columns: { answer: "json?" },
+  },
+  "lock_webhook_endpoint": {
+    params: { workspaceId: "bigint", mode: "text", id: "bigint" },
+    columns: { answer: "text?" },
+  },
+  "message_id_at": {
+    params: { workspace: "bigint", mode: "text", moment: "timestamptz" },
+    columns: { answer: "bigint?" },
+  },
+  "queue_webhook_ping": {
+    params: { workspaceId: "bigint", mode: "text", id: "bigint", eventId: "text", createdAt: "timestamptz", body: "text" },
+    columns: { answer: "text?" },
+  },
+  "reconnect_linking": {
+    params: { workspaceId: "bigint", numberId: "bigint", aId: "text", aMode: "text", aMethod: "text", aPhone: "text", aRequestedAt: "timestamptz", aEndsAt: "timestamptz", aLinksAt: "timestamptz", aQrText: "text", aPairingCode: "text", aPairingCodeExpiresAt: "timestamptz", aLinking: "boolean", aCallbackUrl: "text", aPacing: "integer[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
+    columns: { guard: "text?", phone: "text?", label: "text?" },
+  },
+  "redeliver_webhook_event": {
+    params: { workspaceId: "bigint", mode: "text", id: "bigint", eventId: "text", now: "timestamptz" },
+    columns: { answer: "text?" },
+  },
+  "release_held": {
+    params: { ids: "bigint[]", numbers: "bigint[]", now: "timestamptz" },
+    columns: { message_id: "bigint" },
+  },
+  "remove_lanes": {
+    params: { numbers: "bigint[]", now: "timestamptz" },
+    columns: { answer: "void?" },
+  },
+  "remove_number": {
+    params: { workspaceId: "bigint", id: "bigint", now: "timestamptz" },
+    columns: { answer: "boolean?" },
+  },
+  "remove_webhook_endpoints": {
+    params: { endpoints: "bigint[]", now: "timestamptz" },
+    columns: { answer: "integer?" },
+  },
+  "report_connection": {
+    params: { number: "bigint", workspace: "bigint", target: "text", url: "text", createdAt: "timestamptz", eventId: "text", type: "text", body: "text" },
+    columns: { answer: "void?" },
+  },
+  "reserve_media_file": {
+    params: { workspaceId: "bigint", mode: "text", fileName: "text", type: "text", mimeType: "text", size: "bigint", storageKey: "text", createdAt: "timestamptz", limitBytes: "bigint" },
+    columns: { id: "bigint?", used: "bigint" },
+  },
+  "resume_webhook_endpoint": {
+    params: { workspaceId: "bigint", mode: "text", id: "bigint", limit: "integer", now: "timestamptz" },
+    columns: { answer: "text?" },
+  },
+  "revoke_key": {
+    params: { workspaceId: "bigint", id: "bigint", now: "timestamptz" },
+    columns: { id: "bigint", workspace_id: "bigint", version: "smallint", name: "text", mode: "text", scopes: "text[]", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text", hash: "text", created_at: "timestamptz", revoked_at: "timestamptz?", erased_at: "timestamptz?" },
+  },
+  "run_reminder": {
+    params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", patience: "integer" },
+    columns: { guard: "text?", ids: "bigint[]?" },
+  },
+  "set_number_status": {
+    params: { number: "bigint", status: "text", phone: "text", now: "timestamptz", reason: "text", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text" },
+    columns: { id: "bigint", workspace_id: "bigint", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz", removed_at: "timestamptz?", mode: "text", callback_url: "text?", status_since: "timestamptz?", status_reason: "text?", proxy_host: "text?", proxy_port: "integer?", proxy_url: "text?", erased_at: "timestamptz?" },
+  },
+  "settle_and_claim_deliveries": {
+    params: { lane: "bigint[]", results: "integer[]", deliveredAt: "timestamptz[]", delivery: "bigint[]", lease: "bigint[]", attemptedAt: "timestamptz[]", durationMillis: "bigint[]", responseStatus: "integer[]", error: "text[]", nextAttemptAt: "timestamptz[]", stopSince: "timestamptz[]", now: "timestamptz", leaseUntil: "timestamptz", limit: "integer", perTarget: "integer", callbacks: "integer", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
+    columns: { id: "bigint", lane_id: "bigint", workspace_id: "bigint", lease: "bigint", event_id: "text", body: "text", attempt: "integer", url: "text", secret_salt: "text?" },
+  },
+  "settle_attempts": {
+    params: { now: "timestamptz", patience: "text", numberId: "bigint[]", lease: "bigint[]", messageId: "bigint[]", again: "boolean[]", notBefore: "timestamptz[]", refusals: "integer[]", pauses: "integer[]", pauseReason: "text[]", pauseUntil: "timestamptz[]", noRoom: "integer[]", noRoomUntil: "timestamptz[]", interrupted: "integer[]", state: "text[]", sentAt: "timestamptz[]", errorCode: "text[]", errorMessage: "text[]", foundMediaType: "text[]", endPhone: "text[]", givesBack: "boolean[]", eventId: "text[]", eventType: "text[]", eventAt: "timestamptz[]", eventBody: "text[]", callbackTarget: "text[]", callbackUrl: "text[]", callbackBody: "text[]" },
+    columns: { message_id: "bigint", queued: "boolean" },
+  },
+  "stop_webhook_endpoints": {
+    params: { endpoints: "bigint[]", reason: "text" },
+    columns: { answer: "void?" },
+  },
+  "contact.insert": {
+    params: { workspaceId: "bigint", name: "text", phone: "text", username: "text", createdAt: "timestamptz" },
+    columns: { id: "bigint" },
+  },
+  "contact.list": {
+    params: { workspaceId: "bigint", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", name: "text", phone: "text?", username: "text?", created_at: "timestamptz" },
+  },
+  "contact.delete": {
+    params: { id: "bigint", workspaceId: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "delivery.settle": {
+    params: { lane: "bigint[]", results: "integer[]", deliveredAt: "timestamptz[]", delivery: "bigint[]", lease: "bigint[]", attemptedAt: "timestamptz[]", durationMillis: "bigint[]", responseStatus: "integer[]", error: "text[]", nextAttemptAt: "timestamptz[]", stopSince: "timestamptz[]" },
+    columns: {},
+  },
+  "erasure.oldRecipients": {
+    params: { owners: "bigint[]", befores: "timestamptz[]", limit: "bigint" },
+    columns: { number_id: "bigint" },
+  },
+  "erasure.workspaces": {
+    params: { after: "bigint", limit: "bigint" },
+    columns: { id: "bigint", retention_days: "integer?", deleted_at: "timestamptz?" },
+  },
+  "erasure.endpoints": {
+    params: { ids: "bigint[]" },
+    columns: { id: "bigint", workspace_id: "bigint" },
+  },
+  "erasure.testMessages": {
+    params: { ids: "bigint[]", most: "bigint" },
+    columns: { workspace_id: "bigint?", id: "bigint" },
+  },
+  "erasure.removedReports": {
+    params: { limit: "bigint" },
+    columns: { number_id: "bigint" },
+  },
+  "erasure.removedBehaviours": {
+    params: { limit: "bigint" },
+    columns: { number_id: "bigint" },
+  },
+  "erasure.removedRecipients": {
+    params: { limit: "bigint" },
+    columns: { number_id: "bigint" },
+  },
+  "erasure.numbers": {
+    params: { limit: "bigint", now: "timestamptz" },
+    columns: { id: "bigint" },
+  },
+  "erasure.removedSessions": {
+    params: { before: "timestamptz", limit: "bigint" },
+    columns: { number_id: "bigint" },
+  },
+  "erasure.revokedKeys": {
+    params: { limit: "bigint", now: "timestamptz" },
+    columns: { id: "bigint" },
+  },
+  "erasure.removedEndpoints": {
+    params: { before: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.keysOf": {
+    params: { ids: "bigint[]" },
+    columns: { id: "bigint" },
+  },
+  "erasure.keysOfWorkspaces": {
+    params: { ids: "bigint[]", limit: "bigint", now: "timestamptz" },
+    columns: { id: "bigint" },
+  },
+  "erasure.claims": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { key_id: "bigint" },
+  },
+  "erasure.records": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { key_id: "bigint" },
+  },
+  "erasure.checkResults": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.checks": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.contacts": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.reminders": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.removedReminders": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.mediaFiles": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.endpointsOfWorkspaces": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.windows": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { workspace_id: "bigint" },
+  },
+  "erasure.workspace": {
+    params: { now: "timestamptz", ids: "bigint[]" },
+    columns: {},
+  },
+  "idempotency.release": {
+    params: { claimKeyId: "bigint", claimKey: "text", claimToken: "text" },
+    columns: {},
+  },
+  "idempotency.forgetRecords": {
+    params: { now: "timestamptz", limit: "bigint" },
+    columns: { key_id: "bigint" },
+  },
+  "idempotency.forgetClaims": {
+    params: { now: "timestamptz", limit: "bigint" },
+    columns: { key_id: "bigint" },
+  },
+  "key.admit": {
+    params: { hash: "text[]", version: "integer[]", now: "timestamptz[]", minuteStart: "timestamptz[]", dayStart: "timestamptz[]", address: "text[]", count: "integer[]" },
+    columns: { place: "bigint", minute_count: "integer?", day_count: "integer?", id: "bigint", workspace_id: "bigint", version: "smallint", name: "text", mode: "text", scopes: "text[]", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text", created_at: "timestamptz", revoked_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?", w_id: "bigint", w_name: "text", w_demo: "boolean", w_account_disabled: "boolean", w_api_v2_enabled: "boolean", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean", w_plan_qr_code_api: "boolean", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint", w_retention_days: "integer?", w_created_at: "timestamptz", w_deleted_at: "timestamptz?" },
+  },
+  "key.admitV1": {
+    params: { hash: "text[]", workspaceId: "bigint[]", now: "timestamptz[]", address: "text[]", minuteStart: "timestamptz" },
+    columns: { place: "bigint", counts: "boolean", minute_count: "integer?", id: "bigint", workspace_id: "bigint", version: "smallint", name: "text", mode: "text", scopes: "text[]", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text", created_at: "timestamptz", revoked_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?", w_id: "bigint", w_name: "text", w_demo: "boolean", w_account_disabled: "boolean", w_api_v2_enabled: "boolean", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean", w_plan_qr_code_api: "boolean", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint", w_retention_days: "integer?", w_created_at: "timestamptz", w_deleted_at: "timestamptz?" },
+  },
+  "key.lockWorkspace": {
+    params: { workspaceId: "bigint" },
+    columns: {},
+  },
+  "key.insert": {
+    params: { workspaceId: "bigint", version: "smallint", name: "text", mode: "text", scopes: "text[]", numberIds: "bigint[]", expiresAt: "timestamptz", last4: "text", createdAt: "timestamptz", hash: "text", limit: "integer" },
+    columns: { id: "bigint", workspace_id: "bigint", version: "smallint", name: "text", mode: "text", scopes: "text[]", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text", hash: "text", created_at: "timestamptz", revoked_at: "timestamptz?", erased_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?" },
+  },
+  "key.list": {
+    params: { workspaceId: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", version: "smallint", name: "text", mode: "text", scopes: "text[]", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text", created_at: "timestamptz", revoked_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?" },
+  },
+  "key.revoke": {
+    params: { workspaceId: "bigint", id: "bigint", now: "timestamptz" },
+    columns: { id: "bigint", workspace_id: "bigint", version: "smallint", name: "text", mode: "text", scopes: "text[]", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text", created_at: "timestamptz", revoked_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?" },
+  },
+  "lane.renew": {
+    params: { numbers: "bigint[]", leases: "bigint[]", patience: "text", leaseUntil: "timestamptz" },
+    columns: { number_id: "bigint" },
+  },
+  "linking.number": {
+    params: { id: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz" },
+  },
+  "linking.get": {
+    params: { numberId: "bigint" },
+    columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?" },
+  },
+  "linking.claim": {
+    params: { workspaces: "bigint[]", held: "integer[]", perWorkspace: "integer", now: "timestamptz", of: "bigint", shards: "bigint[]", limit: "bigint", leaseUntil: "timestamptz" },
+    columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?", lease: "bigint", workspace_id: "bigint" },
+  },
+  "linking.renew": {
+    params: { leaseUntil: "timestamptz", ids: "text[]", leases: "bigint[]" },
+    columns: { id: "text" },
+  },
+  "linking.show": {
+    params: { id: "text", lease: "bigint", qrText: "text", pairingCode: "text", pairingCodeExpiresAt: "timestamptz", linking: "boolean", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text" },
+    columns: { id: "text" },
+  },
+  "linking.taken": {
+    params: { id: "text", now: "timestamptz" },
+    columns: { id: "text" },
+  },
+  "linking.lapsed": {
+    params: { now: "timestamptz", limit: "bigint" },
+    columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?" },
+  },
+  "linking.dueTest": {
+    params: { now: "timestamptz", limit: "bigint" },
+    columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?" },
+  },
+  "media.discard": {
+    params: { id: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", file_name: "text", type: "text", mime_type: "text", size: "bigint", storage_key: "text", created_at: "timestamptz" },
+  },
+  "media.delete": {
+    params: { id: "bigint", workspaceId: "bigint", mode: "text" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", file_name: "text", type: "text", mime_type: "text", size: "bigint", storage_key: "text", created_at: "timestamptz" },
+  },
+  "media.get": {
+    params: { id: "bigint", workspaceId: "bigint", mode: "text" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", file_name: "text", type: "text", mime_type: "text", size: "bigint", storage_key: "text", created_at: "timestamptz" },
+  },
+  "media.list": {
+    params: { workspaceId: "bigint", mode: "text", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", file_name: "text", type: "text", mime_type: "text", size: "bigint", storage_key: "text", created_at: "timestamptz" },
+  },
+  "media.listOfType": {
+    params: { workspaceId: "bigint", mode: "text", type: "text", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", file_name: "text", type: "text", mime_type: "text", size: "bigint", storage_key: "text", created_at: "timestamptz" },
+  },
+  "media.find": {
+    params: { id: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", file_name: "text", type: "text", mime_type: "text", size: "bigint", storage_key: "text", created_at: "timestamptz", deleted: "boolean" },
+  },
+  "media.missing": {
+    params: { ids: "bigint[]" },
+    columns: { id: "bigint?" },
+  },
+  "media.detach": {
+    params: { id: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "media.sweepAttachments": {
+    params: { unusedSince: "timestamptz", now: "timestamptz" },
+    columns: {},
+  },
+  "media.removed": {
+    params: { ids: "bigint[]" },
+    columns: {},
+  },
+  "media.forget": {
+    params: { createdBefore: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "messageList.ofWorkspace": {
+    params: { workspaceId: "bigint", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "messageList.ofStates": {
+    params: { workspaceId: "bigint", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", states: "text[]", queued: "boolean", now: "timestamptz", scheduled: "boolean", limit: "bigint", ended: "text[]" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "messageList.ofNumbers": {
+    params: { ended: "text[]", mode: "text", before: "bigint", since: "timestamptz", workspaceId: "bigint", until: "timestamptz", limit: "bigint", numbers: "bigint[]", queued: "boolean", now: "timestamptz", scheduled: "boolean" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "messageList.ofPhone": {
+    params: { states: "text[]", workspaceId: "bigint", phone: "text", queued: "boolean", now: "timestamptz", scheduled: "boolean", numbers: "bigint[]", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "message.nextId": {
+    params: {},
+    columns: { id: "bigint" },
+  },
+  "message.loadAcceptance": {
+    params: { queries: "jsonb" },
+    columns: { facts: "json?" },
+  },
+  "message.get": {
+    params: { id: "bigint", workspaceId: "bigint", mode: "text", restriction: "bigint[]" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", in_flight: "boolean" },
+  },
+  "message.byIds": {
+    params: { ids: "bigint[]" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "message.expired": {
+    params: { now: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "message.dueTest": {
+    params: { now: "timestamptz", perWorkspace: "integer", limit: "integer" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "message.orphaned": {
+    params: { limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "message.byTransportId": {
+    params: { transportId: "text", numberId: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "message.tick": {
+    params: { transportId: "text", numberId: "bigint", state: "text", from: "text[]" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "migration.isInstalled": {
+    params: { name: "text" },
+    columns: { installed: "boolean?" },
+  },
+  "migration.usersOf": {
+    params: { schema: "text" },
+    columns: { role: "text?" },
+  },
+  "migration.noteUse": {
+    params: { name: "text", now: "timestamptz", migration: "integer" },
+    columns: {},
+  },
+  "migration.forgetUnused": {
+    params: { before: "timestamptz" },
+    columns: { name: "text" },
+  },
+  "migration.forgetOlder": {
+    params: { oldest: "integer" },
+    columns: { name: "text" },
+  },
+  "migration.tryLock": {
+    params: { schema: "text", lock: "bigint" },
+    columns: { done: "boolean?" },
+  },
+  "migration.trySessionLock": {
+    params: { schema: "text", lock: "bigint" },
+    columns: { done: "boolean?" },
+  },
+  "migration.releaseSessionLock": {
+    params: { schema: "text", lock: "bigint" },
+    columns: { pg_advisory_unlock: "boolean?" },
+  },
+  "migration.schemaState": {
+    params: { schema: "text" },
+    columns: { schema: "boolean?", tables: "boolean?" },
+  },
+  "migration.appliedMigrations": {
+    params: {},
+    columns: { id: "integer", name: "text", version: "text", oldest: "integer?" },
+  },
+  "migration.insertMigration": {
+    params: { id: "integer", name: "text", now: "timestamptz", version: "text", oldest: "integer" },
+    columns: {},
+  },
+  "migration.indexState": {
+    params: { schema: "text", name: "text" },
+    columns: { valid: "boolean?" },
+  },
+  "migration.missingGrants": {
+    params: { schema: "text", tables: "text[]", code: "text" },
+    columns: { what: "text?", role: "text?" },
+  },
+  "nextDue.lanes": {
+    params: { saturated: "bigint[]", of: "bigint", shards: "bigint[]" },
+    columns: { due: "timestamptz?" },
+  },
+  "nextDue.expiry": {
+    params: {},
+    columns: { due: "timestamptz?" },
+  },
+  "nextDue.test_messages": {
+    params: {},
+    columns: { due: "timestamptz?" },
+  },
+  "nextDue.orphaned": {
+    params: {},
+    columns: { due: "timestamptz?" },
+  },
+  "nextDue.linking": {
+    params: { saturated: "bigint[]", of: "bigint", shards: "bigint[]" },
+    columns: { due: "timestamptz?" },
+  },
+  "nextDue.reminders": {
+    params: {},
+    columns: { due: "timestamptz?" },
+  },
+  "nextDue.deliveries": {
+    params: { saturated: "bigint[]" },
+    columns: { due: "timestamptz?" },
+  },
+  "nextDue.number_checks": {
+    params: { saturated: "bigint[]", of: "bigint", shards: "bigint[]" },
+    columns: { due: "timestamptz?" },
+  },
+  "nextDue.earliest": {
+    params: {},
+    columns: { earliest: "json?" },
+  },
+  "nextDue.workload": {
+    params: { now: "timestamptz", most: "integer[]", whole: "integer[]" },
+    columns: { workload: "json?" },
+  },
+  "nextDue.notify": {
+    params: { channel: "text", works: "text[]" },
+    columns: { pg_notify: "void?" },
+  },
+  "numberCheck.again": {
+    params: { due: "timestamptz", tries: "integer", id: "bigint", lease: "bigint" },
+    columns: { done: "boolean?" },
+  },
+  "numberCheck.get": {
+    params: { workspaceId: "bigint", mode: "text", restriction: "bigint[]", id: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", name: "text?", status: "text", total: "integer", checked: "integer", registered: "integer", not_registered: "integer", created_at: "timestamptz", completed_at: "timestamptz?" },
+  },
+  "numberCheck.list": {
+    params: { workspaceId: "bigint", mode: "text", restriction: "bigint[]", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", name: "text?", status: "text", total: "integer", checked: "integer", registered: "integer", not_registered: "integer", created_at: "timestamptz", completed_at: "timestamptz?" },
+  },
+  "numberCheck.results": {
+    params: { id: "bigint", statuses: "text[]", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", phone: "text", status: "text", checked_at: "timestamptz?" },
+  },
+  "numberCheck.forgetResults": {
+    params: { before: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "numberCheck.forget": {
+    params: { before: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "number.report": {
+    params: { now: "timestamptz", numberId: "bigint[]", state: "text[]", reason: "text[]", since: "timestamptz[]", lastSeenAt: "timestamptz[]", reconnects: "integer[]" },
+    columns: {},
+  },
+  "number.connection": {
+    params: { fits: "integer", now: "timestamptz", windowMillis: "bigint", id: "bigint", workspaceId: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz", status_since: "timestamptz?", status_reason: "text?", report_number_id: "bigint?", report_state: "text?", report_reason: "text?", report_since: "timestamptz?", report_last_seen_at: "timestamptz?", report_reconnects: "integer?", report_at: "timestamptz?", waiting: "bigint", sent: "bigint", last_sent_at: "timestamptz?", pause_reason: "text?", paused_until: "timestamptz?", is_disabled: "boolean", is_sending: "boolean", first_due_at: "timestamptz?", hold_until: "timestamptz?", limited_until: "timestamptz?", no_room_until: "timestamptz?" },
+  },
+  "number.lockWorkspace": {
+    params: { workspaceId: "bigint" },
+    columns: {},
+  },
+  "number.insert": {
+    params: { workspaceId: "bigint", mode: "text", phone: "text", label: "text", platform: "text", status: "text", loginMethod: "text", createdAt: "timestamptz", pacing: "integer[]" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz" },
+  },
+  "number.get": {
+    params: { id: "bigint", workspaceId: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz" },
+  },
+  "number.list": {
+    params: { workspaceId: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz" },
+  },
+  "number.settings": {
+    params: { ids: "bigint[]" },
+    columns: { id: "bigint", pacing: "integer[]?", proxy_host: "text?", proxy_port: "integer?", proxy_url: "text?" },
+  },
+  "number.lockPacing": {
+    params: { id: "bigint", workspaceId: "bigint" },
+    columns: { pacing: "integer[]?" },
+  },
+  "number.change": {
+    params: { label: "text", keepsProxy: "boolean", proxyHost: "text", proxyPort: "integer", proxyUrl: "text", id: "bigint", workspaceId: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz" },
+  },
+  "number.callback": {
+    params: { id: "bigint" },
+    columns: { callback_url: "text?" },
+  },
+  "outbox.read": {
+    params: { after: "bigint", limit: "bigint" },
+    columns: { id: "bigint", event_id: "text", type: "text", workspace_id: "bigint", mode: "text", message_id: "bigint", created_at: "timestamptz", body: "text" },
+  },
+  "outbox.latest": {
+    params: {},
+    columns: { latest: "bigint" },
+  },
+  "outbox.underWay": {
+    params: {},
+    columns: { id: "bigint" },
+  },
+  "outbox.beginsNow": {
+    params: {},
+    columns: { id: "bigint" },
+  },
+  "outbox.forget": {
+    params: { limit: "bigint", before: "timestamptz" },
+    columns: { id: "bigint" },
+  },
+  "reminder.get": {
+    params: { id: "bigint", workspaceId: "bigint", mode: "text", restriction: "bigint[]" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?" },
+  },
+  "reminder.made": {
+    params: { id: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?", original: "jsonb?" },
+  },
+  "reminder.listOfAllModes": {
+    params: { workspaceId: "bigint", restriction: "bigint[]", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?" },
+  },
+  "reminder.listOfAllModesByActivity": {
+    params: { workspaceId: "bigint", restriction: "bigint[]", active: "boolean", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?" },
+  },
+  "reminder.list": {
+    params: { workspaceId: "bigint", mode: "text", restriction: "bigint[]", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?" },
+  },
+  "reminder.listByActivity": {
+    params: { workspaceId: "bigint", mode: "text", restriction: "bigint[]", active: "boolean", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?" },
+  },
+  "reminder.update": {
+    params: { name: "text", active: "boolean", recipient: "jsonb", numberId: "bigint", text: "text", media: "jsonb", cron: "text", timezone: "text", nextRunAt: "timestamptz", id: "bigint", revision: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "reminder.remove": {
+    params: { now: "timestamptz", id: "bigint", workspaceId: "bigint", mode: "text", restriction: "bigint[]" },
+    columns: { id: "bigint" },
+  },
+  "reminder.due": {
+    params: { now: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?", previous_number_id: "bigint?", w_id: "bigint", w_name: "text", w_demo: "boolean", w_account_disabled: "boolean", w_api_v2_enabled: "boolean", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean", w_plan_qr_code_api: "boolean", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint", w_retention_days: "integer?", w_created_at: "timestamptz", w_deleted_at: "timestamptz?" },
+  },
+  "reminder.pass": {
+    params: { rNextRunAt: "timestamptz", rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", outcome: "text", code: "text" },
+    columns: { id: "bigint" },
+  },
+  "reminder.runs": {
+    params: { id: "bigint", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", ran_at: "timestamptz", due_at: "timestamptz", outcome: "text", message_id: "bigint?", code: "text?" },
+  },
+  "reminder.forgetRuns": {
+    params: { before: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "reminder.forget": {
+    params: { before: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "restore.epoch": {
+    params: {},
+    columns: { epoch: "integer?", hasAccepted: "boolean?" },
+  },
+  "restore.counts": {
+    params: {},
+    columns: { workspaceId: "bigint", messages: "bigint", reminders: "bigint" },
+  },
+  "restore.list": {
+    params: { before: "bigint", limit: "bigint", workspaceId: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "restore.messages": {
+    params: { workspaceId: "bigint", from: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "restore.byIds": {
+    params: { ids: "bigint[]", workspaceId: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "restore.reminders": {
+    params: { workspaceId: "bigint", from: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?", held_run_at: "timestamptz" },
+  },
+  "restore.isHeld": {
+    params: { id: "bigint" },
+    columns: { held: "boolean?" },
+  },
+  "restore.position": {
+    params: { schema: "text", accepted: "bigint[]", ended: "bigint[]" },
+    columns: { position: "json?" },
+  },
+  "service.getOrCreateSecret": {
+    params: { name: "text", candidate: "text" },
+    columns: { value: "text" },
+  },
+  "service.getSecret": {
+    params: { name: "text" },
+    columns: { value: "text" },
+  },
+  "service.replaceSecret": {
+    params: { value: "text", name: "text", before: "text" },
+    columns: {},
+  },
+  "service.identity": {
+    params: { place: "text", mark: "text" },
+    columns: { identity: "text" },
+  },
+  "service.getSalt": {
+    params: { workspaceId: "bigint" },
+    columns: { callback_salt: "text?" },
+  },
+  "service.putSalt": {
+    params: { salt: "text", workspaceId: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "service.clockOffset": {
+    params: {},
+    columns: { offset_millis: "bigint" },
+  },
+  "service.raiseClockOffset": {
+    params: { to: "bigint" },
+    columns: { offset_millis: "bigint" },
+  },
+  "service.whyReadOnly": {
+    params: {},
+    columns: { because: "text" },
+  },
+  "service.databaseTime": {
+    params: {},
+    columns: { millis: "bigint?" },
+  },
+  "service.figures": {
+    params: { now: "timestamptz", countAtMost: "integer", schema: "text", tables: "text[]" },
+    columns: { figures: "json?" },
+  },
+  "session.exchange": {
+    params: { numberId: "bigint", credentials: "text", before: "text" },
+    columns: { written: "boolean?" },
+  },
+  "session.lockWorkspace": {
+    params: { numberId: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "session.isAnothers": {
+    params: { before: "text", numberId: "bigint", phone: "text" },
+    columns: { held: "boolean?" },
+  },
+  "session.lockLane": {
+    params: { numberId: "bigint" },
+    columns: { number_id: "bigint" },
+  },
+  "session.account": {
+    params: { phone: "text", now: "timestamptz", numberId: "bigint" },
+    columns: {},
+  },
+  "session.list": {
+    params: {},
+    columns: { number_id: "bigint", platform: "text", status: "text", removed: "boolean", leaving_at: "timestamptz?", pause_reason: "text?", status_reason: "text?", proxy_url: "text?" },
+  },
+  "session.credentials": {
+    params: { numberId: "bigint" },
+    columns: { credentials: "text" },
+  },
+  "session.keys": {
+    params: { numberId: "bigint", type: "text", ids: "text[]" },
+    columns: { id: "text", value: "text" },
+  },
+  "session.write": {
+    params: { shards: "integer[]", terms: "bigint[]", numberIds: "bigint[]", credentials: "text[]", times: "timestamptz[]", keyNumberIds: "bigint[]", types: "text[]", ids: "text[]", values: "text[]" },
+    columns: { written: "boolean" },
+  },
+  "session.leave": {
+    params: { shard: "integer", term: "bigint", now: "timestamptz", numberId: "bigint" },
+    columns: { written: "boolean?" },
+  },
+  "session.wipe": {
+    params: { shard: "integer", term: "bigint", numberId: "bigint" },
+    columns: { written: "boolean?" },
+  },
+  "session.keepPresent": {
+    params: { numberId: "bigint" },
+    columns: { number_id: "bigint" },
+  },
+  "session.trim": {
+    params: { shard: "integer", term: "bigint", numberId: "bigint", type: "text", most: "integer" },
+    columns: { written: "boolean?" },
+  },
+  "shard.join": {
+    params: { name: "text", most: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "shard.beat": {
+    params: { id: "bigint", count: "bigint" },
+    columns: { workers: "bigint[]", most: "bigint[]", beats: "bigint[]", holders: "bigint[]", terms: "bigint[]", linked: "bigint[]", linking: "bigint[]" },
+  },
+  "shard.end": {
+    params: { ids: "bigint[]", beats: "bigint[]" },
+    columns: {},
+  },
+  "shard.take": {
+    params: { id: "bigint", shards: "integer[]" },
+    columns: { shard: "integer", term: "bigint" },
+  },
+  "shard.give": {
+    params: { shards: "integer[]", terms: "bigint[]", id: "bigint" },
+    columns: {},
+  },
+  "shard.leave": {
+    params: { id: "bigint" },
+    columns: {},
+  },
+  "shard.holder": {
+    params: { shard: "integer" },
+    columns: { name: "text" },
+  },
+  "simulated.behaviour": {
+    params: { numberId: "bigint" },
+    columns: { send: "text", error_message: "text?", latency_millis: "bigint", groups: "text[]" },
+  },
+  "simulated.setBehaviour": {
+    params: { numberId: "bigint", send: "text", errorMessage: "text", latencyMillis: "bigint", groups: "text[]" },
+    columns: {},
+  },
+  "simulated.registered": {
+    params: {},
+    columns: { phones: "text[]" },
+  },
+  "simulated.setRegistered": {
+    params: { phones: "text[]" },
+    columns: {},
+  },
+  "simulated.forgetRegistered": {
+    params: {},
+    columns: {},
+  },
+  "simulated.receive": {
+    params: { numberId: "bigint", send: "text", errorMessage: "text", latencyMillis: "bigint", groups: "text[]", follows: "boolean", transportId: "text", recipient: "text", text: "text", media: "jsonb", at: "timestamptz" },
+    columns: { id: "bigint" },
+  },
+  "simulated.sent": {
+    params: { before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", message_id: "bigint?", transport_id: "text", number_id: "bigint", recipient: "text", text: "text", media: "jsonb?", at: "timestamptz" },
+  },
+  "simulated.sentOfNumber": {
+    params: { numberId: "bigint", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", message_id: "bigint?", transport_id: "text", number_id: "bigint", recipient: "text", text: "text", media: "jsonb?", at: "timestamptz" },
+  },
+  "version1Lists.messages": {
+    params: { workspaceId: "bigint", mode: "text", since: "timestamptz", until: "timestamptz", limit: "bigint", offset: "bigint" },
+    columns: { total: "bigint", id: "bigint?", workspace_id: "bigint?", mode: "text?", number_id: "bigint?", platform: "text?", from_phone: "text?", to_kind: "text?", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text?", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz?", due_at: "timestamptz?", transport_id: "text?", callback_url: "text?", state: "text?", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "version1Lists.media": {
+    params: { workspaceId: "bigint", mode: "text", limit: "bigint", offset: "bigint" },
+    columns: { total: "bigint", id: "bigint?", workspace_id: "bigint?", mode: "text?", file_name: "text?", type: "text?", mime_type: "text?", size: "bigint?", storage_key: "text?", created_at: "timestamptz?" },
+  },
+  "version1Lists.mediaOfType": {
+    params: { workspaceId: "bigint", mode: "text", type: "text", limit: "bigint", offset: "bigint" },
+    columns: { total: "bigint", id: "bigint?", workspace_id: "bigint?", mode: "text?", file_name: "text?", type: "text?", mime_type: "text?", size: "bigint?", storage_key: "text?", created_at: "timestamptz?" },
+  },
+  "version1Lists.reminders": {
+    params: { workspaceId: "bigint", mode: "text", limit: "bigint", offset: "bigint" },
+    columns: { total: "bigint", id: "bigint?", workspace_id: "bigint?", mode: "text?", next_run_at: "timestamptz?", created_at: "timestamptz?", name: "text?", active: "boolean?", recipient: "jsonb?", number_id: "bigint?", text: "text?", media: "jsonb?", cron: "text?", timezone: "text?", revision: "bigint?", lastRun: "json?" },
+  },
+  "version1Lists.checkResults": {
+    params: { id: "bigint", status: "text", limit: "bigint", offset: "bigint" },
+    columns: { total: "bigint", id: "bigint?", phone: "text?", status: "text?", checked_at: "timestamptz?" },
+  },
+  "webhook.get": {
+    params: { workspaceId: "bigint", mode: "text", id: "bigint" },
+    columns: { endpoint: "json?", last_attempt: "json?" },
+  },
+  "webhook.made": {
+    params: { id: "bigint" },
+    columns: { endpoint: "json?", last_attempt: "json?" },
+  },
+  "webhook.list": {
+    params: { workspaceId: "bigint", mode: "text", stopped: "boolean" },
+    columns: { endpoint: "json?", last_attempt: "json?" },
+  },
+  "webhook.rotate": {
+    params: { secretSalt: "text", secretLast4: "text", workspaceId: "bigint", mode: "text", id: "bigint" },
+    columns: { endpoint: "json?", last_attempt: "json?" },
+  },
+  "webhook.remove": {
+    params: { workspaceId: "bigint", mode: "text", id: "bigint", now: "timestamptz" },
+    columns: { count: "integer?" },
+  },
+  "webhook.attempts": {
+    params: { id: "bigint", before: "bigint", limit: "bigint" },
+    columns: { attempt: "json?" },
+  },
+  "webhook.callbackAttempts": {
+    params: { id: "bigint", before: "bigint", limit: "bigint" },
+    columns: { attempt: "json?" },
+  },
+  "webhook.forgetAttempts": {
+    params: { limit: "bigint", before: "timestamptz" },
+    columns: { id: "bigint" },
+  },
+  "workspace.insert": {
+    params: { name: "text", demo: "boolean", accountDisabled: "boolean", apiV2Enabled: "boolean", planName: "text", planMessagesRemaining: "bigint", planReminders: "boolean", planQrCodeApi: "boolean", planMaxNumbers: "bigint", planMediaStorageBytes: "bigint", retentionDays: "integer", createdAt: "timestamptz", admits: "boolean", admitsV1: "boolean" },
+    columns: { w_id: "bigint", w_name: "text", w_demo: "boolean", w_account_disabled: "boolean", w_api_v2_enabled: "boolean", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean", w_plan_qr_code_api: "boolean", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint", w_retention_days: "integer?", w_created_at: "timestamptz", w_deleted_at: "timestamptz?" },
+  },
+  "workspace.lockName": {
+    params: { name: "text" },
+    columns: { pg_advisory_xact_lock: "void?" },
+  },
+  "workspace.oldestNamed": {
+    params: { name: "text" },
+    columns: { w_id: "bigint", w_name: "text", w_demo: "boolean", w_account_disabled: "boolean", w_api_v2_enabled: "boolean", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean", w_plan_qr_code_api: "boolean", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint", w_retention_days: "integer?", w_created_at: "timestamptz", w_deleted_at: "timestamptz?" },
+  },
+  "workspace.get": {
+    params: { id: "bigint" },
+    columns: { w_id: "bigint", w_name: "text", w_demo: "boolean", w_account_disabled: "boolean", w_api_v2_enabled: "boolean", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean", w_plan_qr_code_api: "boolean", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint", w_retention_days: "integer?", w_created_at: "timestamptz", w_deleted_at: "timestamptz?" },
+  },
+  "workspace.lock": {
+    params: { id: "bigint" },
+    columns: { w_id: "bigint", w_name: "text", w_demo: "boolean", w_account_disabled: "boolean", w_api_v2_enabled: "boolean", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean", w_plan_qr_code_api: "boolean", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint", w_retention_days: "integer?", w_created_at: "timestamptz", w_deleted_at: "timestamptz?" },
+  },
+  "workspace.list": {
+    params: { before: "bigint", limit: "bigint" },
+    columns: { w_id: "bigint", w_name: "text", w_demo: "boolean", w_account_disabled: "boolean", w_api_v2_enabled: "boolean", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean", w_plan_qr_code_api: "boolean", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint", w_retention_days: "integer?", w_created_at: "timestamptz", w_deleted_at: "timestamptz?" },
+  },
+  "workspace.update": {
+    params: { name: "text", demo: "boolean", accountDisabled: "boolean", apiV2Enabled: "boolean", planName: "text", planMessagesRemaining: "bigint", planReminders: "boolean", planQrCodeApi: "boolean", planMaxNumbers: "bigint", planMediaStorageBytes: "bigint", retentionDays: "integer", admits: "boolean", admitsV1: "boolean", id: "bigint" },
+    columns: {},
+  },
+  "workspace.lockLanes": {
+    params: { id: "bigint" },
+    columns: {},
+  },
+  "workspace.disable": {
+    params: { disabled: "boolean", now: "timestamptz", id: "bigint" },
+    columns: {},
+  },
+} as const
