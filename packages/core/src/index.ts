@@ -601,14 +601,15 @@ export type {
   Transport,
   TransportEvent,
 } from "./transport/Transport.ts"
-export { makeLiveNumbers, makeHold, retryUntilStoreAnswers } from "./transport/LiveNumbers.ts"
+export { makeHold, retryUntilStoreAnswers } from "./transport/Hold.ts"
+export type { Hold } from "./transport/Hold.ts"
+export { makeLiveNumbers } from "./transport/LiveNumbers.ts"
 export type {
   LiveNumbers,
   LiveNumbersOptions,
   AfterClose,
   Connecting,
   LiveSettings,
-  Hold,
 } from "./transport/LiveNumbers.ts"
 
 export { NumberMoved, NumberOwnership, WorkerName } from "./transport/NumberOwnership.ts"

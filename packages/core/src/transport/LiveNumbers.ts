@@ -1,8 +1,8 @@
 /**
  * Keeps the connections of live numbers for transports that have their own. A connection stays open
  * while this worker owns the number and the service takes the transport's events. A few numbers
- * connect at a time, to limit the load on machine and remote. Sections: retries, ending sessions,
- * one connection, all numbers.
+ * connect at a time, to limit the load on machine and remote. Sections: ending sessions, one
+ * connection, all numbers.
  */
 import {
   Cause,
@@ -17,8 +17,8 @@ import {
   References,
   Semaphore,
 } from "effect"
-import type { Scope } from "effect"
-import { StoreUnavailable } from "../error/Refusal.ts"
+import type { Context, Scope } from "effect"
+import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId } from "../Ids.ts"
 import { logThrottled, logFailure } from "../monitoring/logThrottled.ts"
 import { NumberProxies } from "../number/Numbers.ts"
@@ -27,7 +27,9 @@ import { keepsAway, reasonOnceResumed } from "../number/SendingNumber.ts"
 import type { Platform } from "../number/SendingNumber.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
 import { sleep } from "../time/Time.ts"
-import { NumberMoved, NumberOwnership } from "./NumberOwnership.ts"
+import { retryUntilStoreAnswers } from "./Hold.ts"
+import { NumberOwnership } from "./NumberOwnership.ts"
+import type { NumberMoved } from "./NumberOwnership.ts"
 import { SessionVault } from "./Sessions.ts"
 import type { KeptSession, Owned } from "./Shards.ts"
 import {
@@ -45,71 +47,6 @@ import type {
   LiveStatus,
   TakeEvent,
 } from "./Transport.ts"
-
-// Retries a store until it answers. Connections to the remote must not end, or run without their
-// data, because the store was away.
-
-/** Between two tries, in real milliseconds. */
-const againMillis = 250
-
-const hasMoved = (error: unknown): error is NumberMoved => error instanceof NumberMoved
-
-/**
- * Retries until the store answers. `NumberMoved` and `CannotOpen` are answers: retrying would not
- * change them.
- */
-export const retryUntilStoreAnswers = <A, E>(
-  work: Effect.Effect<A, E>,
-): Effect.Effect<A, Exclude<E, StoreUnavailable>> => {
-  const isAnswer = (error: E): error is Exclude<E, StoreUnavailable> =>
-    !(error instanceof StoreUnavailable)
-  return Effect.retry(
-    Effect.tapError(work, (error) => (isAnswer(error) ? Effect.void : sleep(againMillis))),
-    { until: isAnswer },
-  )
-}
-
-/** A library's reads and writes of its number while this process keeps its connection. */
-export interface Hold {
-  /** Retries until the store answers, while the number is held and owned. */
-  read<A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E>
-  /**
-   * As `read`, for a write. Nothing may leave before its write: when another worker owns the
-   * number, the write never returns, so the library cannot continue. It retries while the number is
-   * held, since ownership may be in doubt only briefly, as after a clock change.
-   */
-  write<E>(work: Effect.Effect<void, E>): Effect.Effect<void, E>
-  /** Stops all writes, whatever the library still does. */
-  readonly letGo: () => void
-}
-
-/**
- * `isOwned`: a frozen process may wake up in the middle of its work while another owns the number.
- */
-export const makeHold = (isOwned: () => boolean): Hold => {
-  let isHeld = true
-  const read = <A, E>(work: Effect.Effect<A, E>) =>
-    Effect.retry(
-      Effect.tapError(work, () => sleep(againMillis)),
-      { while: (error) => isHeld && isOwned() && !hasMoved(error) },
-    )
-  const write = <E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> =>
-    Effect.suspend(() =>
-      isOwned() ? Effect.catchIf(read(work), hasMoved, () => refused(work)) : refused(work),
-    )
-  const refused = <E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> =>
-    Effect.andThen(
-      sleep(againMillis),
-      Effect.suspend(() => (isHeld ? write(work) : Effect.never)),
-    )
-  return {
-    read,
-    write: (work) => Effect.suspend(() => (isHeld ? write(work) : Effect.void)),
-    letGo: () => {
-      isHeld = false
-    },
-  }
-}
 
 // Ending sessions: the number was removed or logged out, or the core rejected the session. The
 // vault keeps each until the remote has logged it out, or for `leavingMillis`.
@@ -145,110 +82,127 @@ const logOutMillis = 5000
 /** How long to keep an ending session while the remote is unreachable: 30 days. */
 const leavingMillis = 30 * 24 * 60 * 60_000
 
-/**
- * `start` connects a number, `release` ends that. `detached` work outlives its caller, with the
- * service's clock and without the caller's log annotations.
- */
-const makeEndingSessions = Effect.fnUntraced(function* <Open extends LiveConnection>(
-  { logOut, logins, meansLoggedOut, refusesLogOut = [] }: Ends<Open>,
-  numbers: {
-    readonly find: (numberId: NumberId) => LiveNumber<Open> | undefined
-    readonly start: (numberId: NumberId) => Effect.Effect<LiveNumber<Open>>
-    readonly release: (numberId: NumberId) => Effect.Effect<void>
-    readonly detached: <A>(work: Effect.Effect<A>) => Effect.Effect<A>
-  },
+/** Ends sessions, one at a time for each number. */
+interface EndingSessions<Open extends LiveConnection> {
+  readonly ends: Ends<Open>
+  readonly vault: SessionVault["Service"]
+  readonly numbers: LiveHandles<Open>
+  readonly fibers: FiberMap.FiberMap<NumberId>
+}
+
+/** What ends of sessions need of the connected numbers. */
+interface LiveHandles<Open extends LiveConnection> {
+  find(numberId: NumberId): LiveNumber<Open> | undefined
+  /** Connects a number. */
+  start(numberId: NumberId): Effect.Effect<LiveNumber<Open>>
+  /** Ends its connection. */
+  release(numberId: NumberId): Effect.Effect<void>
+  /** Gives work that outlives its caller the service's clock, without the caller's annotations. */
+  detached<A>(work: Effect.Effect<A>): Effect.Effect<A>
+}
+
+/** The vault's session of a number. */
+const inVault = <Open extends LiveConnection>(
+  { ends, vault }: EndingSessions<Open>,
+  numberId: NumberId,
+) =>
+  Effect.map(vault.credentials(numberId), (text) => {
+    if (text === null) return null
+    return ends.logins?.isLogin(text) === true ? { login: text } : "session"
+  })
+
+const isKnownOver = <Open extends LiveConnection>(
+  { ends }: EndingSessions<Open>,
+  { status: { reason } }: LiveNumber<Open>,
+): boolean => reason !== null && ends.meansLoggedOut.includes(reason)
+
+/** Whether the remote no longer knows the session. */
+const isLoggedOut = <Open extends LiveConnection>(
+  { ends }: EndingSessions<Open>,
+  reached: Open | ClosedReason,
+): Effect.Effect<boolean> =>
+  typeof reached === "string"
+    ? Effect.succeed(
+        ends.meansLoggedOut.includes(reached) || ends.refusesLogOut?.includes(reached) === true,
+      )
+    : Effect.map(
+        Effect.timeoutOption(ends.logOut(reached), logOutMillis),
+        Option.getOrElse(() => false),
+      )
+
+const wipeAfter = Effect.fnUntraced(function* wipeAfter<Open extends LiveConnection>(
+  { numbers, vault }: EndingSessions<Open>,
+  numberId: NumberId,
+  leavingSince: number,
+  isOver: boolean,
 ) {
-  const vault = yield* SessionVault
-  const fibers = yield* FiberMap.make<NumberId>()
-
-  /** The vault's session of a number. */
-  const inVault = (numberId: NumberId) =>
-    Effect.map(vault.credentials(numberId), (text) => {
-      if (text === null) return null
-      return logins?.isLogin(text) === true ? { login: text } : "session"
-    })
-
-  const isKnownOver = ({ status: { reason } }: LiveNumber<Open>): boolean =>
-    reason !== null && meansLoggedOut.includes(reason)
-
-  /** Whether the remote no longer knows the session. */
-  const isLoggedOut = (reached: Open | ClosedReason): Effect.Effect<boolean> =>
-    typeof reached === "string"
-      ? Effect.succeed(meansLoggedOut.includes(reached) || refusesLogOut.includes(reached))
-      : Effect.map(
-          Effect.timeoutOption(logOut(reached), logOutMillis),
-          Option.getOrElse(() => false),
-        )
-
-  const wipeAfter = Effect.fnUntraced(function* wipeAfter(
-    numberId: NumberId,
-    leavingSince: number,
-    isOver: boolean,
-  ) {
-    const now = yield* Clock.currentTimeMillis
-    if (!isOver && now - leavingSince < leavingMillis) return
-    yield* numbers.release(numberId)
-    yield* retryUntilStoreAnswers(vault.wipe(numberId))
-    yield* Effect.logInfo(
-      isOver ? "number logged out" : "number forgotten: the remote server was away for too long",
-    )
-  })
-
-  /** One log-out attempt. Its connection stays, and opens when the remote is back. */
-  const logOutNow = Effect.fnUntraced(function* logOutNow(
-    numberId: NumberId,
-    leavingSince: number,
-  ) {
-    const known = numbers.find(numberId)
-    // A number that was given up connects once more for this, then never again.
-    const isOut = known?.isGivenUp === true && !known.leaves && !isKnownOver(known)
-    if (isOut) yield* numbers.release(numberId)
-    const live = numbers.find(numberId) ?? (yield* numbers.start(numberId))
-    live.told = false
-    live.leaves = true
-    const reached = yield* Effect.timeoutOption(settled(live), logOutMillis)
-    const isOver = Option.isSome(reached) && (yield* isLoggedOut(reached.value))
-    yield* wipeAfter(numberId, leavingSince, isOver)
-  })
-
-  /** Starts ending a session, unless that is under way. */
-  const begin = (numberId: NumberId, work: Effect.Effect<void, NumberMoved>): Effect.Effect<void> =>
-    work.pipe(
-      // Another worker has the number now and logs it out.
-      Effect.ignore,
-      Effect.annotateLogs({ number: numberId }),
-      numbers.detached,
-      (ending) => FiberMap.run(fibers, numberId, ending, { onlyIfMissing: true }),
-      Effect.asVoid,
-    )
-
-  return {
-    inVault,
-    logOutNow,
-    begin,
-    /** The number's session ends, from now on or since then. */
-    leave: (numberId: NumberId, leavingSince: number | null): Effect.Effect<void> =>
-      begin(
-        numberId,
-        Effect.gen(function* () {
-          if (leavingSince === null) yield* retryUntilStoreAnswers(vault.leave(numberId))
-          const since = leavingSince ?? (yield* Clock.currentTimeMillis)
-          // An unreadable session is kept as long as any other.
-          const kept = inVault(numberId).pipe(
-            Effect.catchTag("CannotOpen", () => Effect.succeed(null)),
-          )
-          const known = logins === undefined ? null : yield* retryUntilStoreAnswers(kept)
-          if (logins === undefined || known === null || known === "session") {
-            return yield* logOutNow(numberId, since)
-          }
-          return yield* wipeAfter(numberId, since, yield* logins.end(numberId, known.login))
-        }),
-      ),
-    /** Another worker continues, or a new session replaces it. */
-    stop: (numberId: NumberId) => FiberMap.remove(fibers, numberId),
-    stopAll: FiberMap.clear(fibers),
-  }
+  const now = yield* Clock.currentTimeMillis
+  if (!isOver && now - leavingSince < leavingMillis) return
+  yield* numbers.release(numberId)
+  yield* retryUntilStoreAnswers(vault.wipe(numberId))
+  yield* Effect.logInfo(
+    isOver ? "number logged out" : "number forgotten: the remote server was away for too long",
+  )
 })
+
+/** One log-out attempt. Its connection stays, and opens when the remote is back. */
+const logOutNow = Effect.fnUntraced(function* logOutNow<Open extends LiveConnection>(
+  ending: EndingSessions<Open>,
+  numberId: NumberId,
+  leavingSince: number,
+) {
+  const { numbers } = ending
+  const known = numbers.find(numberId)
+  // A number that was given up connects once more for this, then never again.
+  const isOut = known?.isGivenUp === true && !known.leaves && !isKnownOver(ending, known)
+  if (isOut) yield* numbers.release(numberId)
+  const live = numbers.find(numberId) ?? (yield* numbers.start(numberId))
+  live.told = false
+  live.leaves = true
+  const reached = yield* Effect.timeoutOption(settled(live), logOutMillis)
+  const isOver = Option.isSome(reached) && (yield* isLoggedOut(ending, reached.value))
+  yield* wipeAfter(ending, numberId, leavingSince, isOver)
+})
+
+/** Starts ending a session, unless that is under way. */
+const beginEnding = <Open extends LiveConnection>(
+  { fibers, numbers }: EndingSessions<Open>,
+  numberId: NumberId,
+  work: Effect.Effect<void, NumberMoved>,
+): Effect.Effect<void> =>
+  work.pipe(
+    // Another worker has the number now and logs it out.
+    Effect.ignore,
+    Effect.annotateLogs({ number: numberId }),
+    (ending) => numbers.detached(ending),
+    (ending) => FiberMap.run(fibers, numberId, ending, { onlyIfMissing: true }),
+    Effect.asVoid,
+  )
+
+/** The number's session ends, from now on or since then. */
+const endSession = <Open extends LiveConnection>(
+  ending: EndingSessions<Open>,
+  numberId: NumberId,
+  leavingSince: number | null,
+): Effect.Effect<void> =>
+  beginEnding(
+    ending,
+    numberId,
+    Effect.gen(function* endNow() {
+      const { logins } = ending.ends
+      if (leavingSince === null) yield* retryUntilStoreAnswers(ending.vault.leave(numberId))
+      const since = leavingSince ?? (yield* Clock.currentTimeMillis)
+      // An unreadable session is kept as long as any other.
+      const kept = inVault(ending, numberId).pipe(
+        Effect.catchTag("CannotOpen", () => Effect.succeed(null)),
+      )
+      const known = logins === undefined ? null : yield* retryUntilStoreAnswers(kept)
+      if (logins === undefined || known === null || known === "session") {
+        return yield* logOutNow(ending, numberId, since)
+      }
+      return yield* wipeAfter(ending, numberId, since, yield* logins.end(numberId, known.login))
+    }),
+  )
 
 // Keeps one number connected: opens a connection, waits for its end, and reconnects as the
 // transport's table of ends says. It never loops when the remote forbids reconnecting.
@@ -364,206 +318,240 @@ const takePlace = Effect.fnUntraced(function* takePlace(starts: Semaphore.Semaph
   return leave
 })
 
-interface Keeper<Open extends LiveConnection> {
-  /**
-   * Keeps the number connected until it was given up or wiped, there was nothing to connect
-   * (`over`), or its session could not be read.
-   */
-  keep(live: LiveNumber<Open>): Effect.Effect<"given_up" | "wiped" | "over" | "unreadable">
-  /** Deletes keys beyond `keptKeys`: hourly, and after many writes. */
-  trim(live: LiveNumber<Open>): Effect.Effect<void>
+/** What keeps numbers connected. */
+interface Keeper<Open extends LiveConnection, E> {
+  readonly transport: LiveTransport<Open, E>
+  readonly take: TakeEvent
+  readonly vault: SessionVault["Service"]
+  readonly ownership: NumberOwnership["Service"]
+  readonly proxies: NumberProxies["Service"]
+  /** Slots for connections that open. */
+  readonly starts: Semaphore.Semaphore
 }
 
-const makeKeeper = Effect.fnUntraced(function* <Open extends LiveConnection, E>(
-  { connect, keptKeys, settings }: LiveTransport<Open, E>,
-  take: TakeEvent,
-) {
-  const vault = yield* SessionVault
-  const ownership = yield* NumberOwnership
-  const proxies = yield* NumberProxies
-  const starts = yield* Semaphore.make(settings.startsAtOnce)
+const tell = <Open extends LiveConnection, E>(
+  { take }: Keeper<Open, E>,
+  live: LiveNumber<Open>,
+  change: LiveChange,
+) =>
+  Effect.suspend(() => {
+    const { numberId, told } = live
+    return told ? take({ _tag: "ConnectionChanged", numberId, ...change }) : Effect.void
+  })
 
-  const tell = (live: LiveNumber<Open>, change: LiveChange) =>
-    Effect.suspend(() => {
-      const { numberId, told } = live
-      return told ? take({ _tag: "ConnectionChanged", numberId, ...change }) : Effect.void
-    })
-
-  /**
-   * Waits until this worker owns the number. A worker that was frozen is in doubt at first; this is
-   * interrupted if another owns the number by then.
-   */
-  const owned = (numberId: NumberId): Effect.Effect<void> =>
-    Effect.suspend(() =>
-      ownership.owns(numberId) ? Effect.void : Effect.andThen(sleep(askMillis), owned(numberId)),
-    )
-
-  /**
-   * Reports an open connection, and repeats it when a late report marked the number disconnected:
-   * from a send before it opened, or from the previous owner.
-   */
-  const tellOpen = (live: LiveNumber<Open>, phone: string) =>
-    tell(live, { status: "connected", phone, reason: null }).pipe(
-      Effect.andThen(live.contradicted.close),
-      Effect.andThen(live.contradicted.await),
-      Effect.forever,
-    )
-
-  /** Marks the number disconnected after a long loss, while it keeps retrying. */
-  const tellLost = (live: LiveNumber<Open>) =>
-    tell(live, { status: "disconnected", phone: null, reason: "connection_lost" })
-
-  const trim = Effect.fnUntraced(
-    function* trim(live: LiveNumber<Open>) {
-      const now = yield* Clock.currentTimeMillis
-      const isRecent = live.trimmedAt !== null && now - live.trimmedAt < trimMillis
-      if (isRecent && live.wroteSince < trimKeys) return
-      live.trimmedAt = now
-      live.wroteSince = 0
-      for (const [type, most] of Object.entries(keptKeys)) {
-        yield* vault.trim(live.numberId, type, most)
-      }
-    },
-    Effect.catch((error) => logFailure("keys are trimmed another time", error)),
+/**
+ * Waits until this worker owns the number. A worker that was frozen is in doubt at first; this is
+ * interrupted if another owns the number by then.
+ */
+const untilOwned = <Open extends LiveConnection, E>(
+  keeper: Keeper<Open, E>,
+  numberId: NumberId,
+): Effect.Effect<void> =>
+  Effect.suspend(() =>
+    keeper.ownership.owns(numberId)
+      ? Effect.void
+      : Effect.andThen(sleep(askMillis), untilOwned(keeper, numberId)),
   )
 
-  const logLost = ({ numberId }: LiveNumber<Open>) =>
-    logThrottled("number lost its connection", { number: numberId })
+/**
+ * Reports an open connection, and repeats it when a late report marked the number disconnected:
+ * from a send before it opened, or from the previous owner.
+ */
+const tellOpen = <Open extends LiveConnection, E>(
+  keeper: Keeper<Open, E>,
+  live: LiveNumber<Open>,
+  phone: string,
+) =>
+  tell(keeper, live, { status: "connected", phone, reason: null }).pipe(
+    Effect.andThen(live.contradicted.close),
+    Effect.andThen(live.contradicted.await),
+    Effect.forever,
+  )
 
-  const connectingOf = (live: LiveNumber<Open>): Connecting<Open> => {
-    let leavePlace: Effect.Effect<void> = Effect.void
-    return {
-      take,
-      tell: (change) => tell(live, change),
-      wrote: (keys) => {
-        live.wroteSince += keys
-      },
-      ready: Effect.gen(function* ready() {
-        const proxy = yield* proxies.of(live.numberId)
-        live.proxyUrl = proxy === null ? null : Redacted.value(proxy)
-        yield* trim(live)
-        leavePlace = yield* takePlace(starts)
-        yield* owned(live.numberId)
-        return { proxy: live.proxyUrl, leavePlace }
-      }),
-      opened: Effect.fnUntraced(function* opened(connection, phone) {
-        live.open = connection
-        live.lostAt = null
-        yield* leavePlace
-        yield* changeStatus(live, { state: "connected", reason: null })
-        yield* Deferred.succeed(live.turn, connection)
-        yield* logThrottled("number connected", { number: live.numberId })
-        yield* Effect.forkScoped(
-          Effect.raceFirst(tellOpen(live, phone), Deferred.await(connection.over)),
-        )
-      }),
-      lost: Effect.gen(function* lost() {
-        closeConnection(live)
-        const { reconnects, state } = live.status
-        yield* changeStatus(live, {
-          state: "waiting",
-          reason: "connection_lost",
-          reconnects: state === "connected" ? reconnects + 1 : reconnects,
-        })
-        if (state === "connected") yield* logLost(live)
-        if (live.lostAt !== null) return
-        const lostAt = yield* Clock.currentTimeMillis
-        live.lostAt = lostAt
-        const tellLater = Effect.gen(function* tellLater() {
-          yield* Effect.sleep(settings.lostMillis)
-          if (live.lostAt === lostAt) yield* tellLost(live)
-        })
-        yield* Effect.forkScoped(tellLater)
-      }),
-    }
-  }
+/** Marks the number disconnected after a long loss, while it keeps retrying. */
+const tellLost = <Open extends LiveConnection, E>(
+  keeper: Keeper<Open, E>,
+  live: LiveNumber<Open>,
+) => tell(keeper, live, { status: "disconnected", phone: null, reason: "connection_lost" })
 
-  /** Stops reconnecting. With `wipe`, deletes the session once the core knows. */
-  const giveUp = Effect.fnUntraced(function* giveUp(
-    live: LiveNumber<Open>,
-    reason: ClosedReason,
-    wipe: boolean,
-  ) {
-    const { numberId } = live
-    // Another worker may own the number and have replaced this session; it then reports the truth.
-    yield* owned(numberId)
-    yield* Effect.logWarning(`number disconnected: ${reason}`)
-    yield* changeStatus(live, { state: "disconnected", reason })
-    yield* Deferred.succeed(live.turn, reason)
-    yield* tell(live, { status: "disconnected", phone: null, reason })
-    live.isGivenUp = true
-    // Here the store says whether another worker owns the number.
-    if (wipe)
-      yield* retryUntilStoreAnswers(vault.wipe(numberId)).pipe(Effect.catch(() => Effect.never))
-  })
-
-  const wait = Effect.fnUntraced(function* wait(failures: number) {
-    const drawn = yield* Random.next
-    const { firstPauseMillis: first, longestPauseMillis: longest } = settings
-    yield* Effect.sleep(reconnectPauseMillis(failures, drawn, { first, longest }))
-  })
-
-  const tellIfLost = Effect.fnUntraced(function* tellIfLost(live: LiveNumber<Open>) {
+/** Deletes keys beyond `keptKeys`: hourly, and after many writes. */
+const trim = <Open extends LiveConnection, E>(
+  { transport, vault }: Keeper<Open, E>,
+  live: LiveNumber<Open>,
+) =>
+  Effect.gen(function* trimNow() {
     const now = yield* Clock.currentTimeMillis
-    live.lostAt ??= now
-    if (now - live.lostAt >= settings.lostMillis) yield* tellLost(live)
-  })
+    const isRecent = live.trimmedAt !== null && now - live.trimmedAt < trimMillis
+    if (isRecent && live.wroteSince < trimKeys) return
+    live.trimmedAt = now
+    live.wroteSince = 0
+    for (const [type, most] of Object.entries(transport.keptKeys)) {
+      yield* vault.trim(live.numberId, type, most)
+    }
+  }).pipe(Effect.catch((error) => logFailure("keys are trimmed another time", error)))
 
-  const keep = Effect.fnUntraced(
-    function* keep(live: LiveNumber<Open>) {
-      const connection = Effect.scoped(
-        Effect.ensuring(
-          connect(live, connectingOf(live)),
-          Effect.sync(() => closeConnection(live)),
-        ),
-      ).pipe(
-        // A bug or an interruption elsewhere: otherwise the number would stay away as long as the
-        // process runs.
-        Effect.catchCause((cause) =>
-          Cause.hasFails(cause)
-            ? Effect.failCause(cause)
-            : Effect.as(logFailure("a connection broke off", cause, Effect.logError), {
-                _tag: "Again",
-              } as const),
-        ),
-      )
-      let failures = 0
-      for (;;) {
-        yield* changeStatus(live, { state: "connecting" })
-        const after = yield* connection
-        if (after === null) return "over" as const
-        if (after._tag === "Stop") {
-          yield* giveUp(live, after.reason, after.wipe)
-          return after.wipe ? ("wiped" as const) : ("given_up" as const)
-        }
-        const { reconnects, since, state } = live.status
-        const now = yield* Clock.currentTimeMillis
-        if (state === "connected" && now - since >= steadyMillis) failures = 0
-        yield* changeStatus(live, { reconnects: reconnects + 1 })
-        if (state === "connected") yield* logLost(live)
-        if (after._tag === "Pause") {
-          const { millis, reason } = after
-          yield* logThrottled("number waits to connect", { number: live.numberId, reason, millis })
-          yield* changeStatus(live, { state: "waiting", reason })
-          yield* tell(live, { status: "disconnected", phone: null, reason })
-          yield* Effect.sleep(millis)
-          continue
-        }
-        if (after._tag === "Again" || failures > 0) {
-          yield* changeStatus(live, { state: "waiting", reason: "connection_lost" })
-          yield* tellIfLost(live)
-          yield* wait(failures)
-        }
-        failures++
-      }
+const logLost = ({ numberId }: Pick<LiveNumber<LiveConnection>, "numberId">) =>
+  logThrottled("number lost its connection", { number: numberId })
+
+const connectingOf = <Open extends LiveConnection, E>(
+  keeper: Keeper<Open, E>,
+  live: LiveNumber<Open>,
+): Connecting<Open> => {
+  const { proxies, starts, take, transport } = keeper
+  let leavePlace: Effect.Effect<void> = Effect.void
+  return {
+    take,
+    tell: (change) => tell(keeper, live, change),
+    wrote: (keys) => {
+      live.wroteSince += keys
     },
-    Effect.catch((error) => Effect.as(logFailure(unreadable, error), "unreadable" as const)),
-    (effect, { numberId }) => Effect.annotateLogs(effect, { number: numberId }),
+    ready: Effect.gen(function* ready() {
+      const proxy = yield* proxies.of(live.numberId)
+      live.proxyUrl = proxy === null ? null : Redacted.value(proxy)
+      yield* trim(keeper, live)
+      leavePlace = yield* takePlace(starts)
+      yield* untilOwned(keeper, live.numberId)
+      return { proxy: live.proxyUrl, leavePlace }
+    }),
+    opened: Effect.fnUntraced(function* opened(connection, phone) {
+      live.open = connection
+      live.lostAt = null
+      yield* leavePlace
+      yield* changeStatus(live, { state: "connected", reason: null })
+      yield* Deferred.succeed(live.turn, connection)
+      yield* logThrottled("number connected", { number: live.numberId })
+      yield* Effect.forkScoped(
+        Effect.raceFirst(tellOpen(keeper, live, phone), Deferred.await(connection.over)),
+      )
+    }),
+    lost: Effect.gen(function* lost() {
+      closeConnection(live)
+      const { reconnects, state } = live.status
+      yield* changeStatus(live, {
+        state: "waiting",
+        reason: "connection_lost",
+        reconnects: state === "connected" ? reconnects + 1 : reconnects,
+      })
+      if (state === "connected") yield* logLost(live)
+      if (live.lostAt !== null) return
+      const lostAt = yield* Clock.currentTimeMillis
+      live.lostAt = lostAt
+      const tellLater = Effect.gen(function* tellLater() {
+        yield* Effect.sleep(transport.settings.lostMillis)
+        if (live.lostAt === lostAt) yield* tellLost(keeper, live)
+      })
+      yield* Effect.forkScoped(tellLater)
+    }),
+  }
+}
+
+/** Stops reconnecting. With `wipe`, deletes the session once the core knows. */
+const giveUp = Effect.fnUntraced(function* giveUp<Open extends LiveConnection, E>(
+  keeper: Keeper<Open, E>,
+  live: LiveNumber<Open>,
+  reason: ClosedReason,
+  wipe: boolean,
+) {
+  const { numberId } = live
+  // Another worker may own the number and have replaced this session; it then reports the truth.
+  yield* untilOwned(keeper, numberId)
+  yield* Effect.logWarning(`number disconnected: ${reason}`)
+  yield* changeStatus(live, { state: "disconnected", reason })
+  yield* Deferred.succeed(live.turn, reason)
+  yield* tell(keeper, live, { status: "disconnected", phone: null, reason })
+  live.isGivenUp = true
+  // Here the store says whether another worker owns the number.
+  if (wipe) {
+    const wiping = retryUntilStoreAnswers(keeper.vault.wipe(numberId))
+    yield* wiping.pipe(Effect.catch(() => Effect.never))
+  }
+})
+
+const wait = Effect.fnUntraced(function* wait<Open extends LiveConnection, E>(
+  { transport }: Keeper<Open, E>,
+  failures: number,
+) {
+  const drawn = yield* Random.next
+  const { firstPauseMillis: first, longestPauseMillis: longest } = transport.settings
+  yield* Effect.sleep(reconnectPauseMillis(failures, drawn, { first, longest }))
+})
+
+const tellIfLost = Effect.fnUntraced(function* tellIfLost<Open extends LiveConnection, E>(
+  keeper: Keeper<Open, E>,
+  live: LiveNumber<Open>,
+) {
+  const now = yield* Clock.currentTimeMillis
+  live.lostAt ??= now
+  if (now - live.lostAt >= keeper.transport.settings.lostMillis) yield* tellLost(keeper, live)
+})
+
+/** One connection, from its start to its end. */
+const connectOnce = <Open extends LiveConnection, E>(
+  keeper: Keeper<Open, E>,
+  live: LiveNumber<Open>,
+) =>
+  Effect.scoped(
+    Effect.ensuring(
+      keeper.transport.connect(live, connectingOf(keeper, live)),
+      Effect.sync(() => closeConnection(live)),
+    ),
+  ).pipe(
+    // A bug or an interruption elsewhere: otherwise the number would stay away as long as the
+    // process runs.
+    Effect.catchCause((cause) =>
+      Cause.hasFails(cause)
+        ? Effect.failCause(cause)
+        : Effect.as(logFailure("a connection broke off", cause, Effect.logError), {
+            _tag: "Again",
+          } as const),
+    ),
   )
 
-  const keeper: Keeper<Open> = { keep, trim }
-  return keeper
+const keepConnected = Effect.fnUntraced(function* keepConnected<Open extends LiveConnection, E>(
+  keeper: Keeper<Open, E>,
+  live: LiveNumber<Open>,
+) {
+  const connection = connectOnce(keeper, live)
+  let failures = 0
+  for (;;) {
+    yield* changeStatus(live, { state: "connecting" })
+    const after = yield* connection
+    if (after === null) return "over" as const
+    if (after._tag === "Stop") {
+      yield* giveUp(keeper, live, after.reason, after.wipe)
+      return after.wipe ? ("wiped" as const) : ("given_up" as const)
+    }
+    const { reconnects, since, state } = live.status
+    const now = yield* Clock.currentTimeMillis
+    if (state === "connected" && now - since >= steadyMillis) failures = 0
+    yield* changeStatus(live, { reconnects: reconnects + 1 })
+    if (state === "connected") yield* logLost(live)
+    if (after._tag === "Pause") {
+      const { millis, reason } = after
+      yield* logThrottled("number waits to connect", { number: live.numberId, reason, millis })
+      yield* changeStatus(live, { state: "waiting", reason })
+      yield* tell(keeper, live, { status: "disconnected", phone: null, reason })
+      yield* Effect.sleep(millis)
+      continue
+    }
+    if (after._tag === "Again" || failures > 0) {
+      yield* changeStatus(live, { state: "waiting", reason: "connection_lost" })
+      yield* tellIfLost(keeper, live)
+      yield* wait(keeper, failures)
+    }
+    failures++
+  }
 })
+
+/**
+ * Keeps the number connected until it was given up or wiped, there was nothing to connect (`over`),
+ * or its session could not be read.
+ */
+const keep = <Open extends LiveConnection, E>(keeper: Keeper<Open, E>, live: LiveNumber<Open>) =>
+  keepConnected(keeper, live).pipe(
+    Effect.catch((error) => Effect.as(logFailure(unreadable, error), "unreadable" as const)),
+    Effect.annotateLogs({ number: live.numberId }),
+  )
 
 /** How a transport connects its numbers, and what it knows of their sessions. */
 export interface LiveNumbersOptions<Open extends LiveConnection, E>
@@ -616,288 +604,391 @@ export interface LiveNumbers<Open extends LiveConnection> {
   logOut(numberId: NumberId): Effect.Effect<void>
 }
 
+/** The numbers that this process keeps connected. */
+interface Connected<Open extends LiveConnection, E> {
+  readonly options: LiveNumbersOptions<Open, E>
+  readonly ownership: NumberOwnership["Service"]
+  readonly keeper: Keeper<Open, E>
+  readonly held: Map<NumberId, LiveNumber<Open>>
+  readonly fibers: FiberMap.FiberMap<NumberId>
+  readonly context: Context.Context<never>
+}
+
+/** The connected numbers, and the sessions that end. */
+interface LiveService<Open extends LiveConnection, E> extends Connected<Open, E> {
+  readonly vault: SessionVault["Service"]
+  readonly proxies: NumberProxies["Service"]
+  readonly endingSessions: EndingSessions<Open>
+}
+
+const find = <Open extends LiveConnection, E>({ held }: Connected<Open, E>, numberId: NumberId) =>
+  held.get(numberId)
+
+/** The work outlives its caller, so it uses this service's clock. */
+const detached = <Open extends LiveConnection, E, A, F>(
+  { context }: Connected<Open, E>,
+  work: Effect.Effect<A, F>,
+) =>
+  work.pipe(
+    Effect.provideService(References.CurrentLogAnnotations, {}),
+    Effect.provideContext(context),
+  )
+
+/** Starts keeping the number connected. `told`: whether its status is reported. */
+const start = Effect.fnUntraced(function* start<Open extends LiveConnection, E>(
+  service: Connected<Open, E>,
+  numberId: NumberId,
+  told: boolean,
+) {
+  const { fibers, held, keeper, options, ownership } = service
+  const live = yield* newLiveNumber<Open>(numberId, told)
+  // Started meanwhile, by a look, a send or a log-out.
+  const begun = held.get(numberId)
+  if (begun !== undefined) return begun
+  held.set(numberId, live)
+  const forget = Effect.suspend(() => {
+    if (held.get(numberId) === live) held.delete(numberId)
+    return Deferred.succeed(live.turn, "connection_lost")
+  })
+  const kept = Effect.flatMap(keep(keeper, live), (end) =>
+    end === "given_up" || (end === "wiped" && options.remembersWiped) ? Effect.void : forget,
+  )
+  yield* FiberMap.run(
+    fibers,
+    numberId,
+    detached(
+      service,
+      Effect.tap(ownership.whileOwned(numberId, kept), (end) =>
+        Option.isNone(end) ? forget : Effect.void,
+      ),
+    ),
+  )
+  return live
+})
+
+/** Ends the wait for its connection: the next one opens elsewhere or by itself. */
+const giveUpWaiting = <Open extends LiveConnection>(live: LiveNumber<Open>) =>
+  Deferred.doneUnsafe(live.turn, Effect.succeed("connection_lost" as const))
+
+const release = Effect.fnUntraced(function* release<Open extends LiveConnection, E>(
+  { fibers, held }: Connected<Open, E>,
+  numberId: NumberId,
+) {
+  const live = held.get(numberId)
+  yield* FiberMap.remove(fibers, numberId)
+  held.delete(numberId)
+  if (live !== undefined) giveUpWaiting(live)
+})
+
+const releaseAll = <Open extends LiveConnection, E>({
+  endingSessions,
+  fibers,
+  held,
+}: LiveService<Open, E>) =>
+  Effect.suspend(() => {
+    const all = [...held.values()]
+    held.clear()
+    return FiberMap.clear(endingSessions.fibers).pipe(
+      Effect.andThen(FiberMap.clear(fibers)),
+      Effect.andThen(Effect.sync(() => all.forEach((live) => giveUpWaiting(live)))),
+    )
+  })
+
+/** Releases numbers that another worker owns; that one connects or ends them. */
+const releaseOthers = <Open extends LiveConnection, E>(service: LiveService<Open, E>) =>
+  Effect.suspend(() =>
+    Effect.forEach(
+      [...service.held.keys()].filter((numberId) => !service.ownership.owns(numberId)),
+      (numberId) =>
+        Effect.andThen(
+          FiberMap.remove(service.endingSessions.fibers, numberId),
+          release(service, numberId),
+        ),
+      { discard: true },
+    ),
+  )
+
+const hasAnotherProxy = <Open extends LiveConnection, E>(
+  { proxies }: LiveService<Open, E>,
+  live: LiveNumber<Open>,
+  { numberId, proxy }: KeptSession,
+) =>
+  Effect.gen(function* compareProxies() {
+    // Sealing the same URL again yields another text.
+    if (live.proxy === proxy || live.proxyUrl === undefined) return false
+    const url = yield* proxies.of(numberId)
+    live.proxy = proxy
+    return live.proxyUrl !== (url === null ? null : Redacted.value(url))
+  }).pipe(Effect.catch((error) => Effect.as(logFailure("a proxy is read later", error), false)))
+
+/**
+ * Whether to reconnect: the proxy changed, or an operator resumed a number that a pause kept
+ * away.
+ */
+const beginsAnew = Effect.fnUntraced(function* beginsAnew<Open extends LiveConnection, E>(
+  service: LiveService<Open, E>,
+  live: LiveNumber<Open>,
+  kept: KeptSession,
+) {
+  const wasKeptAway = live.isKeptAway
+  live.isKeptAway = keepsAway(kept.pauseReason)
+  if (live.isKeptAway) return false
+  // A link opens its connection before the previous pause ends.
+  const isResumed =
+    (wasKeptAway && live.open === null) || (live.isGivenUp && kept.reason === reasonOnceResumed)
+  return isResumed || (yield* hasAnotherProxy(service, live, kept))
+})
+
+const connectKept = <Open extends LiveConnection, E>(
+  service: LiveService<Open, E>,
+  { numberId, pauseReason, proxy }: KeptSession,
+) =>
+  Effect.gen(function* connectNow() {
+    const { logins } = service.options
+    if (logins !== undefined) {
+      const kept = yield* inVault(service.endingSessions, numberId)
+      if (kept === null) return
+      if (kept !== "session") {
+        const settles = logins.settle(numberId, kept.login, yield* Clock.currentTimeMillis)
+        if (settles !== null) yield* beginEnding(service.endingSessions, numberId, settles)
+        return
+      }
+    }
+    if (keepsAway(pauseReason)) return
+    const live = yield* start(service, numberId, true)
+    // The connection reads the proxy later: it gets this one or a newer one.
+    live.proxy = proxy
+  }).pipe(
+    // One unreadable number must not keep the others from connecting.
+    Effect.catchTag("CannotOpen", (error) => logFailure(unreadable, error)),
+    Effect.annotateLogs({ number: numberId }),
+  )
+
+/** Whether a login replaces the number's session. */
+const isLoggingIn = <Open extends LiveConnection, E>(
+  { endingSessions, options }: LiveService<Open, E>,
+  numberId: NumberId,
+) =>
+  options.logins === undefined
+    ? Effect.succeed(false)
+    : inVault(endingSessions, numberId).pipe(
+        Effect.map((kept) => kept !== null && kept !== "session"),
+        Effect.catchTag("CannotOpen", () => Effect.succeed(false)),
+      )
+
+const lookAt = Effect.fnUntraced(function* lookAt<Open extends LiveConnection, E>(
+  service: LiveService<Open, E>,
+  kept: KeptSession,
+) {
+  const { endingSessions, held, keeper, options } = service
+  const { leavingSince, numberId, removed } = kept
+  const live = held.get(numberId)
+  const instead = removed ? null : (options.instead?.(kept, live) ?? null)
+  if (instead !== null) yield* instead
+  else if (removed || leavingSince !== null)
+    yield* endSession(endingSessions, numberId, leavingSince)
+  else if (live === undefined) yield* connectKept(service, kept)
+  else if (yield* beginsAnew(service, live, kept)) {
+    yield* release(service, numberId)
+    yield* start(service, numberId, true)
+  } else if (live.isGivenUp && (yield* isLoggingIn(service, numberId))) {
+    yield* release(service, numberId)
+    yield* connectKept(service, kept)
+  } else {
+    // After a log-out by its owner the connection stays open until the session ends.
+    const isDenied = kept.status === "disconnected" && kept.reason !== "logged_out"
+    if (isDenied && live.open !== null) yield* live.contradicted.open
+    yield* trim(keeper, live)
+  }
+})
+
+/** Connects numbers with a session, and logs out those that leave. */
+const lookAtAll = <Open extends LiveConnection, E>(service: LiveService<Open, E>) =>
+  service.vault.list.pipe(
+    Effect.flatMap((all) =>
+      Effect.forEach(
+        all.filter(
+          (kept) =>
+            kept.platform === service.options.platform && service.ownership.owns(kept.numberId),
+        ),
+        (kept) => lookAt(service, kept),
+        { discard: true },
+      ),
+    ),
+    // Also catches bugs and outside interruptions: if this loop ended, all the worker's loops
+    // would.
+    Effect.catchCause((cause) =>
+      logFailure(`numbers of ${service.options.platform} are read later`, cause),
+    ),
+  )
+
+const keepAll = Effect.fnUntraced(function* keepAll<Open extends LiveConnection, E>(
+  service: LiveService<Open, E>,
+) {
+  const { options, ownership } = service
+  let lookedAt: number | null = null
+  let known: Owned | null = null
+  for (;;) {
+    const now = yield* Clock.currentTimeMillis
+    const owned = yield* ownership.owned
+    yield* releaseOthers(service)
+    // A clock set back by hours must not delay the next look as long.
+    const isRecent = lookedAt !== null && Math.abs(now - lookedAt) < options.settings.lookMillis
+    if (owned !== known || !isRecent) {
+      known = owned
+      lookedAt = now
+      yield* lookAtAll(service)
+    }
+    yield* Effect.sleep(Math.min(askMillis, options.settings.lookMillis))
+  }
+})
+
+const open = Effect.fnUntraced(function* open<Open extends LiveConnection, E>(
+  service: LiveService<Open, E>,
+  numberId: NumberId,
+) {
+  const { endingSessions, held, ownership } = service
+  if (!ownership.owns(numberId)) return "elsewhere"
+  const known = held.get(numberId)
+  if (known?.leaves === true) return null
+  if (known !== undefined) {
+    const { reason, state } = known.status
+    const isOut = state === "disconnected" || (state === "waiting" && reason === "banned")
+    return isOut ? reason : yield* settled(known)
+  }
+  const kept = yield* Effect.result(inVault(endingSessions, numberId))
+  if (kept._tag === "Failure") return "connection_lost"
+  if (kept.success !== "session") return null
+  return yield* settled(held.get(numberId) ?? (yield* start(service, numberId, true)))
+})
+
+const openNow = <Open extends LiveConnection, E>(
+  { held, ownership }: LiveService<Open, E>,
+  numberId: NumberId,
+): Open | null => {
+  const known = held.get(numberId)
+  if (known === undefined || known.leaves || !ownership.owns(numberId)) return null
+  const { open: connection } = known
+  return connection === null || Deferred.isDoneUnsafe(connection.over) ? null : connection
+}
+
+const connectQuietly = Effect.fnUntraced(function* connectQuietly<Open extends LiveConnection, E>(
+  service: LiveService<Open, E>,
+  numberId: NumberId,
+) {
+  const { ownership, vault } = service
+  for (;;) {
+    yield* release(service, numberId)
+    const isReadable = yield* retryUntilStoreAnswers(vault.credentials(numberId)).pipe(
+      Effect.as(true),
+      Effect.catchTag("CannotOpen", () => Effect.succeed(false)),
+    )
+    if (!isReadable) return "connection_lost"
+    const reached = yield* settled(yield* start(service, numberId, false))
+    // The store did not say what the number has: ask again.
+    if (reached !== "connection_lost" || !ownership.owns(numberId)) return reached
+  }
+})
+
+const makeRoom = Effect.fnUntraced(function* makeRoom<Open extends LiveConnection, E>(
+  service: LiveService<Open, E>,
+  numberId: NumberId,
+  leaves: boolean,
+) {
+  const { endingSessions, vault } = service
+  // A running log-out would wipe what the new session writes.
+  yield* FiberMap.remove(endingSessions.fibers, numberId)
+  yield* release(service, numberId)
+  if (leaves) yield* retryUntilStoreAnswers(vault.leave(numberId))
+  const kept = (yield* retryUntilStoreAnswers(vault.list)).find((one) => one.numberId === numberId)
+  if (kept === undefined || kept.leavingSince === null) return
+  yield* logOutNow(endingSessions, numberId, kept.leavingSince)
+  yield* release(service, numberId)
+})
+
+/** Hands events to the current taker. They wait for the first one. */
+const makeEventGate = () => {
+  const isListening = Latch.makeUnsafe(false)
+  let taker: TakeEvent = () => Effect.never
+  const take: TakeEvent = (event) =>
+    Effect.andThen(
+      isListening.await,
+      Effect.suspend(() => taker(event)),
+    )
+  const handTo = (taking: TakeEvent) => {
+    taker = taking
+    isListening.openUnsafe()
+  }
+  return { take, handTo, close: () => isListening.closeUnsafe() }
+}
+
 /** Connections end with the scope. */
-export const makeLiveNumbers = <Open extends LiveConnection, E>(
+export const makeLiveNumbers = Effect.fnUntraced(function* makeLiveNumbers<
+  Open extends LiveConnection,
+  E,
+>(
   options: LiveNumbersOptions<Open, E>,
-): Effect.Effect<
+): Effect.fn.Return<
   LiveNumbers<Open>,
   never,
   SessionVault | NumberOwnership | NumberProxies | Scope.Scope
-> =>
-  Effect.gen(function* () {
-    const { platform, settings } = options
-    const vault = yield* SessionVault
-    const ownership = yield* NumberOwnership
-    const proxies = yield* NumberProxies
-    const fibers = yield* FiberMap.make<NumberId>()
-    const context = yield* Effect.context<never>()
-    const held = new Map<NumberId, LiveNumber<Open>>()
-
-    const find = (numberId: NumberId) => held.get(numberId)
-
-    /** Events wait for the first taker. */
-    const isListening = Latch.makeUnsafe(false)
-    let taker: TakeEvent = () => Effect.never
-    const take: TakeEvent = (event) =>
-      Effect.andThen(
-        isListening.await,
-        Effect.suspend(() => taker(event)),
-      )
-    const keeper = yield* makeKeeper(options, take)
-
-    /** The work outlives its caller, so it uses this service's clock. */
-    const detached = <A, F>(work: Effect.Effect<A, F>) =>
-      work.pipe(
-        Effect.provideService(References.CurrentLogAnnotations, {}),
-        Effect.provideContext(context),
-      )
-
-    /** Starts keeping the number connected. `told`: whether its status is reported. */
-    const start = Effect.fnUntraced(function* start(numberId: NumberId, told: boolean) {
-      const live = yield* newLiveNumber<Open>(numberId, told)
-      // Started meanwhile, by a look, a send or a log-out.
-      const begun = held.get(numberId)
-      if (begun !== undefined) return begun
-      held.set(numberId, live)
-      const forget = Effect.suspend(() => {
-        if (held.get(numberId) === live) held.delete(numberId)
-        return Deferred.succeed(live.turn, "connection_lost")
-      })
-      const kept = Effect.flatMap(keeper.keep(live), (end) =>
-        end === "given_up" || (end === "wiped" && options.remembersWiped) ? Effect.void : forget,
-      )
-      yield* FiberMap.run(
-        fibers,
-        numberId,
-        detached(
-          Effect.tap(ownership.whileOwned(numberId, kept), (end) =>
-            Option.isNone(end) ? forget : Effect.void,
-          ),
-        ),
-      )
-      return live
-    })
-
-    /** Ends the wait for its connection: the next one opens elsewhere or by itself. */
-    const giveUpWaiting = (live: LiveNumber<Open>) =>
-      Deferred.doneUnsafe(live.turn, Effect.succeed("connection_lost" as const))
-
-    const release = Effect.fnUntraced(function* release(numberId: NumberId) {
-      const live = held.get(numberId)
-      yield* FiberMap.remove(fibers, numberId)
-      held.delete(numberId)
-      if (live !== undefined) giveUpWaiting(live)
-    })
-
-    const endingSessions = yield* makeEndingSessions(options, {
-      find,
-      start: (numberId) => start(numberId, false),
-      release,
-      detached,
-    })
-
-    const releaseAll = Effect.suspend(() => {
-      const all = [...held.values()]
-      held.clear()
-      return endingSessions.stopAll.pipe(
-        Effect.andThen(FiberMap.clear(fibers)),
-        Effect.andThen(Effect.sync(() => all.forEach(giveUpWaiting))),
-      )
-    })
-
-    /** Releases numbers that another worker owns; that one connects or ends them. */
-    const releaseOthers = Effect.suspend(() =>
-      Effect.forEach(
-        [...held.keys()].filter((numberId) => !ownership.owns(numberId)),
-        (numberId) => Effect.andThen(endingSessions.stop(numberId), release(numberId)),
-        { discard: true },
-      ),
-    )
-
-    const hasAnotherProxy = Effect.fnUntraced(
-      function* hasAnotherProxy(live: LiveNumber<Open>, { numberId, proxy }: KeptSession) {
-        // Sealing the same URL again yields another text.
-        if (live.proxy === proxy || live.proxyUrl === undefined) return false
-        const url = yield* proxies.of(numberId)
-        live.proxy = proxy
-        return live.proxyUrl !== (url === null ? null : Redacted.value(url))
-      },
-      Effect.catch((error) => Effect.as(logFailure("a proxy is read later", error), false)),
-    )
-
-    /**
-     * Whether to reconnect: the proxy changed, or an operator resumed a number that a pause kept
-     * away.
-     */
-    const beginsAnew = Effect.fnUntraced(function* beginsAnew(
-      live: LiveNumber<Open>,
-      kept: KeptSession,
-    ) {
-      const wasKeptAway = live.isKeptAway
-      live.isKeptAway = keepsAway(kept.pauseReason)
-      if (live.isKeptAway) return false
-      // A link opens its connection before the previous pause ends.
-      const isResumed =
-        (wasKeptAway && live.open === null) || (live.isGivenUp && kept.reason === reasonOnceResumed)
-      return isResumed || (yield* hasAnotherProxy(live, kept))
-    })
-
-    const begin = Effect.fnUntraced(
-      function* begin({ numberId, pauseReason, proxy }: KeptSession) {
-        const { logins } = options
-        if (logins !== undefined) {
-          const kept = yield* endingSessions.inVault(numberId)
-          if (kept === null) return
-          if (kept !== "session") {
-            const settles = logins.settle(numberId, kept.login, yield* Clock.currentTimeMillis)
-            if (settles !== null) yield* endingSessions.begin(numberId, settles)
-            return
-          }
-        }
-        if (keepsAway(pauseReason)) return
-        const live = yield* start(numberId, true)
-        // The connection reads the proxy later: it gets this one or a newer one.
-        live.proxy = proxy
-      },
-      // One unreadable number must not keep the others from connecting.
-      Effect.catchTag("CannotOpen", (error) => logFailure(unreadable, error)),
-      (effect, { numberId }) => Effect.annotateLogs(effect, { number: numberId }),
-    )
-
-    /** Whether a login replaces the number's session. */
-    const isLoggingIn = (numberId: NumberId) =>
-      options.logins === undefined
-        ? Effect.succeed(false)
-        : endingSessions.inVault(numberId).pipe(
-            Effect.map((kept) => kept !== null && kept !== "session"),
-            Effect.catchTag("CannotOpen", () => Effect.succeed(false)),
-          )
-
-    const lookAt = Effect.fnUntraced(function* lookAt(kept: KeptSession) {
-      const { leavingSince, numberId, removed } = kept
-      const live = held.get(numberId)
-      const instead = removed ? null : (options.instead?.(kept, live) ?? null)
-      if (instead !== null) yield* instead
-      else if (removed || leavingSince !== null) yield* endingSessions.leave(numberId, leavingSince)
-      else if (live === undefined) yield* begin(kept)
-      else if (yield* beginsAnew(live, kept)) {
-        yield* release(numberId)
-        yield* start(numberId, true)
-      } else if (live.isGivenUp && (yield* isLoggingIn(numberId))) {
-        yield* release(numberId)
-        yield* begin(kept)
-      } else {
-        // After a log-out by its owner the connection stays open until the session ends.
-        const isDenied = kept.status === "disconnected" && kept.reason !== "logged_out"
-        if (isDenied && live.open !== null) yield* live.contradicted.open
-        yield* keeper.trim(live)
-      }
-    })
-
-    /** Connects numbers with a session, and logs out those that leave. */
-    const look = vault.list.pipe(
-      Effect.flatMap((all) =>
-        Effect.forEach(
-          all.filter((kept) => kept.platform === platform && ownership.owns(kept.numberId)),
-          lookAt,
-          { discard: true },
+> {
+  const vault = yield* SessionVault
+  const ownership = yield* NumberOwnership
+  const proxies = yield* NumberProxies
+  const gate = makeEventGate()
+  const starts = yield* Semaphore.make(options.settings.startsAtOnce)
+  const connected: Connected<Open, E> = {
+    options,
+    ownership,
+    keeper: { transport: options, take: gate.take, vault, ownership, proxies, starts },
+    held: new Map(),
+    fibers: yield* FiberMap.make<NumberId>(),
+    context: yield* Effect.context<never>(),
+  }
+  const handles: LiveHandles<Open> = {
+    find: (numberId) => find(connected, numberId),
+    start: (numberId) => start(connected, numberId, false),
+    release: (numberId) => release(connected, numberId),
+    detached: (work) => detached(connected, work),
+  }
+  const endingSessions: EndingSessions<Open> = {
+    ends: options,
+    vault,
+    numbers: handles,
+    fibers: yield* FiberMap.make<NumberId>(),
+  }
+  const service: LiveService<Open, E> = { ...connected, vault, proxies, endingSessions }
+  const numbers: LiveNumbers<Open> = {
+    take: gate.take,
+    find: handles.find,
+    owns: ownership.owns,
+    listen: (taking) =>
+      Effect.suspend(() => {
+        gate.handTo(taking)
+        return keepAll(service)
+      }).pipe(
+        Effect.ensuring(
+          Effect.suspend(() => {
+            gate.close()
+            return releaseAll(service)
+          }),
         ),
       ),
-      // Also catches bugs and outside interruptions: if this loop ended, all the worker's loops
-      // would.
-      Effect.catchCause((cause) => logFailure(`numbers of ${platform} are read later`, cause)),
-    )
-
-    const keepAll = Effect.gen(function* keepAll() {
-      let lookedAt: number | null = null
-      let known: Owned | null = null
-      for (;;) {
-        const now = yield* Clock.currentTimeMillis
-        const owned = yield* ownership.owned
-        yield* releaseOthers
-        // A clock set back by hours must not delay the next look as long.
-        const isRecent = lookedAt !== null && Math.abs(now - lookedAt) < settings.lookMillis
-        if (owned !== known || !isRecent) {
-          known = owned
-          lookedAt = now
-          yield* look
-        }
-        yield* Effect.sleep(Math.min(askMillis, settings.lookMillis))
-      }
-    })
-
-    const numbers: LiveNumbers<Open> = {
-      take,
-      find,
-      owns: ownership.owns,
-      listen: (taking) =>
-        Effect.suspend(() => {
-          taker = taking
-          isListening.openUnsafe()
-          return keepAll
-        }).pipe(
-          Effect.ensuring(
-            Effect.suspend(() => {
-              isListening.closeUnsafe()
-              return releaseAll
-            }),
-          ),
-        ),
-      open: Effect.fnUntraced(function* open(numberId) {
-        if (!ownership.owns(numberId)) return "elsewhere"
-        const known = held.get(numberId)
-        if (known?.leaves === true) return null
-        if (known !== undefined) {
-          const { reason, state } = known.status
-          const isOut = state === "disconnected" || (state === "waiting" && reason === "banned")
-          return isOut ? reason : yield* settled(known)
-        }
-        const kept = yield* Effect.result(endingSessions.inVault(numberId))
-        if (kept._tag === "Failure") return "connection_lost"
-        if (kept.success !== "session") return null
-        return yield* settled(held.get(numberId) ?? (yield* start(numberId, true)))
-      }),
-      openNow: (numberId) => {
-        const known = held.get(numberId)
-        if (known === undefined || known.leaves || !ownership.owns(numberId)) return null
-        const { open } = known
-        return open === null || Deferred.isDoneUnsafe(open.over) ? null : open
-      },
-      connectQuietly: Effect.fnUntraced(function* connectQuietly(numberId) {
-        for (;;) {
-          yield* release(numberId)
-          const isReadable = yield* retryUntilStoreAnswers(vault.credentials(numberId)).pipe(
-            Effect.as(true),
-            Effect.catchTag("CannotOpen", () => Effect.succeed(false)),
-          )
-          if (!isReadable) return "connection_lost"
-          const reached = yield* settled(yield* start(numberId, false))
-          // The store did not say what the number has: ask again.
-          if (reached !== "connection_lost" || !ownership.owns(numberId)) return reached
-        }
-      }),
-      makeRoom: Effect.fnUntraced(function* makeRoom(numberId, leaves) {
-        // A running log-out would wipe what the new session writes.
-        yield* endingSessions.stop(numberId)
-        yield* release(numberId)
-        if (leaves) yield* retryUntilStoreAnswers(vault.leave(numberId))
-        const kept = (yield* retryUntilStoreAnswers(vault.list)).find(
-          (one) => one.numberId === numberId,
-        )
-        if (kept === undefined || kept.leavingSince === null) return
-        yield* endingSessions.logOutNow(numberId, kept.leavingSince)
-        yield* release(numberId)
-      }),
-      logOut: (numberId) => endingSessions.leave(numberId, null),
-      status: (numberId) => {
-        const known = held.get(numberId)
-        return known === undefined ? null : statusOf(known)
-      },
-      reports: Effect.sync(() =>
-        [...held.values()].flatMap((live) =>
-          live.told ? [{ ...statusOf(live), numberId: live.numberId }] : [],
-        ),
+    open: (numberId) => open(service, numberId),
+    openNow: (numberId) => openNow(service, numberId),
+    connectQuietly: (numberId) => connectQuietly(service, numberId),
+    makeRoom: (numberId, leaves) => makeRoom(service, numberId, leaves),
+    logOut: (numberId) => endSession(endingSessions, numberId, null),
+    status: (numberId) => {
+      const known = find(service, numberId)
+      return known === undefined ? null : statusOf(known)
+    },
+    reports: Effect.sync(() =>
+      [...service.held.values()].flatMap((live) =>
+        live.told ? [{ ...statusOf(live), numberId: live.numberId }] : [],
       ),
-    }
-    return numbers
-  })
+    ),
+  }
+  return numbers
+})

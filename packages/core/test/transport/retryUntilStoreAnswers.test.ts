@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/Refusal.ts"
 import { CannotOpen } from "../../src/secret/Secrets.ts"
 import { NumberMoved } from "../../src/transport/NumberOwnership.ts"
-import { makeHold, retryUntilStoreAnswers } from "../../src/transport/LiveNumbers.ts"
+import { makeHold, retryUntilStoreAnswers } from "../../src/transport/Hold.ts"
 import { one } from "./aLiveWorld.ts"
 
 /** A store that fails so often, and then answers. */

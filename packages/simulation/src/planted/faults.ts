@@ -767,7 +767,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/transport/LiveNumbers.ts",
-        'tell(live, { status: "connected", phone, reason: null }).pipe(',
+        'tell(keeper, live, { status: "connected", phone, reason: null }).pipe(',
         "Effect.void.pipe(",
       ),
     ],
