@@ -1,8 +1,7 @@
 /**
  * Service time that can be moved on: system time plus an offset (`CLOCK=adjustable`; contract:
- * Configuration). A sleep ends when service time reaches its moment, be it because system time
- * passed or because the offset was raised. Time-outs of network calls and all else that is bound to
- * real seconds run on `RealTime` instead.
+ * Configuration). A sleep ends when service time reaches its moment, by the passing of system time or a
+ * raised offset. Timeouts of network calls and everything else bound to real seconds use `RealTime` instead.
  */
 import { ClockStore, DeferrableSleep, RealTime, refuse } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
@@ -14,9 +13,8 @@ export interface AdjustableClock {
   /** Milliseconds that service time is ahead of system time. */
   readonly offset: Effect.Effect<number>
   /**
-   * Raises the offset, which wakes at once every sleeper whose moment is reached, in the order of
-   * their moments. A smaller value than the present one changes nothing: time never goes back.
-   * Returns the offset then in force.
+   * Raises the offset. That wakes at once every sleeper whose moment is reached, in the order of their
+   * moments. A smaller value changes nothing: time never goes back. Returns the offset then in force.
    */
   setOffset(millis: number): Effect.Effect<number>
   /**
@@ -60,8 +58,8 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
     if (index !== -1) sleepers.splice(index, 1)
   }
 
-  // Looks again each time: the offset may have brought the moment only nearer, a timer may fire early,
-  // and system time may be set back.
+  // Checks again each time: the offset may have brought the moment only nearer, a timer may fire early, and
+  // system time may be set back.
   const untilMoment = (sleeper: Sleeper): Effect.Effect<void> =>
     Effect.suspend(() => {
       const left = sleeper.moment - now()
@@ -101,7 +99,7 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
         const present = now()
         const ahead = sleepers.findIndex(({ moment }) => moment > present)
         const due = sleepers.splice(0, ahead === -1 ? sleepers.length : ahead)
-        // Those still ahead wake only to sleep on for the rest, which has become shorter.
+        // Sleepers still ahead wake only to sleep for the shorter rest.
         for (const sleeper of [...due, ...sleepers]) sleeper.latch.openUnsafe()
         return offset
       }),
@@ -110,16 +108,16 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
   }
 }
 
-// Moving the service's time on from due moment to due moment, working off at each what fell due
-// (`clock/advance`; contract: Emulator controls).
+// Moves the service's time from due moment to due moment, and finishes the due work at each (`clock/advance`;
+// contract: Emulator controls).
 
 /** The clock's handle, when it can be moved. */
 export interface MovableClock {
   /** Moves service time to `moment` (epoch milliseconds), never back. */
   moveTo(moment: number): Effect.Effect<void, StoreUnavailable>
-  /** The earliest moment until which something in this process sleeps that has work by then; null for none. */
+  /** The earliest end of a sleep in this process that has work then; null for none. */
   readonly nextWake: Effect.Effect<number | null>
-  /** The same of what only tidies up. */
+  /** The same for mere tidying. */
   readonly nextDeferrable: Effect.Effect<number | null>
 }
 
@@ -128,7 +126,7 @@ export const MovableClock = Context.Reference<MovableClock | null>("emulator/Mov
   defaultValue: () => null,
 })
 
-/** Makes what moves the time on by so many milliseconds. It fails with `clock_not_adjustable`. */
+/** Makes the function that moves time on by so many milliseconds. It fails with `clock_not_adjustable`. */
 export const timeTravel = Effect.gen(function* timeTravel() {
   const idle = yield* Idle
   const clock = yield* MovableClock
@@ -136,7 +134,7 @@ export const timeTravel = Effect.gen(function* timeTravel() {
   return Effect.fn("Emulator.timeTravel")(function* (millis: number) {
     if (clock === null) return yield* refuse("clock_not_adjustable")
     const target = (yield* Clock.currentTimeMillis) + millis
-    // What has happened is tidied up after once; beyond that housekeeping is no reason to stop.
+    // Tidies up once afterwards; beyond that housekeeping is no reason to stop.
     let isTidied = false
     for (;;) {
       const due = yield* idle.stalled
@@ -145,7 +143,7 @@ export const timeTravel = Effect.gen(function* timeTravel() {
       const now = yield* Clock.currentTimeMillis
       if (now >= target) return
       const reach = (moment: number | null) => (moment === null || moment <= now ? target : moment)
-      // System time passes too: what has fallen due meanwhile is worked off first.
+      // System time passes too: first finishes what has fallen due meanwhile.
       const worked = Math.min(target, due === null ? target : Math.max(now, due), reach(wake))
       const next = Math.min(worked, reach(tidies))
       isTidied = next < worked
@@ -154,20 +152,19 @@ export const timeTravel = Effect.gen(function* timeTravel() {
   })
 })
 
-// The adjustable clock as a whole service shares it: its offset is kept in the store, so that it
-// outlives a restart and every process lives at the same time (`CLOCK=adjustable`; contract:
-// Configuration).
+// The adjustable clock of a whole service: its offset is kept in the store, so it survives a restart and all
+// processes share one time (`CLOCK=adjustable`; contract: Configuration).
 
-/** So many times longer than `poll` the pauses between two looks become while time is not moved. */
+/** How many times longer than `poll` the pauses between polls become while time is not moved. */
 const longestPause = 5
 
-/** How much longer each of these pauses is than the one before. */
+/** The growth factor of these pauses. */
 const growth = 1.2
 
 interface StoredClockOptions {
   /**
-   * After how many real milliseconds to look again whether another process has moved time, where one has
-   * just done so; null, the default, for never.
+   * After how many real milliseconds to check again whether another process has moved time, right after a
+   * move. Default: null, for never.
    */
   readonly poll?: number | null
   /**
@@ -177,7 +174,7 @@ interface StoredClockOptions {
   readonly isStoreInProcess?: boolean
 }
 
-/** Puts a clock with the stored offset in place of the present one, and makes it movable. */
+/** Replaces the clock by a movable one with the stored offset. */
 export const layerStoredClock = ({
   isStoreInProcess = false,
   poll = null,
@@ -196,7 +193,7 @@ export const layerStoredClock = ({
           yield* handle.setOffset(offset)
         })
         yield* look.pipe(
-          // The next look may find the store answering again.
+          // The next poll may find the store answering again.
           Effect.ignore,
           Effect.andThen(Effect.suspend(() => realTime.sleep(pause))),
           Effect.forever,

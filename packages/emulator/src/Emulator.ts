@@ -1,6 +1,6 @@
 /**
- * The emulator controls (contract: Emulator controls): the other side of the simulated wire, and
- * the adjustable clock, for any test in any language.
+ * The emulator controls (contract: Emulator controls): the other side of the simulated wire, and the
+ * adjustable clock, for any test in any language.
  */
 import {
   Ids,
@@ -124,7 +124,7 @@ const decodeTick = inputDecoder(TickBody)
 const decodeAdvance = inputDecoder(AdvanceBody)
 const decodeSent = queryDecoder(SentQuery)
 
-/** Scans the shown code with a phone: the given one, else the known one, else one that is free. */
+/** Scans the shown code with a phone: the given one, else the known one, else a free one. */
 const makeScan = Effect.gen(function* makeScan() {
   const store = yield* NumberStore
   const attempts = yield* LinkingStore
@@ -161,14 +161,14 @@ export class Emulator extends Context.Service<
   {
     /** Replaces that phone's whole behaviour. */
     setBehaviour(id: NumberId | undefined, body: unknown): Effect.Effect<Behaviour, Failure>
-    /** The phone takes the code, and the link is made before the answer. Fails with `not_connecting`. */
+    /** The phone takes the code, and the link completes before the answer. Fails with `not_connecting`. */
     scan(id: NumberId | undefined, body: unknown): Effect.Effect<SendingNumber, Failure>
     logout(id: NumberId | undefined): Effect.Effect<SendingNumber, Failure>
-    /** Which phones exist, or null for the rule. */
+    /** Sets which phones exist; null restores the rule. */
     setRegistered(body: unknown): Effect.Effect<ReadonlyArray<string> | null, Failure>
     /** That tick arrives from the phone. */
     tick(id: MessageId | undefined, body: unknown): Effect.Effect<Message, Failure>
-    /** What left the phones, newest first. */
+    /** Messages that left the phones, newest first. */
     sent(query: ListSent): Effect.Effect<CursorPage<SentCopy>, Failure>
     /** Moves the clock on and returns its new time. Fails with `clock_not_adjustable`. */
     advance(body: unknown): Effect.Effect<number, Failure>

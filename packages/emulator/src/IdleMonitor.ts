@@ -3,17 +3,17 @@ import { Housekeeping, IdleMonitor, sleepInRealTime as sleep } from "@messaging-
 import type { NumberId, StoreUnavailable } from "@messaging-service/core"
 import { Clock, Context, Effect, FiberHandle, Layer, Scheduler } from "effect"
 
-// Whether anything is runnable in this process: what the scheduler knows, so that no caller has to guess.
+// Whether anything is runnable in this process: the scheduler knows, so no caller has to guess.
 
 /**
  * Returns once nothing is runnable in this process before a timer, a socket or a caller wakes it. Null where
- * that says too little: a store that answers over a socket may owe an answer while nothing is runnable.
+ * that is not enough: a store behind a socket may owe an answer while nothing is runnable.
  */
 export const LocalRest = Context.Reference<Effect.Effect<void> | null>("emulator/LocalRest", {
   defaultValue: () => null,
 })
 
-/** A scheduler as Effect's own that counts what it has still to run, and the rest of what it runs. */
+/** A scheduler like Effect's own that counts its pending tasks, and the tasks already running. */
 export const makeCountingScheduler = () => {
   let scheduled = 0
   const scheduler = new Scheduler.MixedScheduler("async", (run) => {
@@ -32,7 +32,7 @@ export const makeCountingScheduler = () => {
       if (scheduled === 0) resume(Effect.void)
       else setImmediate(look)
     }
-    // Promises that have settled go on before this turn.
+    // Promises that have settled continue before this turn.
     setImmediate(look)
   })
   return { scheduler, rest }
@@ -51,16 +51,15 @@ const waitMillis = 2000
 const looksWithoutPause = 3
 
 /**
- * Which attempts wait for the service's clock alone. Behind an adjustable clock a latency, or a phone
- * that never answers, ends only when time is moved on: the emulator has to know that such an attempt
- * does not end while it waits for it.
+ * Which attempts wait only for the service's clock. Under an adjustable clock a latency, or a phone that
+ * never answers, ends only when time is moved on: the emulator has to know that waiting for such an attempt
+ * is pointless.
  */
 export class ParkedSends extends Context.Service<
   ParkedSends,
   {
     /**
-     * The numbers of this process whose attempt does nothing until service time reaches a moment
-     * that still lies ahead, or never goes on by itself.
+     * The numbers of this process whose attempt waits until service time reaches a future moment, or forever.
      */
     readonly parked: Effect.Effect<ReadonlySet<NumberId>>
   }
@@ -111,9 +110,8 @@ export class Idle extends Context.Service<
     /** Returns once nothing is due and nothing is in flight. */
     readonly settled: Effect.Effect<void, StoreUnavailable>
     /**
-     * Returns once nothing will happen before time moves on: nothing is due, and what is in flight
-     * waits for the clock itself. Tells the next moment at which something falls due, null when
-     * nothing waits.
+     * Returns once nothing will happen before time moves on: nothing is due, and work in flight waits for the
+     * clock itself. Returns the next due moment, null when nothing waits.
      */
     readonly stalled: Effect.Effect<number | null, StoreUnavailable>
   }
@@ -143,16 +141,16 @@ export class Idle extends Context.Service<
             mayChange = false
           })
           for (;;) {
-            // A fiber that was woken by time moving on runs before it is judged to be waiting.
+            // A fiber that moving time woke runs before it can count as waiting.
             yield* untilNextLook
-            // Before the look: what waits for the clock then still does when the store is asked.
+            // Before the poll: what waits for the clock then still does when the store is asked.
             const waiting = yield* parked.parked
             const { inFlight, isCalling, isDue, nextDue } = yield* look
             const seen = inFlight.map(({ attempt }) => attempt).join()
             if (seen !== lastSeen) {
               lastSeen = seen
               mayChange = true
-              // Looks are not counted for it: those at a busy store take their time.
+              // Polls are not counted for it: those of a busy store take their time.
               yield* FiberHandle.run(waitTimer, Effect.andThen(sleep(waitMillis), waitedEnough))
             }
             const allWait = !mayChange || inFlight.every(({ numberId }) => waiting.has(numberId))

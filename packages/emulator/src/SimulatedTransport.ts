@@ -1,15 +1,14 @@
 /**
- * Simulated phones behind the WhatsApp and Telegram ports: every number of the service is a phone
- * that behaves as the emulator controls say, and what leaves it is kept where those controls can
- * show it (contract: Emulator controls). Both platforms behave alike. There is no connection that
- * could be lost with the process: phones, their behaviour and what they sent live in the store, and
- * whether a number is connected is its stored status.
+ * Simulated phones behind the WhatsApp and Telegram ports. Every number of the service is a phone that
+ * follows the emulator controls, which can show what left it (contract: Emulator controls). Both platforms
+ * behave alike. There is no connection to lose with the process: phones, their behaviour and their sends are
+ * in the store, and a number's stored status tells whether it is connected.
  *
- * An attempt takes its behaviour at its beginning. Then, in this order: a phone that hangs never
- * answers; the latency passes; the number must still be connected and the recipient exist; a failing
- * phone refuses; the media is read; the copy arrives. A remote server that has seen a transport id shows no
- * second copy, so a repeat is safe. A phone that is asked which others exist takes the same time, and
- * hangs alike; how its sends fail does not matter to it.
+ * An attempt takes its behaviour at its start. Then, in this order: a phone that hangs never answers; the
+ * latency passes; the number must still be connected and the recipient exist; a failing phone refuses; the
+ * media is read; the copy arrives. A remote server that has seen a transport id shows no second copy, so a
+ * repeat is safe. A query of registered phones takes the same time, and hangs alike; it ignores how sends
+ * fail.
  */
 import {
   hasPhone,
@@ -53,8 +52,8 @@ import type {
 import { Clock, Context, Effect, Layer, Semaphore, Stream } from "effect"
 import { makeClockWaits, ParkedSends } from "./IdleMonitor.ts"
 
-// The port of the remote server: how each phone behaves, which phones exist, and what left. It lives in the
-// store, so that it outlives a killed process and all workers share it (contract: Emulator controls).
+// The port of the remote server: each phone's behaviour, which phones exist, and what left. It is in the
+// store, so it survives a killed process and all workers share it (contract: Emulator controls).
 
 export interface Behaviour {
   readonly send: "succeed" | "fail" | "hang" | "drop"
@@ -72,7 +71,7 @@ export const defaultBehaviour: Behaviour = {
   groups: ["Team"],
 }
 
-/** One copy that a recipient really sees. */
+/** One copy that a recipient sees. */
 export interface SentCopy {
   readonly id: number
   readonly transportId: TransportId
@@ -100,7 +99,7 @@ export class SimulatedPhones
       setRegistered(phones: ReadonlyArray<Phone> | null): Effect.Effect<void, StoreUnavailable>
       /**
        * A copy reaches the remote server, which shows one for one transport id of a number: false when it
-       * had that copy already. `then` replaces the number's behaviour in the same commit.
+       * already had that copy. `then` replaces the number's behaviour in the same commit.
        */
       receive(
         copy: Omit<SentCopy, "id" | "messageId">,
@@ -115,13 +114,13 @@ export class SimulatedPhones
   >()("emulator/SimulatedPhones") {}
 
 /**
- * Whether the phone is registered, for sending and for number checks alike: one of those that were
- * set, or, by the rule (`null`), one that exists for test keys too.
+ * Whether the phone is registered, for sends and number checks alike: one of the configured ones, or, by the
+ * rule (`null`), one that exists for test keys too.
  */
 export const isRegistered = (set: ReadonlyArray<Phone> | null, phone: Phone): boolean =>
   set === null ? isRegisteredInTestMode(phone) : set.includes(phone)
 
-/** The reason of a phone that fails without having been given one. */
+/** The default reason of a failing phone. */
 export const defaultErrorMessage = "The phone could not send the message."
 
 /** Why the phone cannot reach the recipient, if so. */
@@ -179,7 +178,7 @@ const handOver = (
     const problem = yield* unreachable(phones, message.to, behaviour)
     if (problem !== undefined) return problem
     if (behaviour.send === "fail") {
-      // To every recipient, as from an account that is restricted.
+      // Refuses every recipient, like a restricted account.
       return refused("send_failed", behaviour.errorMessage ?? defaultErrorMessage, true)
     }
     if (message.media !== null && !(yield* canBeRead(message.media))) {
@@ -244,7 +243,7 @@ export const layerTransport: Layer.Layer<
     const transport: Transport = {
       dropsCopies: true,
       send,
-      // Ticks, scans and logouts are made by the emulator controls, which report them to the core.
+      // The emulator controls make ticks, scans and log-outs, and report them to the core.
       listen: () => Effect.never,
     }
     return Context.make(WhatsAppTransport, transport).pipe(
@@ -266,7 +265,7 @@ const refused = (code: MessageErrorCode, message: string, againstNumber = false)
   againstNumber,
 })
 
-/** Group names are matched exactly, and nothing keeps two groups from having the same one. */
+/** Group names match exactly, and two groups may have the same one. */
 const groupProblem = (name: string, groups: ReadonlyArray<string>): SendOutcome | undefined => {
   const matches = groups.filter((group) => group === name).length
   if (matches === 1) return undefined
@@ -278,7 +277,7 @@ const groupProblem = (name: string, groups: ReadonlyArray<string>): SendOutcome 
   )
 }
 
-/** A phone reads what it sends to the end; one that cannot sends nothing. */
+/** A phone reads its media to the end; if it cannot, it sends nothing. */
 const canBeRead = (media: OutgoingMedia): Effect.Effect<boolean> =>
   Effect.match(Stream.runDrain(media.content), { onSuccess: () => true, onFailure: () => false })
 
@@ -289,7 +288,7 @@ const shownMedia = ({ fileName, mimeType, size, sha256 }: OutgoingMedia): SentMe
   sha256,
 })
 
-/** How the remote server names a recipient: in the spelling that a request would use. */
+/** The remote server's name of a recipient, in a request's spelling. */
 const shownRecipient = (to: Target): string => {
   switch (to.kind) {
     case "phone":
@@ -358,7 +357,7 @@ const loginQrMillis = 30_000
 
 interface Login {
   readonly view: TelegramLoginView
-  /** Digits of the account that lets itself in; null where a scan says it. */
+  /** Digits of the account that lets itself in; null where a scan provides them. */
   readonly phone: string | null
 }
 
@@ -371,7 +370,7 @@ interface SimulatedAppsPort {
   ): Effect.Effect<SendingNumber | null, StoreUnavailable>
 }
 
-/** Where no accounts are logged in no code is shown. */
+/** Without logins no code is shown. */
 export const SimulatedApps = Context.Reference<SimulatedAppsPort>("emulator/SimulatedApps", {
   defaultValue: () => ({ scan: () => Effect.succeed(null) }),
 })
@@ -547,7 +546,7 @@ const make = Effect.gen(function* make() {
   return Context.make(TelegramLogin, port).pipe(Context.add(SimulatedApps, { scan }))
 })
 
-/** Logging simulated Telegram accounts in; without it there is no application for them. */
+/** Logins of simulated Telegram accounts; without it there is no application for them. */
 export const layerLogin: Layer.Layer<
   never,
   never,

@@ -1,14 +1,14 @@
 /**
- * A world that does nothing until it is driven: one pool of runnable tasks and one virtual clock for all
- * logical processes in it, decided by one seed. Nothing runs but what the world picks, so an empty pool is
- * the exact statement that nothing happens before time moves. No caller has to poll for it.
+ * A world that does nothing until it is driven: one pool of runnable tasks and one virtual clock for all its
+ * logical processes, determined by one seed. Only the world runs tasks, so an empty pool means exactly that
+ * nothing happens before time moves. No caller has to poll for it.
  *
- * `openTest` runs a service in such a world with tasks in their order; a simulation draws them, and kills,
- * pauses and skews processes.
+ * `openTest` runs a service in such a world with tasks in order; a simulation draws them, and kills, pauses
+ * and skews processes.
  */
 import { Clock, Context, Duration, Effect, Scheduler } from "effect"
 
-/** Chance from a seed: sfc32, in 32-bit integer arithmetic, so that every engine draws the same numbers. */
+/** Randomness from a seed: sfc32, in 32-bit integer arithmetic, so every engine draws the same numbers. */
 export class Chance {
   readonly #seed: string
   #a = 0x9e3779b9
@@ -24,7 +24,7 @@ export class Chance {
     for (let i = 0; i < 16; i++) this.word()
   }
 
-  /** A stream of its own, which draws from the others do not change. */
+  /** A separate stream, which draws from the others do not change. */
   stream(name: string): Chance {
     return new Chance(`${this.#seed}/${name}`)
   }
@@ -51,11 +51,11 @@ export class Chance {
   }
 }
 
-/** How much of the schedule chance decides. */
+/** How much of the schedule is random. */
 export interface Freedom {
   /** Draws the next task; else first in, first out. */
   readonly shuffle: boolean
-  /** Mean number of operations between two yields that chance forces; `Infinity`: only Effect's own. */
+  /** Mean number of operations between two random yields; `Infinity`: only Effect's own. */
   readonly yieldEvery: number
 }
 
@@ -63,14 +63,17 @@ export interface WorldOptions {
   readonly seed: string
   /** Epoch milliseconds at which time begins. */
   readonly start: number
-  /** Default: tasks in their order, no forced yields. */
+  /** Default: tasks in order, no forced yields. */
   readonly freedom?: Freedom
   /**
-   * Runs tasks that promises of the host add, in the microtask that follows. Default: tasks run only in
+   * Runs tasks added by promises of the host, in the microtask that follows. Default: tasks run only in
    * `quiesce`, `moveOn` and `runUntil`.
    */
   readonly drivesItself?: boolean
-  /** A world that needs more steps at one moment does not come to rest. Default: 5,000,000. */
+  /**
+   * The maximum number of steps at one moment; a world that needs more never becomes idle. Default:
+   * 5,000,000.
+   */
   readonly maxStepsAtOneMoment?: number
 }
 
@@ -103,17 +106,17 @@ export class World {
   /** Tasks that have run. */
   steps = 0
   readonly freedom: Freedom
-  /** What acts on the world from outside it: callers, and timers that no process of it has. */
+  /** Acts on the world from outside: callers, and timers that belong to no process. */
   readonly outside: Process
-  /** Called before each step: where faults are decided that may hit between any two. */
+  /** Called before each step, to decide about faults between any two. */
   beforeStep: (() => void) | null = null
-  /** Called with each task that is about to run, and its place in the pool. */
+  /** Called with each task before it runs, and its place in the pool. */
   onStep: ((process: Process, place: number) => void) | null = null
   readonly #schedule: Chance
   readonly #drivesItself: boolean
   readonly #maxStepsAtOneMoment: number
   #tasks: Array<Task> = []
-  /** Of the tasks, those before this one have run. */
+  /** Tasks before this one have run. */
   #first = 0
   readonly #timers: Array<Timer> = []
   #seq = 0
@@ -155,7 +158,7 @@ export class World {
     this.#operationsLeft = Infinity
   }
 
-  /** Whether chance forces a yield before the next operation of a fiber. */
+  /** Whether to force a yield before the next operation of a fiber. */
   isYieldForced(): boolean {
     if (--this.#operationsLeft > 0) return false
     this.#drawYield()
@@ -182,7 +185,7 @@ export class World {
     })
   }
 
-  /** Takes the tasks of a process out of the pool. */
+  /** Removes the tasks of a process from the pool. */
   withdraw(process: Process): ReadonlyArray<() => void> {
     const left = this.#tasks.slice(this.#first)
     this.#tasks = left.filter((task) => task.process !== process)
@@ -241,7 +244,7 @@ export class World {
     }
   }
 
-  /** Calls `fire` as a task of the process once time has reached that moment. Returns what cancels it. */
+  /** Calls `fire` as a task of the process at that moment. Returns a function that cancels it. */
   at(process: Process, moment: number, fire: () => void): () => void {
     const rank = this.freedom.shuffle ? this.#schedule.word() : 0
     const timer: Timer = { at: moment, rank, seq: this.#seq++, process, fire, isCancelled: false }
@@ -318,8 +321,8 @@ export class World {
 }
 
 /**
- * A logical process: what runs its effects, and its clock. It can be stopped dead between any two
- * operations; then no finalizer of it runs.
+ * A logical process: the scheduler and clock of its effects. It can be killed between any two operations;
+ * then none of its finalizers runs.
  */
 export class Process {
   state: "alive" | "paused" | "dead" = "alive"
@@ -387,7 +390,7 @@ export class Process {
     }
   }
 
-  /** Stops it for good: its tasks and timers are dropped. */
+  /** Kills it: its tasks and timers are dropped. */
   kill(): void {
     if (this.state === "dead") return
     this.state = "dead"
@@ -403,7 +406,7 @@ export class Process {
     return () => void this.#deathWatch.delete(died)
   }
 
-  /** Stops it while its clock goes on. */
+  /** Pauses it while its clock continues. */
   pause(): void {
     if (this.state !== "alive") return
     this.state = "paused"

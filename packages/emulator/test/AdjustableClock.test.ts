@@ -137,7 +137,7 @@ describe("AdjustableClock", () => {
     ),
   )
 
-  it.effect("a time-out follows service time", () =>
+  it.effect("a timeout follows service time", () =>
     underAdjustableClock((handle) =>
       Effect.gen(function* () {
         const fiber = yield* Effect.never.pipe(Effect.timeoutOption("1 minute"), Effect.forkChild)

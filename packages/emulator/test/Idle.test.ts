@@ -1,4 +1,4 @@
-/** When time may move on although another process has something in its hands. */
+/** When time may move on although another process has work in flight. */
 import { assert, it } from "@effect/vitest"
 import {
   Housekeeping,
@@ -15,9 +15,9 @@ import { Idle, ParkedSends } from "../src/index.ts"
 const nextDue = 1_000_000
 
 /**
- * The service as this process sees it, which has nothing in its own hands. The store takes its time,
- * and finds another process at the attempt of that name, or at none, whenever it is asked; and a
- * call of a receiver with a lease until that moment, or none.
+ * The service as seen by this process, which has nothing in flight. The store takes its time, and always
+ * finds another process at the attempt of that name, or at none; and a receiver's call with a lease until
+ * that moment, or none.
  */
 const anIdle = (attemptNow: () => string | null, deliveringUntil: number | null = null) =>
   Idle.layer.pipe(
@@ -41,7 +41,7 @@ const anIdle = (attemptNow: () => string | null, deliveringUntil: number | null 
 
 const stalled = Effect.forkChild(Effect.flatMap(Idle, (idle) => idle.stalled))
 
-it.effect("what another process has in its hands holds time up for two seconds at most", () =>
+it.effect("another process's work in flight delays time for two seconds at most", () =>
   Effect.gen(function* () {
     const waiting = yield* stalled
     yield* TestClock.adjust("1900 millis")
@@ -52,7 +52,7 @@ it.effect("what another process has in its hands holds time up for two seconds a
   }).pipe(Effect.provide(anIdle(() => "message 1 1"))),
 )
 
-it.effect("a lane that another process works off holds time up until it is empty", () => {
+it.effect("a lane that another process drains delays time until it is empty", () => {
   let looks = 0
   return Effect.gen(function* () {
     const waiting = yield* stalled
@@ -64,7 +64,7 @@ it.effect("a lane that another process works off holds time up until it is empty
   }).pipe(Effect.provide(anIdle(() => (++looks > 100 ? null : `message 1 ${looks}`))))
 })
 
-it.effect("a receiver's call holds time up for 16 s at most: then its worker has died", () =>
+it.effect("a receiver's call delays time for 16 s at most: then its worker has died", () =>
   Effect.gen(function* () {
     const waiting = yield* stalled
     yield* TestClock.adjust("15900 millis")
@@ -75,9 +75,9 @@ it.effect("a receiver's call holds time up for 16 s at most: then its worker has
   }).pipe(Effect.provide(anIdle(() => null, deliveryLeaseMillis))),
 )
 
-it.effect("what was put back while the store was being asked is not overlooked", () => {
+it.effect("work put back while the store was being asked is not overlooked", () => {
   let messages = 3
-  /** A worker sends a message while each question is under way, and puts its lane back as due. */
+  /** A worker sends a message during each query, and puts its lane back as due. */
   const idle = Idle.layer.pipe(
     Layer.provide(IdleMonitor.layer),
     Layer.provide(

@@ -1,6 +1,5 @@
 /**
- * The remote server and the number store in memory, as small as the transport needs them, for one test
- * layer each.
+ * The remote server and the number store in memory, with only the transport's needs, for one test layer each.
  */
 import { NumberStore, StoreUnavailable, parsePhone } from "@messaging-service/core"
 import type { NumberId, NumberStatus, Phone, WorkspaceId } from "@messaging-service/core"
@@ -21,7 +20,7 @@ export const phone = (text: string): Phone => {
   return parsed
 }
 
-/** What a test may look into and turn round. */
+/** What a test may read and change. */
 export interface RemoteServerState {
   readonly statuses: Map<NumberId, NumberStatus>
   readonly behaviours: Map<NumberId, Behaviour>

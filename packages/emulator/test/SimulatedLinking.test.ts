@@ -10,7 +10,7 @@ const layerTested = layerLinking.pipe(Layer.provide(Ids.layerRandom))
 const byQr: LinkingRequest = { numberId: 1 as NumberId, method: "qr", phone: null }
 const byCode: LinkingRequest = { ...byQr, method: "phone_code", phone: "15550001111" }
 
-/** What one connection says and when, in seconds from its beginning, and when it ends. */
+/** One connection's events and times, in seconds from its start, and its end. */
 const said = (request: LinkingRequest) =>
   Effect.gen(function* () {
     const linking = yield* NumberLinking
@@ -39,7 +39,7 @@ describe("linking a simulated phone", () => {
     }),
   )
 
-  it.effect("shows a pairing code of 8 characters for as long as it can be typed", () =>
+  it.effect("shows a pairing code of 8 characters while it can be typed", () =>
     Effect.gen(function* () {
       const { ended, events } = yield* said(byCode)
       assert.lengthOf(events, 1)

@@ -1,4 +1,4 @@
-/** Simulated Telegram logins, over a store that takes its time. */
+/** Simulated Telegram logins, over a slow store. */
 import { assert, describe, it } from "@effect/vitest"
 import {
   Ids,
@@ -26,7 +26,7 @@ const aNumber = (id: number): SendingNumber => ({
 
 const byCode = { method: "code", phone: "+15550100002" as Phone } as const
 
-/** Two numbers of a workspace, and what their store was told. */
+/** Two numbers of a workspace, and the calls of their store. */
 const scene = () => {
   const numbers = new Map([1, 2].map((id) => [id as NumberId, aNumber(id)]))
   const told: Array<unknown> = []
@@ -35,7 +35,7 @@ const scene = () => {
     Layer.provide([
       Layer.mock(NumberStore, {
         find: (id) => Effect.sync(() => numbers.get(id) ?? null),
-        // What is read here may be old by the time at which it is heard.
+        // The value read here may be outdated when it arrives.
         list: () =>
           Effect.tap(
             Effect.sync(() => [...numbers.values()]),
@@ -81,7 +81,7 @@ describe("an account that is let in", () => {
       const { begin, giveCode } = yield* TelegramLogin
       const both = [1, 2].map((id) => id as NumberId)
       for (const id of both) yield* begin(id, byCode)
-      // The code of one is given twice.
+      // One's code is given twice.
       both.push(both[0]!)
       const views = yield* Effect.forEach(both, (id) => giveCode(id, "12345"), {
         concurrency: "unbounded",

@@ -69,7 +69,7 @@ describe("a simulated phone", () => {
     }).pipe(onRemoteServer),
   )
 
-  it.effect("that fails gives the reason it was given, else one of its own", () =>
+  it.effect("that fails gives its configured reason, else one of its own", () =>
     Effect.gen(function* () {
       yield* behave({ send: "fail", errorMessage: "Out of order" })
       assert.strictEqual(yield* refusal("send_failed"), "Out of order")
@@ -80,27 +80,25 @@ describe("a simulated phone", () => {
     }).pipe(onRemoteServer),
   )
 
-  it.effect(
-    "that drops lets the copy through, breaks the connection, and succeeds from then on",
-    () =>
-      Effect.gen(function* () {
-        const groups = ["Family"]
-        yield* behave({ send: "drop", latencyMillis: 20, groups, errorMessage: "kept" })
-        const attempt = yield* Effect.forkChild(send())
-        yield* TestClock.adjust(20)
-        assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "Unknown" })
-        assert.strictEqual((yield* copies).length, 1)
-        const { behaviours } = yield* RemoteServerState
-        assert.deepStrictEqual(behaviours.get(number), {
-          send: "succeed",
-          latencyMillis: 20,
-          groups,
-          errorMessage: "kept",
-        })
-      }).pipe(onRemoteServer),
+  it.effect("that drops lets the copy through, breaks the connection, and then succeeds", () =>
+    Effect.gen(function* () {
+      const groups = ["Family"]
+      yield* behave({ send: "drop", latencyMillis: 20, groups, errorMessage: "kept" })
+      const attempt = yield* Effect.forkChild(send())
+      yield* TestClock.adjust(20)
+      assert.deepStrictEqual(yield* Fiber.join(attempt), { _tag: "Unknown" })
+      assert.strictEqual((yield* copies).length, 1)
+      const { behaviours } = yield* RemoteServerState
+      assert.deepStrictEqual(behaviours.get(number), {
+        send: "succeed",
+        latencyMillis: 20,
+        groups,
+        errorMessage: "kept",
+      })
+    }).pipe(onRemoteServer),
   )
 
-  it.effect("that drops goes on dropping until an attempt has reached the remote server", () =>
+  it.effect("that drops keeps dropping until an attempt has reached the remote server", () =>
     Effect.gen(function* () {
       yield* behave({ send: "drop" })
       const stranger = { kind: "phone", phone: phone("+4915112340000") } as const
@@ -110,7 +108,7 @@ describe("a simulated phone", () => {
     }).pipe(onRemoteServer),
   )
 
-  it.effect("answers after its latency, and the copy does not arrive before", () =>
+  it.effect("answers after its latency, and the copy does not arrive earlier", () =>
     Effect.gen(function* () {
       yield* behave({ latencyMillis: 1500 })
       const attempt = yield* Effect.forkChild(send())
@@ -123,7 +121,7 @@ describe("a simulated phone", () => {
     }).pipe(onRemoteServer),
   )
 
-  it.effect("that hangs never answers, however long one waits, and shows nothing", () =>
+  it.effect("that hangs never answers and shows nothing", () =>
     Effect.gen(function* () {
       yield* behave({ send: "hang", latencyMillis: 10 })
       const attempt = yield* Effect.forkChild(send())
@@ -134,7 +132,7 @@ describe("a simulated phone", () => {
     }).pipe(onRemoteServer),
   )
 
-  it.effect("keeps to the behaviour that an attempt began with", () =>
+  it.effect("keeps the behaviour that an attempt started with", () =>
     Effect.gen(function* () {
       yield* behave({ latencyMillis: 1000 })
       const attempt = yield* Effect.forkChild(send())
@@ -158,7 +156,7 @@ describe("a simulated phone", () => {
     }).pipe(onRemoteServer),
   )
 
-  it.effect("that is being linked is not connected yet", () =>
+  it.effect("that is linking is not connected yet", () =>
     Effect.gen(function* () {
       ;(yield* RemoteServerState).statuses.set(number, "connecting")
       assert.deepStrictEqual(yield* send(), { _tag: "NotConnected" })
@@ -167,7 +165,7 @@ describe("a simulated phone", () => {
 })
 
 describe("recipients", () => {
-  it.effect("a list of registered phones takes the rule's place", () =>
+  it.effect("a list of registered phones replaces the rule", () =>
     Effect.gen(function* () {
       const state = yield* RemoteServerState
       state.registered = [phone("+4915112340000")]
@@ -209,7 +207,7 @@ describe("media", () => {
     content: Stream.fail(new MediaFilesError({ reason: "not_found" })),
   }
 
-  it.effect("that cannot be read puts the message off before anything leaves", () =>
+  it.effect("that cannot be read postpones the message before anything leaves", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* send({ media }))._tag, "Postponed")
       assert.deepStrictEqual(yield* copies, [])
@@ -217,7 +215,7 @@ describe("media", () => {
   )
 })
 
-describe("a store that does not answer", () => {
+describe("an unresponsive store", () => {
   for (const operation of ["find", "behaviour", "registered"] as const) {
     it.effect(`to ${operation} postpones: nothing was handed over`, () =>
       Effect.gen(function* () {
@@ -242,7 +240,7 @@ describe("a store that does not answer", () => {
 })
 
 describe("parked sends", () => {
-  it.effect("are those of numbers whose attempt waits for time, and of no other", () =>
+  it.effect("are those of numbers whose attempt waits for time, and of no others", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* parked, [])
       yield* behave({ latencyMillis: 1000 })
@@ -259,10 +257,10 @@ describe("parked sends", () => {
     }).pipe(onRemoteServer),
   )
 
-  it.effect("an attempt whose moment has come is parked no more, even before it runs on", () =>
+  it.effect("end once an attempt's moment has come, even before it runs", () =>
     Effect.gen(function* () {
       yield* behave({ latencyMillis: 1000 })
-      // A clock that has moved on, but whose sleepers have not had their turn yet.
+      // A clock that has moved on before its sleepers have run.
       const moved = yield* Ref.make(0)
       const clock = {
         ...(yield* Clock.Clock),
@@ -283,7 +281,7 @@ describe("parked sends", () => {
   )
 })
 
-describe("a simulated phone that is asked which others exist", () => {
+describe("a simulated phone asked for registered phones", () => {
   const here = phone("+4915112345678")
   const nowhere = phone("+4915112340000")
 
@@ -295,7 +293,7 @@ describe("a simulated phone that is asked which others exist", () => {
     registered: new Set(registered),
   })
 
-  it.effect("tells those that were set, or by the rule those that do not end in 0000", () =>
+  it.effect("returns the configured ones, or by the rule those that do not end in 0000", () =>
     onRemoteServer(
       Effect.gen(function* () {
         const state = yield* RemoteServerState
@@ -308,7 +306,7 @@ describe("a simulated phone that is asked which others exist", () => {
     ),
   )
 
-  it.effect("takes its latency, and is seen waiting", () =>
+  it.effect("takes its latency, and counts as waiting", () =>
     onRemoteServer(
       Effect.gen(function* () {
         yield* behave({ latencyMillis: 1000 })
@@ -323,7 +321,7 @@ describe("a simulated phone that is asked which others exist", () => {
     ),
   )
 
-  it.effect("that hangs never answers, until it is interrupted", () =>
+  it.effect("never answers when it hangs, until interrupted", () =>
     onRemoteServer(
       Effect.gen(function* () {
         yield* behave({ send: "hang" })

@@ -27,7 +27,7 @@ describe("layerStoredClock", () => {
     }).pipe(Effect.provide(Layer.provide(layerStoredClock(), aStore(5000).layer))),
   )
 
-  it.effect("moving time is kept in the store, wakes sleepers, and never goes back", () => {
+  it.effect("moving time is stored, wakes sleepers, and never goes back", () => {
     const { stored, layer } = aStore(5000)
     return Effect.gen(function* () {
       const clock = yield* MovableClock
@@ -45,7 +45,7 @@ describe("layerStoredClock", () => {
     }).pipe(Effect.provide(Layer.provide(layerStoredClock(), layer)))
   })
 
-  it.effect("moving time on starts from where another process has moved it", () => {
+  it.effect("moving time on starts where another process has moved it", () => {
     const { stored, layer } = aStore(0)
     return Effect.gen(function* () {
       const clock = yield* MovableClock
@@ -67,7 +67,7 @@ describe("layerStoredClock", () => {
     }),
   )
 
-  it.effect("it looks less often while time is not moved, and soon again once it is", () =>
+  it.effect("polls less often while time is not moved, and soon again once it is", () =>
     Effect.gen(function* () {
       const { stored, layer } = aStore(0)
       const system = yield* Clock.Clock

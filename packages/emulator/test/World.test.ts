@@ -1,4 +1,4 @@
-/** A world at rest: exact rest, one clock, one seed, and processes that can be stopped dead. */
+/** An idle world: exact idleness, one clock, one seed, and processes that can be killed. */
 import { Clock, Deferred, Effect, Fiber } from "effect"
 import { assert, describe, it } from "vitest"
 import { World } from "../src/World.ts"
@@ -14,7 +14,7 @@ const aWorld = (options: Partial<WorldOptions> = {}) => {
 const run = <A, E>(process: Process, effect: Effect.Effect<A, E>) =>
   Effect.runForkWith(process.context)(effect)
 
-/** Several fibers that write down their names, with a yield between two. */
+/** Several fibers that record their names, with a yield between two. */
 const writers = (process: Process, written: Array<string>) =>
   run(
     process,
@@ -43,7 +43,7 @@ const orderOf = (seed: string, shuffle: boolean) => {
   return written.join("")
 }
 
-describe("rest", () => {
+describe("idleness", () => {
   it("comes once nothing can run before time moves", () => {
     const { process, world } = aWorld()
     const done: Array<number> = []
@@ -66,7 +66,7 @@ describe("rest", () => {
     assert.isNull(world.nextTimer)
   })
 
-  it("stops at each moment on the way, in their order", () => {
+  it("stops at each moment on the way, in order", () => {
     const { process, world } = aWorld()
     const moments: Array<number> = []
     for (const millis of [300, 100, 200, 100]) {
@@ -84,13 +84,13 @@ describe("rest", () => {
     assert.deepStrictEqual(moments, [100, 100, 200, 300])
   })
 
-  it("is refused to what never ends at one moment", () => {
+  it("is refused to a world that never ends at one moment", () => {
     const { process, world } = aWorld({ maxStepsAtOneMoment: 1000 })
     run(process, Effect.forever(Effect.yieldNow))
     assert.throws(() => world.quiesce(), "does not come to rest")
   })
 
-  it("does not count a sleep that was interrupted", () => {
+  it("does not count an interrupted sleep", () => {
     const { process, world } = aWorld()
     const fiber = run(process, Effect.sleep(1000))
     world.quiesce()
@@ -100,7 +100,7 @@ describe("rest", () => {
     assert.isNull(world.nextTimer)
   })
 
-  it("drives itself where promises of the host go on", async () => {
+  it("continues by itself after promises of the host", async () => {
     const { process } = aWorld({ drivesItself: true })
     const answer = await Effect.runPromiseWith(process.context)(
       Effect.andThen(Effect.yieldNow, Effect.succeed("here")),
@@ -110,12 +110,12 @@ describe("rest", () => {
 })
 
 describe("the schedule", () => {
-  it("runs tasks in their order unless chance draws them", () => {
+  it("runs tasks in order unless they are drawn", () => {
     assert.strictEqual(orderOf("a", false), "abcdabcdabcdabcd")
     assert.strictEqual(orderOf("b", false), orderOf("a", false))
   })
 
-  it("is the same for the same seed, and another one for others", () => {
+  it("is the same for the same seed, and differs for another", () => {
     assert.strictEqual(orderOf("a", true), orderOf("a", true))
     const orders = new Set(["a", "b", "c", "d", "e"].map((seed) => orderOf(seed, true)))
     assert.strictEqual(orders.size, 5)
@@ -145,7 +145,7 @@ describe("a process", () => {
     assert.strictEqual(deaths, 1)
   })
 
-  it("that is paused goes on where it was, later", () => {
+  it("continues later where it was paused", () => {
     const { process, world } = aWorld()
     const slept: Array<number> = []
     run(
@@ -164,7 +164,7 @@ describe("a process", () => {
     assert.deepStrictEqual(slept, [500])
   })
 
-  it("has a clock of its own", () => {
+  it("has its own clock", () => {
     const { process, world } = aWorld()
     process.skew = -7000
     const read: Array<number> = []

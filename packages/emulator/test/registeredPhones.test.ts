@@ -12,7 +12,7 @@ describe("isRegistered", () => {
     assert.isFalse(isRegistered(null, phone("+4915112340000")))
   })
 
-  it("phones that were set take the rule's place", () => {
+  it("configured phones replace the rule", () => {
     const set = [phone("+4915112340000")]
     assert.isTrue(isRegistered(set, phone("+4915112340000")))
     assert.isFalse(isRegistered(set, phone("+4915112345678")))

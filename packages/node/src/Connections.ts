@@ -54,9 +54,9 @@ const isAllowed = (rule: OutboundRule, address: string): boolean =>
   rule.allowPrivate || isPublicAddress(address)
 
 /**
- * Addresses of a host, resolved once and all allowed; a literal is its own address. Fails with `dns`,
- * or with `blocked_address` when the rule blocks a single one: no honest name leads to both sides of
- * the wall.
+ * Addresses of a host, resolved once and all allowed; a literal is its own address. Fails with `dns`, or with
+ * `blocked_address` when the rule blocks a single one: no honest name resolves to both public and private
+ * addresses.
  */
 export const allowedAddresses = (
   lookUp: LookUp,
@@ -217,23 +217,20 @@ const tryMillis = 1000
 
 const tries = 3
 
-/**
- * Extra time for the slower address family: some servers answer for version 4 and never for version 6.
- */
+/** Extra time for the slower address family: some servers answer for version 4 and never for version 6. */
 const laggardMillis = 500
 
 /**
- * Resolves names over our own sockets. The system's `getaddrinfo` holds one of a few threads while a
- * name's server is silent, and cannot be cancelled. A few such names stop every other lookup and all
- * file work (docs/decisions/dns-lookups.md). Here each lookup has its own sockets and ends with its
- * caller.
+ * Resolves names over our own sockets. The system's `getaddrinfo` holds one of a few threads while a name's
+ * server is silent, and cannot be cancelled. A few such names stop every other lookup and all file work
+ * (docs/decisions/dns-lookups.md). Here each lookup has its own sockets and ends with its caller.
  *
- * Like the system, it reads the hosts file first, and again after a change. It asks the name servers
- * of `/etc/resolv.conf`, and accepts addresses of both families, version 4 first. `localhost` and
- * names that end in `.localhost` are this machine (RFC 6761).
+ * Like the system, it reads the hosts file first, and again after a change. It asks the name servers of
+ * `/etc/resolv.conf`, and accepts addresses of both families, version 4 first. `localhost` and names that end
+ * in `.localhost` are this machine (RFC 6761).
  *
- * It has no search domains and `ndots` (a link names its host in full), no other sources of
- * `nsswitch.conf`, and no `.local` names over multicast.
+ * It has no search domains and `ndots` (a link names its host in full), no other sources of `nsswitch.conf`,
+ * and no `.local` names over multicast.
  */
 export const nameServerResolver = ({
   hostsFile = "/etc/hosts",
@@ -319,8 +316,8 @@ const readHosts = (text: string): Hosts => {
 }
 
 /**
- * Closes an idle connection after this time, or when the other side has announced to close it. It is
- * short, because a call that starts while the other side closes gets lost.
+ * Closes an idle connection after this time, or when the remote has announced to close it. It is short,
+ * because a call that starts while the remote closes gets lost.
  */
 const defaultIdleMillis = 4000
 
@@ -499,10 +496,9 @@ export const clientOver = (
 type Answering = (answer: Effect.Effect<PostAnswer, EgressError>) => void
 
 /**
- * One call on a connection, which stays open afterwards if possible. It is one object, because
- * thousands run per second. The result is the status, even when the body breaks off, is too long or
- * does not end in time. The caller decides about `ifGone`: the connection broke before the call, and
- * nothing was sent.
+ * One call on a connection, which stays open afterwards if possible. It is one object, because thousands run
+ * per second. The result is the status, even when the body breaks off, is too long or does not end in time.
+ * The caller decides about `ifGone`: the connection broke before the call, and nothing was sent.
  */
 class CallOnKeptConnection implements Dispatcher.DispatchHandler {
   readonly #idle: IdleConnections

@@ -1,11 +1,10 @@
 /**
- * `MediaFiles` in a directory. It writes a content to a temporary file, hashes and counts it on the
- * way, and names it only when all of it is durable. So a name belongs to a complete content or does
- * not exist. The storage key is that name: 32 random digits, and the hash, so a file needs no second
- * one that describes it.
+ * `MediaFiles` in a directory. It writes a content to a temporary file, hashes and counts it on the way, and
+ * names it only when all of it is durable. So a name belongs to a complete content or does not exist. The
+ * storage key is that name: 32 random digits, and the hash, so a file needs no second one that describes it.
  *
- * Media leave a reserve of the disk to everything else (`DISK_RESERVE`). Below a small floor the
- * service is not ready (`/health/ready`; contract: Configuration).
+ * Media leave a reserve of the disk to everything else (`DISK_RESERVE`). Below a small floor the service is
+ * not ready (`/health/ready`; contract: Configuration).
  */
 import { createHash } from "node:crypto"
 import { createReadStream } from "node:fs"

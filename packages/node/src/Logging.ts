@@ -1,7 +1,6 @@
 /**
- * The log: lines of words and plain values, whatever a program logs. Also announcements, which no log
- * level hides (`LOG_LEVEL`, `LOG_FORMAT`; contract: Configuration). For machines each is one JSON
- * object per line.
+ * The log: lines of words and plain values, whatever a program logs. Also announcements, which no log level
+ * hides (`LOG_LEVEL`, `LOG_FORMAT`; contract: Configuration). For machines each is one JSON object per line.
  */
 import { Cause, Clock, Console, Effect, Layer, Logger, References } from "effect"
 import type { LogLevel } from "effect"

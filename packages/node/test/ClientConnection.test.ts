@@ -55,7 +55,7 @@ const aConnection = (headersOf: () => Record<string, string> = () => ({})) => {
 }
 
 describe("a client's connection", () => {
-  it.effect("passes on nothing more while it has as many requests under way as it may", () =>
+  it.effect("passes on nothing more at its maximum of requests in flight", () =>
     Effect.gen(function* () {
       const { begun, slices, socket } = aConnection()
       for (let chunk = 0; chunk < 3; chunk++) socket.arrive(Buffer.alloc(65_536))
@@ -103,7 +103,7 @@ describe("a client's connection", () => {
     }),
   )
 
-  it.effect("has requests that came in one slice wait for their turn, in their order", () =>
+  it.effect("queues requests that came in one slice, in their order", () =>
     Effect.gen(function* () {
       const socket = new FakeSocket()
       const connection = new ClientConnection(socket as unknown as Socket)
@@ -133,12 +133,12 @@ describe("a client's connection", () => {
       const { slices, socket } = aConnection(() => ({ "content-length": bodies.shift() ?? "0" }))
       socket.arrive(Buffer.alloc(50_000))
       yield* turns
-      // Data after the head may have been body, so that much of the 40,000 may be past it.
+      // Data after the head may have been body, so much of the 40,000 may be past it.
       assert.deepStrictEqual(slices.slice(0, 3), [1024, 40_000 - 1024, 1024])
     }),
   )
 
-  it.effect("passes on larger slices of a body whose length is not known", () =>
+  it.effect("passes on larger slices of a body of unknown length", () =>
     Effect.gen(function* () {
       const requests = [{ "transfer-encoding": "chunked" }]
       const { slices, socket } = aConnection(() => requests[0]!)

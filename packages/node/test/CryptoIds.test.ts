@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { layerCryptoIds, uniformIndexes } from "../src/NodeServices.ts"
 
 describe("layerCryptoIds", () => {
-  it.effect("request ids are letters and digits only, and never the same", () =>
+  it.effect("request ids are letters and digits only, and never repeat", () =>
     Effect.gen(function* () {
       const ids = yield* Ids
       const made = Array.from({ length: 10_000 }, () => requestId(ids))

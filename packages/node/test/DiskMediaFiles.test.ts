@@ -56,7 +56,7 @@ const png = Buffer.from(
   "base64",
 )
 
-/** Spools a stream, keeps it, and opens what was kept. */
+/** Spools a stream, keeps it, and opens the result. */
 const keep = <E>(
   files: typeof MediaFiles.Service,
   content: Stream.Stream<Uint8Array, E>,
@@ -71,8 +71,8 @@ const keep = <E>(
     }),
   )
 
-describe("what is kept", () => {
-  it.effect("is opened again as it was, also by another process", () =>
+describe("a stored content", () => {
+  it.effect("opens unchanged, also in another process", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const content = Buffer.concat([png, Buffer.alloc(300_000, "0123456789")])
@@ -91,13 +91,12 @@ describe("what is kept", () => {
         [stored.size, stored.sha256, stored.mimeType],
         [opened.size, opened.sha256, opened.mimeType],
       )
-      // More than once.
       assert.deepStrictEqual(yield* read(opened.content), content)
       assert.deepStrictEqual(yield* read(opened.content), content)
     }),
   )
 
-  it.effect("an empty content is a content", () =>
+  it.effect("may be empty", () =>
     inMediaFiles((files) =>
       Effect.gen(function* () {
         const stored = yield* keep(files, Stream.empty, 0)
@@ -111,7 +110,7 @@ describe("what is kept", () => {
     ),
   )
 
-  it.effect("the same content is kept under a key of its own each time", () =>
+  it.effect("has a different key each time", () =>
     inMediaFiles((files) =>
       Effect.gen(function* () {
         const one = yield* keep(files, Stream.make(png), 1000)
@@ -123,23 +122,21 @@ describe("what is kept", () => {
     ),
   )
 
-  it.effect(
-    "a content may be as long as allowed, and no byte longer, and leaves nothing then",
-    () =>
-      inMediaFiles((files, directory) =>
-        Effect.gen(function* () {
-          assert.strictEqual(
-            yield* reason(keep(files, Stream.make(bytes("12345"), bytes("678901")), 10)),
-            "too_large",
-          )
-          assert.deepStrictEqual(yield* filesIn(directory), [])
-          const stored = yield* keep(files, Stream.make(bytes("12345"), bytes("67890")), 10)
-          assert.strictEqual(stored.size, 10)
-        }),
-      ),
+  it.effect("may have the maximum length, and no byte more, which leaves nothing", () =>
+    inMediaFiles((files, directory) =>
+      Effect.gen(function* () {
+        assert.strictEqual(
+          yield* reason(keep(files, Stream.make(bytes("12345"), bytes("678901")), 10)),
+          "too_large",
+        )
+        assert.deepStrictEqual(yield* filesIn(directory), [])
+        const stored = yield* keep(files, Stream.make(bytes("12345"), bytes("67890")), 10)
+        assert.strictEqual(stored.size, 10)
+      }),
+    ),
   )
 
-  it.effect("a broken upload fails with its own error and leaves nothing", () =>
+  it.effect("of a failed upload leaves nothing, and the upload's own error", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
         const upload = Stream.concat(Stream.make(png), Stream.fail("broken" as const))
@@ -150,7 +147,7 @@ describe("what is kept", () => {
     ),
   )
 
-  it.effect("an interrupted upload leaves nothing", () =>
+  it.effect("of an interrupted upload leaves nothing", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
         const begun = yield* Deferred.make<void>()
@@ -167,7 +164,7 @@ describe("what is kept", () => {
     ),
   )
 
-  it.effect("only the service's own user can read the files", () =>
+  it.effect("is readable only by the service's own user", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
         yield* keep(files, Stream.make(png), 1000)
@@ -193,7 +190,7 @@ describe("open and remove", () => {
     ),
   )
 
-  it.effect("a file is not said to be gone while its directory is away", () =>
+  it.effect("a file of a missing directory does not count as gone", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
         const { storageKey } = yield* keep(files, Stream.make(png), 1000)
@@ -232,7 +229,7 @@ describe("open and remove", () => {
     ),
   )
 
-  it.effect("a directory that went away is io", () =>
+  it.effect("a directory that disappeared is io", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
         yield* Effect.promise(() => rm(join(directory, "media", "temporary"), { recursive: true }))
@@ -243,7 +240,7 @@ describe("open and remove", () => {
 })
 
 describe("spool", () => {
-  it.effect("a spooled content can be read until the scope closes, and is gone then", () =>
+  it.effect("a spooled content is readable until the scope closes, and gone then", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
         const content = yield* Effect.scoped(
@@ -290,7 +287,7 @@ describe("keep", () => {
     }),
   )
 
-  it.effect("what cannot be kept is io, and goes with its scope", () =>
+  it.effect("a content that cannot be stored is io, and goes with its scope", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
         yield* Effect.promise(() => rm(join(directory, "media", "files"), { recursive: true }))
@@ -303,7 +300,7 @@ describe("keep", () => {
 })
 
 describe("part", () => {
-  it.effect("gives the bytes from start up to, not including, end", () =>
+  it.effect("returns the bytes from start up to, not including, end", () =>
     inMediaFiles((files) =>
       Effect.gen(function* () {
         const { storageKey } = yield* keep(files, Stream.make(bytes("0123456789")), 10)
@@ -338,7 +335,7 @@ describe("a new process", () => {
     }),
   )
 
-  it.effect("that has the directory to itself removes all that is unfinished", () =>
+  it.effect("removes everything unfinished when it has the directory to itself", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
       const { storageKey } = yield* MediaFiles.use((files) =>
@@ -351,7 +348,7 @@ describe("a new process", () => {
     }),
   )
 
-  it.effect("goes on to do so when it is asked to", () =>
+  it.effect("continues to do so on request", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
         const old = join(directory, "media", "temporary", "old")
@@ -366,7 +363,7 @@ describe("a new process", () => {
   )
 })
 
-describe("the MIME type comes from the first bytes", () => {
+describe("detects the MIME type from the first bytes", () => {
   const contents: ReadonlyArray<
     readonly [name: string, content: Uint8Array, mimeType: string, type: "image" | "file"]
   > = [

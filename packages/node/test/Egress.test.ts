@@ -7,7 +7,7 @@ import { aServer, aTcpServer, aTlsServer } from "./LoopbackServer.ts"
 import { workspaceId, limits, guarded, unguarded, get, reason, answering } from "./Guarded.ts"
 
 describe("fetch", () => {
-  it.effect("gives status, headers, address and content of the answer", () =>
+  it.effect("returns status, headers, address and content of the answer", () =>
     Effect.gen(function* () {
       const server = yield* aServer((request, response) => {
         response.writeHead(201, { "X-Kind": "Test", "content-type": "text/plain" })
@@ -21,7 +21,7 @@ describe("fetch", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("an answer that is no success is an answer all the same", () =>
+  it.effect("returns an answer that is not a success too", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => response.writeHead(503).end("later"))
       const answer = yield* get(server.origin)
@@ -29,7 +29,7 @@ describe("fetch", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("at most the given number of redirects is followed", () =>
+  it.effect("follows at most the given number of redirects", () =>
     Effect.gen(function* () {
       // Counts down in its path: /2 leads to /1, /1 to /0, and /0 answers.
       const server = yield* aServer((request, response) => {
@@ -45,7 +45,7 @@ describe("fetch", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("a redirect to nowhere in particular is not followed", () =>
+  it.effect("does not follow a redirect without a single target", () =>
     Effect.gen(function* () {
       const server = yield* aServer((request, response) => {
         if (request.url === "/none") response.writeHead(302).end("here")
@@ -61,7 +61,7 @@ describe("fetch", () => {
   )
 
   it.effect(
-    "no call and no redirect goes to a port of another protocol, whatever else is allowed",
+    "calls no port of another protocol, not even by redirect, whatever else is allowed",
     () =>
       Effect.gen(function* () {
         const server = yield* aServer((_, response) =>
@@ -76,7 +76,7 @@ describe("fetch", () => {
       }).pipe(unguarded()),
   )
 
-  it.effect("a redirect's address may hold letters that were not escaped", () =>
+  it.effect("accepts unescaped letters in a redirect's address", () =>
     Effect.gen(function* () {
       const server = yield* aServer((request, response) => {
         if (request.url === "/") {
@@ -88,7 +88,7 @@ describe("fetch", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("a body that just fits is read whole", () =>
+  it.effect("reads a body that just fits whole", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => response.end("x".repeat(200_000)))
       const answer = yield* get(server.origin, { maximumBytes: 200_000 })
@@ -96,7 +96,7 @@ describe("fetch", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("a body that says beforehand that it is too large is not read", () =>
+  it.effect("does not read a body that declares itself too large", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => {
         response.writeHead(200, { "content-length": "101" }).flushHeaders()
@@ -105,7 +105,7 @@ describe("fetch", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("a body that turns out too large is cut off, however long it would go on", () =>
+  it.effect("cuts off a body that turns out too large, however long it is", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => {
         const more = () => {
@@ -138,7 +138,7 @@ describe("fetch", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("connecting has a shorter time of its own, the TLS handshake included", () =>
+  it.effect("connecting has a shorter timeout of its own, the TLS handshake included", () =>
     Effect.gen(function* () {
       const server = yield* aTcpServer((socket) => socket.resume())
       assert.strictEqual(yield* reason(get(`https://127.0.0.1:${server.port}/`)), "timeout")
@@ -159,7 +159,7 @@ describe("fetch", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("what is not HTTP, or breaks off, is a failed connection", () =>
+  it.effect("an answer that is not HTTP, or breaks off, is a failed connection", () =>
     Effect.gen(function* () {
       const nonsense = yield* aTcpServer((socket) => socket.end("SSH-2.0-nonsense\r\n\r\n"))
       assert.strictEqual(yield* reason(get(nonsense.origin)), "connection")
@@ -209,7 +209,7 @@ describe("fetch", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("a proxy that the environment names is not used", () =>
+  it.effect("ignores proxies from the environment", () =>
     Effect.gen(function* () {
       const proxy = yield* aServer((_, response) => response.end("proxy"))
       const names = ["http_proxy", "HTTP_PROXY", "ALL_PROXY", "NODE_USE_ENV_PROXY"]
@@ -234,7 +234,7 @@ describe("TLS", () => {
   const trusting = { ...toLoopback, certificateAuthorities: [certificate] }
 
   it.effect(
-    "a trusted certificate for the asked name is accepted, and the handshake sends the name",
+    "accepts a trusted certificate for the requested name, and sends the name in the handshake",
     () =>
       Effect.gen(function* () {
         const names: Array<string> = []
@@ -248,7 +248,7 @@ describe("TLS", () => {
       }).pipe(unguarded(trusting)),
   )
 
-  it.effect("a certificate without a trusted issuer is tls", () =>
+  it.effect("refuses a certificate without a trusted issuer: tls", () =>
     Effect.gen(function* () {
       const server = yield* aTlsServer((_, response) => response.end("secret"))
       const url = `https://media.example:${server.port}/`
@@ -256,7 +256,7 @@ describe("TLS", () => {
     }).pipe(unguarded(toLoopback)),
   )
 
-  it.effect("verification cannot be turned off by the environment", () =>
+  it.effect("the environment cannot turn verification off", () =>
     Effect.gen(function* () {
       const server = yield* aTlsServer((_, response) => response.end("secret"))
       yield* Effect.acquireRelease(
@@ -270,7 +270,7 @@ describe("TLS", () => {
     }).pipe(unguarded(toLoopback)),
   )
 
-  it.effect("a certificate for another name is tls", () =>
+  it.effect("refuses a certificate for another name: tls", () =>
     Effect.gen(function* () {
       const server = yield* aTlsServer((_, response) => response.end("secret"))
       assert.strictEqual(yield* reason(get(`https://other.example:${server.port}/`)), "tls")
@@ -278,7 +278,7 @@ describe("TLS", () => {
     }).pipe(unguarded(trusting)),
   )
 
-  it.effect("a server that does not speak TLS is tls", () =>
+  it.effect("refuses a server that does not speak TLS: tls", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => response.end("secret"))
       assert.strictEqual(yield* reason(get(`https://127.0.0.1:${server.port}/`)), "tls")

@@ -1,4 +1,4 @@
-/** The way out through a host's own `fetch`. */
+/** The egress through a host's own `fetch`. */
 import { assert, describe, it } from "@effect/vitest"
 import { Egress, OutboundRule } from "@messaging-service/core"
 import type { PostLimits, PostRequest } from "@messaging-service/core"
@@ -34,7 +34,7 @@ const post = (url: string, changed: Partial<PostRequest & PostLimits> = {}) =>
   )
 
 describe("by the host's fetch", () => {
-  it.effect("a link is followed as far as it may be, and read as far as it may be", () =>
+  it.effect("follows redirects up to the limit, and reads up to the limit", () =>
     Effect.gen(function* () {
       const server = yield* aServer((request, response) => {
         const left = Number(request.url?.slice(1))
@@ -51,7 +51,7 @@ describe("by the host's fetch", () => {
     }).pipe(allowing(true)),
   )
 
-  it.effect("an address that may not be called is not, where a redirect leads to it either", () =>
+  it.effect("does not call a forbidden address, not even after a redirect", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => response.end())
       const { allows } = yield* Egress
@@ -64,7 +64,7 @@ describe("by the host's fetch", () => {
     }).pipe(allowing(false)),
   )
 
-  it.effect("a redirect is held to the same rule", () =>
+  it.effect("applies the same rule to a redirect", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) =>
         response.writeHead(302, { location: "ftp://127.0.0.1/" }).end(),
@@ -73,7 +73,7 @@ describe("by the host's fetch", () => {
     }).pipe(allowing(true)),
   )
 
-  it.effect("a post is answered by its status, whatever that is", () =>
+  it.effect("a post returns its status, whatever that is", () =>
     Effect.gen(function* () {
       const bodies: Array<string> = []
       const server = yield* aServer(async (request, response) => {
@@ -87,7 +87,7 @@ describe("by the host's fetch", () => {
     }).pipe(allowing(true)),
   )
 
-  it.effect("what does not answer, or not to its end, is given up in time", () =>
+  it.effect("gives up in time on a missing or unfinished answer", () =>
     Effect.gen(function* () {
       const silent = yield* aServer(() => undefined)
       assert.strictEqual(yield* reason(post(silent.origin, { timeoutMillis: 20 })), "timeout")

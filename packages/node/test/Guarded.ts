@@ -1,4 +1,4 @@
-/** The way out for tests: guarded or not, with their own resolvers and connections. */
+/** The egress for tests: guarded or not, with their own resolvers and connections. */
 import { Egress, EgressError, OutboundRule } from "@messaging-service/core"
 import type { FetchLimits, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer, Stream } from "effect"

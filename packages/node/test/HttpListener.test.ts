@@ -69,7 +69,7 @@ const anAppUnderWay = Effect.gen(function* () {
 })
 
 describe("the listener", () => {
-  it.effect("requests that come while the service is being built wait for it", () =>
+  it.effect("makes requests wait while the service is being built", () =>
     Effect.gen(function* () {
       const listener = yield* listen("127.0.0.1", 0)
       const ask = yield* aClient
@@ -81,7 +81,7 @@ describe("the listener", () => {
     }),
   )
 
-  it.effect("while the service is being built the process is alive, and not ready", () =>
+  it.effect("reports the process as alive, and not ready, while the service is being built", () =>
     Effect.gen(function* () {
       const { url } = yield* listen("127.0.0.1", 0)
       const live = yield* processes.call("GET", `${url}/health/live`)
@@ -94,7 +94,7 @@ describe("the listener", () => {
     }),
   )
 
-  it.effect("a request with two Host headers is answered 400, whether or not they agree", () =>
+  it.effect("answers a request with two Host headers 400, whether or not they agree", () =>
     Effect.gen(function* () {
       const listener = yield* listen("127.0.0.1", 0)
       yield* Effect.forkChild(listener.serve(greeting))
@@ -113,7 +113,7 @@ describe("the listener", () => {
     }),
   )
 
-  it.effect("a stop takes no new connection, lets answers under way end, and then is done", () =>
+  it.effect("a stop accepts no new connection, lets answers in flight end, and then is done", () =>
     Effect.gen(function* () {
       const { answer, app, asked } = yield* anAppUnderWay
       const listener = yield* listen("127.0.0.1", 0)
@@ -132,7 +132,7 @@ describe("the listener", () => {
     }),
   )
 
-  it.effect("idle and silent connections do not hold up a stop", () =>
+  it.effect("idle and silent connections do not delay a stop", () =>
     Effect.gen(function* () {
       const listener = yield* listen("127.0.0.1", 0)
       const serving = yield* Effect.forkChild(listener.serve(greeting))
@@ -145,7 +145,7 @@ describe("the listener", () => {
     }),
   )
 
-  it.effect("an answer that does not come is given up in time for the whole stop", () =>
+  it.effect("a stop abandons an answer that does not come, in time", () =>
     Effect.gen(function* () {
       const { app, asked } = yield* anAppUnderWay
       const listener = yield* listen("127.0.0.1", 0)
@@ -162,7 +162,7 @@ describe("the listener", () => {
     }),
   )
 
-  it.effect("a port that is taken is said in one line that names PORT", () =>
+  it.effect("names PORT in one line when the port is taken", () =>
     Effect.gen(function* () {
       const { url } = yield* listen("127.0.0.1", 0)
       const error = yield* Effect.flip(listen("127.0.0.1", Number(new URL(url).port)))
@@ -170,14 +170,14 @@ describe("the listener", () => {
     }),
   )
 
-  it.effect("an address of another machine is said in one line that names HOST", () =>
+  it.effect("names HOST in one line when the address is another machine's", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(listen("192.0.2.1", 0))
       assert.match(error.message, /^HOST 192\.0\.2\.1 .+$/)
     }),
   )
 
-  it.effect("nothing listens any more when the scope is closed", () =>
+  it.effect("stops listening when the scope closes", () =>
     Effect.gen(function* () {
       const { url } = yield* Effect.scoped(listen("127.0.0.1", 0))
       const error = yield* Effect.flip(processes.call("GET", url))

@@ -58,7 +58,7 @@ const reason = <A, R>(effect: Effect.Effect<A, EgressError, R>) =>
 const turnOfTheLoop = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
 describe("post", () => {
-  it.effect("sends headers and body as they are, and gives status and headers of the answer", () =>
+  it.effect("sends headers and body unchanged, and returns status and headers of the answer", () =>
     Effect.gen(function* () {
       const received: Array<unknown> = []
       const server = yield* aServer(async (request, response) => {
@@ -78,7 +78,7 @@ describe("post", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("a redirect is an answer and is not followed", () =>
+  it.effect("returns a redirect without following it", () =>
     Effect.gen(function* () {
       let asked = 0
       const server = yield* aServer((request, response) => {
@@ -90,7 +90,7 @@ describe("post", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("hints before the answer are not the answer", () =>
+  it.effect("ignores hints before the answer", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => {
         response.writeEarlyHints({ link: "</style.css>; rel=preload" })
@@ -100,7 +100,7 @@ describe("post", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("no more of the answer is read than the limit, however long it would go on", () =>
+  it.effect("reads no more of the answer than the limit, however long it is", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => {
         const more = () => {
@@ -114,7 +114,7 @@ describe("post", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("an answer that says beforehand that it is longer counts by its status", () =>
+  it.effect("a declared excessive length does not change the status", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => {
         response.writeHead(200, { "content-length": "1001" }).flushHeaders()
@@ -124,7 +124,7 @@ describe("post", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("a status that was told counts, even when the content never ends or breaks off", () =>
+  it.effect("a received status counts, even when the content never ends or breaks off", () =>
     Effect.gen(function* () {
       const endless = yield* aServer((_, response) => response.writeHead(204 + 1).flushHeaders())
       assert.strictEqual(yield* statusOf(endless.origin, { limits: { timeoutMillis: 60 } }), 205)
@@ -145,7 +145,7 @@ describe("post", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("connecting has a shorter time of its own, the TLS handshake included", () =>
+  it.effect("connecting has a shorter timeout of its own, the TLS handshake included", () =>
     Effect.gen(function* () {
       const server = yield* aTcpServer((socket) => socket.resume())
       const call = post(`https://127.0.0.1:${server.port}/`, {
@@ -156,7 +156,7 @@ describe("post", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("names why there was no answer: dns, tls, connection", () =>
+  it.effect("names the reason of a missing answer: dns, tls, connection", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* reason(post("https://nowhere.example/")), "dns")
       const plain = yield* aServer((_, response) => response.end())
@@ -186,7 +186,7 @@ describe("post", () => {
 describe("kept connections", () => {
   const ok = () => aServer((_, response) => response.end("ok"))
 
-  it.effect("calls one after the other go over one connection", () =>
+  it.effect("serve sequential calls over one connection", () =>
     Effect.gen(function* () {
       const server = yield* ok()
       for (let call = 0; call < 5; call++) yield* post(server.origin)
@@ -194,7 +194,7 @@ describe("kept connections", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("calls side by side have one each, which later calls find again", () =>
+  it.effect("serve concurrent calls with one each, and later calls reuse them", () =>
     Effect.gen(function* () {
       const waiting: Array<() => void> = []
       const server = yield* aServer((_, response) => {
@@ -211,7 +211,7 @@ describe("kept connections", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("a connection that the other side closes after its answer is not used again", () =>
+  it.effect("a connection that the remote closes after its answer is not reused", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => {
         response.writeHead(200, { connection: "close" }).end()
@@ -221,7 +221,7 @@ describe("kept connections", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("a call on a connection that was dropped meanwhile goes over a new one", () =>
+  it.effect("a call on a connection that was dropped meanwhile uses a new one", () =>
     Effect.gen(function* () {
       let dropped: Promise<void> = Promise.resolve()
       const server = yield* aTcpServer((socket) => {
@@ -241,7 +241,7 @@ describe("kept connections", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("a failed call's connection is not used again", () =>
+  it.effect("a failed call's connection is not reused", () =>
     Effect.gen(function* () {
       let calls = 0
       const server = yield* aServer((_, response) => {
@@ -256,7 +256,7 @@ describe("kept connections", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("TLS connections are kept too", () =>
+  it.effect("include TLS connections", () =>
     Effect.gen(function* () {
       const server = yield* aTlsServer((_, response) => response.end())
       for (let call = 0; call < 3; call++) yield* post(`https://media.example:${server.port}/`)
@@ -269,7 +269,7 @@ describe("kept connections", () => {
     ),
   )
 
-  it.effect("an answer cannot prolong the time for which its connection is kept", () =>
+  it.effect("an answer cannot prolong its connection's time", () =>
     Effect.gen(function* () {
       const server = yield* aServer((_, response) => {
         response.writeHead(200, { "keep-alive": "timeout=100000, max=100000" }).end()
@@ -307,7 +307,7 @@ describe("kept connections", () => {
     }).pipe(unguarded()),
   )
 
-  it.effect("all workspaces together keep the whole of them", () =>
+  it.effect("all workspaces together keep the total", () =>
     Effect.gen(function* () {
       const { share, whole } = sharedLimits.keptConnections
       const waiting: Array<() => void> = []
@@ -316,7 +316,7 @@ describe("kept connections", () => {
         waiting.push(() => response.end())
         if (waiting.length === side) for (const answer of waiting.splice(0)) answer()
       })
-      /** So many at once, of as few workspaces as may keep them. */
+      /** So many at once, of the minimum of workspaces. */
       const posts = (count: number) =>
         Effect.suspend(() => {
           side = count
@@ -337,7 +337,7 @@ describe("kept connections", () => {
     }).pipe(unguarded({ idleMillis: 60_000 })),
   )
 
-  it.effect("they all close when the service stops", () =>
+  it.effect("all close when the service stops", () =>
     Effect.gen(function* () {
       const server = yield* ok()
       yield* post(server.origin).pipe(unguarded())
@@ -362,7 +362,7 @@ describe("the guard of posts", () => {
     )
   }
 
-  it.effect("plain http is blocked_address where only https will do", () =>
+  it.effect("plain http is blocked_address where only https is allowed", () =>
     Effect.gen(function* () {
       const call = post("http://hook.example/", { allowHttp: false })
       assert.strictEqual(yield* reason(call), "blocked_address")
@@ -377,7 +377,7 @@ describe("the guard of posts", () => {
     }).pipe(guarded({ resolve: () => Effect.succeed([publicAddress, "10.0.0.1"]) })),
   )
 
-  it.effect("a connection that really ends on a private address is cut unused", () =>
+  it.effect("a connection that ends on a private address is closed unused", () =>
     Effect.gen(function* () {
       const received: Array<Buffer> = []
       const server = yield* aTcpServer((socket) => socket.on("data", (data) => received.push(data)))

@@ -1,4 +1,4 @@
-/** Servers on loopback for tests of outbound calls, each for as long as its scope is open. */
+/** Servers on loopback for tests of outbound calls, each while its scope is open. */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { createServer as createHttpServer } from "node:http"

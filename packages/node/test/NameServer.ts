@@ -1,4 +1,4 @@
-/** A small name server on loopback, over UDP and TCP, for as long as its scope is open. */
+/** A small name server on loopback, over UDP and TCP, while its scope is open. */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { createSocket } from "node:dgram"
@@ -24,7 +24,7 @@ export type Answer =
 export interface NameServer {
   /** `127.0.0.1:port` */
   readonly address: string
-  /** In the order in which they came. */
+  /** In order of arrival. */
   readonly questions: ReadonlyArray<Question>
   /** Completes after that many questions. */
   readonly asked: (count: number) => Effect.Effect<void>

@@ -43,25 +43,27 @@ const asking = (
     return { hosts, resolve, server }
   })
 
-describe("names are resolved over sockets of our own", () => {
-  it.effect("addresses of both families are asked for and given in the order of the answers", () =>
-    Effect.gen(function* () {
-      const addresses = ["2001:db8::2", "192.0.2.9", "192.0.2.1", "2001:db8::1"]
-      const { resolve, server } = yield* asking(() => ({ addresses }))
-      assert.deepStrictEqual(yield* resolve("Hook.Example."), [
-        "192.0.2.9",
-        "192.0.2.1",
-        "2001:db8::2",
-        "2001:db8::1",
-      ])
-      assert.deepStrictEqual(
-        server.questions.map(({ name, type }) => `${name} ${type}`).toSorted(),
-        ["hook.example A", "hook.example AAAA"],
-      )
-    }),
+describe("name resolution over our own sockets", () => {
+  it.effect(
+    "asks for addresses of both families and returns them in the order of the answers",
+    () =>
+      Effect.gen(function* () {
+        const addresses = ["2001:db8::2", "192.0.2.9", "192.0.2.1", "2001:db8::1"]
+        const { resolve, server } = yield* asking(() => ({ addresses }))
+        assert.deepStrictEqual(yield* resolve("Hook.Example."), [
+          "192.0.2.9",
+          "192.0.2.1",
+          "2001:db8::2",
+          "2001:db8::1",
+        ])
+        assert.deepStrictEqual(
+          server.questions.map(({ name, type }) => `${name} ${type}`).toSorted(),
+          ["hook.example A", "hook.example AAAA"],
+        )
+      }),
   )
 
-  it.effect("an alias is followed to the addresses that come with it", () =>
+  it.effect("follows an alias to the addresses that come with it", () =>
     Effect.gen(function* () {
       const { resolve } = yield* asking(() => ({
         alias: "really.example",
@@ -71,7 +73,7 @@ describe("names are resolved over sockets of our own", () => {
     }),
   )
 
-  it.effect("an answer that was cut short is asked for again over TCP", () =>
+  it.effect("repeats a truncated answer over TCP", () =>
     Effect.gen(function* () {
       const { resolve } = yield* asking(({ over }) =>
         over === "udp" ? "truncated" : { addresses: ["192.0.2.7", "2001:db8::7"] },
@@ -87,7 +89,7 @@ describe("names are resolved over sockets of our own", () => {
     }),
   )
 
-  it.effect("silence is dns when the time is over", () =>
+  it.effect("silence is dns after the timeout", () =>
     Effect.gen(function* () {
       const { resolve } = yield* asking(() => "silence", { timeoutMillis: 30 })
       assert.strictEqual(yield* reason(resolve("hook.example")), "dns")
@@ -105,7 +107,7 @@ describe("names are resolved over sockets of our own", () => {
       }),
   )
 
-  it.effect("a name that no server takes is dns", () =>
+  it.effect("a name that no server accepts is dns", () =>
     Effect.gen(function* () {
       const { resolve, server } = yield* asking(() => ({ addresses: ["192.0.2.7"] }))
       assert.strictEqual(yield* reason(resolve("not..a name")), "dns")
@@ -121,7 +123,7 @@ describe("names are resolved over sockets of our own", () => {
     }),
   )
 
-  it.effect("the hosts file comes first, and is read again when it changes", () =>
+  it.effect("reads the hosts file first, and again after a change", () =>
     Effect.gen(function* () {
       const { hosts, resolve, server } = yield* asking(() => "NXDOMAIN", {
         hosts:
@@ -136,7 +138,7 @@ describe("names are resolved over sockets of our own", () => {
     }),
   )
 
-  it.effect("localhost and what ends in it are this machine, and are asked of no server", () =>
+  it.effect("localhost and names that end in it are this machine, and no server is asked", () =>
     Effect.gen(function* () {
       const { resolve, server } = yield* asking(() => ({ addresses: ["192.0.2.7"] }))
       for (const name of ["localhost", "api.localhost", "LOCALHOST."]) {
@@ -146,7 +148,7 @@ describe("names are resolved over sockets of our own", () => {
     }),
   )
 
-  it.effect("a hundred silent names do not keep the next one waiting", () =>
+  it.effect("a hundred silent names do not delay the next one", () =>
     Effect.gen(function* () {
       const { resolve, server } = yield* asking(({ name }) =>
         name.startsWith("silent") ? "silence" : { addresses: ["192.0.2.7"] },
@@ -159,7 +161,7 @@ describe("names are resolved over sockets of our own", () => {
     }),
   )
 
-  it.effect("a look-up that is interrupted ends at once and asks no more", () =>
+  it.effect("an interrupted look-up ends at once and asks no more", () =>
     Effect.gen(function* () {
       const { resolve, server } = yield* asking(() => "silence")
       const fiber = yield* Effect.forkChild(resolve("hook.example"))
@@ -210,7 +212,7 @@ describe("look-ups share a resolver", () => {
     }),
   )
 
-  it.effect("it goes on while one waits for it, and is given up with the last one", () =>
+  it.effect("continues while one caller waits, and ends with the last one", () =>
     Effect.gen(function* () {
       const { ask, givenUp } = yield* held
       const first = yield* ask("a.example", one)
@@ -223,7 +225,7 @@ describe("look-ups share a resolver", () => {
     }),
   )
 
-  it.effect("a workspace has its share of them, and those of others do not wait behind it", () =>
+  it.effect("a workspace has its share, and others do not wait behind it", () =>
     Effect.gen(function* () {
       const { ask, asked, answer } = yield* held
       for (let name = 0; name < share.share.most + 3; name++) yield* ask(`silent${name}`, one)
@@ -236,7 +238,7 @@ describe("look-ups share a resolver", () => {
     }),
   )
 
-  it.effect("all workspaces together have as many as the table says", () =>
+  it.effect("all workspaces together have the table's total", () =>
     Effect.gen(function* () {
       const { ask, asked } = yield* held
       for (let name = 0; name < share.whole + 5; name++) {

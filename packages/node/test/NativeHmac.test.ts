@@ -5,7 +5,7 @@ import { layerNativeHmac } from "../src/NodeServices.ts"
 
 describe("layerNativeHmac", () => {
   it.effect.prop(
-    "computes what the portable one does, whatever the key and the text",
+    "equals the portable one, whatever the key and the text",
     [Schema.String, Schema.String],
     ([key, text]) =>
       Effect.gen(function* () {

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { realTimeLayer, systemClock, untilLeaptOver } from "../src/NodeServices.ts"
 
 describe("realTimeLayer", () => {
-  it.effect("real time goes on where the service's clock does not move", () =>
+  it.effect("real time advances while the service's clock is stopped", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(5000)
       const before = systemClock.monotonicTimeNanosUnsafe()
@@ -17,7 +17,7 @@ describe("realTimeLayer", () => {
   )
 })
 
-describe("a leap of the clock", () => {
+describe("a clock jump", () => {
   /** Number of checks until one finds a jump, where each check sees the next lead. */
   const looksUntilLeap = (leads: ReadonlyArray<number>) =>
     Effect.gen(function* () {
@@ -36,7 +36,7 @@ describe("a leap of the clock", () => {
     }),
   )
 
-  it.effect("is not a clock that was set back, but its being set right is", () =>
+  it.effect("excludes a clock set back, but includes its correction", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* looksUntilLeap([0, -7_200_000, -7_200_000, 0]), 3)
     }),

@@ -71,7 +71,7 @@ describe("the guard", () => {
     )
   }
 
-  it.effect("a name that changes its mind after the check gets nowhere", () =>
+  it.effect("a name that changes its address after the check gets nowhere", () =>
     Effect.gen(function* () {
       const server = yield* aServer((request, response) => response.end(request.headers.host))
       const { asked, resolve } = answering([publicAddress], ["127.0.0.1"])
@@ -97,7 +97,7 @@ describe("the guard", () => {
   )
 
   for (const scheme of ["http", "https"]) {
-    it.effect(`an ${scheme} connection that really ends on a private address is cut unused`, () =>
+    it.effect(`an ${scheme} connection that ends on a private address is closed unused`, () =>
       Effect.gen(function* () {
         const received: Array<Buffer> = []
         const server = yield* aTcpServer((socket) =>
@@ -141,7 +141,7 @@ describe("the guard", () => {
 describe("allows", () => {
   const allows = (url: string) => Egress.use((egress) => egress.allows(url, workspaceId))
 
-  it.effect("a name is allowed when all its addresses are public", () =>
+  it.effect("allows a name when all its addresses are public", () =>
     Effect.gen(function* () {
       assert.isTrue(yield* allows("http://media.example/"))
       assert.isTrue(yield* allows("https://media.example:8443/"))
@@ -149,19 +149,19 @@ describe("allows", () => {
     }).pipe(guarded(answering([publicAddress, "3000::1111"]))),
   )
 
-  it.effect("a name that does not resolve is allowed here and fails later", () =>
+  it.effect("allows a name that does not resolve, which fails later", () =>
     Effect.gen(function* () {
       assert.isTrue(yield* allows("https://media.example/"))
     }).pipe(guarded({ resolve: () => Effect.fail(new EgressError({ reason: "dns" })) })),
   )
 
-  it.effect("a resolver that hangs delays no call for long", () =>
+  it.effect("a hanging resolver delays no call for long", () =>
     Effect.gen(function* () {
       assert.isTrue(yield* allows("https://media.example/"))
     }).pipe(guarded({ resolve: () => Effect.never, connectTimeoutMillis: 30 })),
   )
 
-  it.effect("private targets are allowed where the operator said so", () =>
+  it.effect("allows private targets where the operator does", () =>
     Effect.gen(function* () {
       assert.isTrue(yield* allows("http://127.0.0.1:8080/"))
       assert.isTrue(yield* allows("http://localhost/"))

@@ -43,9 +43,7 @@ const received = (socket: Socket) => {
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 
-/**
- * An app whose responses wait for the test, with its numbers of started, ended and running handlers.
- */
+/** An app whose responses wait for the test, with its numbers of started, ended and running handlers. */
 const aSlowApp = Effect.gen(function* () {
   const latch = yield* Latch.make(false)
   const counts = { begun: 0, underWay: 0, most: 0 }
@@ -93,7 +91,7 @@ describe("the listener", () => {
     }),
   )
 
-  it.effect("ends all that a client has under way when it goes away", () =>
+  it.effect("ends all of a client's requests when it goes away", () =>
     Effect.gen(function* () {
       const { app, counts } = yield* aSlowApp
       const listener = yield* listen("127.0.0.1", 0)
@@ -107,38 +105,40 @@ describe("the listener", () => {
     }),
   )
 
-  it.effect("reads bodies whole, with a length or without, and what is pipelined behind them", () =>
-    Effect.gen(function* () {
-      const listener = yield* listen("127.0.0.1", 0)
-      const digest = Effect.gen(function* () {
-        const body = new Uint8Array(yield* (yield* HttpServerRequest).arrayBuffer)
-        return text(createHash("sha256").update(body).digest("hex"))
-      }).pipe(Effect.orDie)
-      yield* Effect.forkChild(listener.serve(digest))
-      const socket = yield* aConnection(listener)
-      const answers = received(socket)
-      const bodies = [0, 1, 1000, 1024, 70_000, 3_000_000].map((size) =>
-        Buffer.from(Array.from({ length: size }, (_, index) => index % 251)),
-      )
-      for (const body of bodies) {
-        const head = "POST / HTTP/1.1\r\nHost: x\r\n"
-        socket.write(`${head}Content-Length: ${body.length}\r\n\r\n`)
-        socket.write(body)
-        socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`)
-        if (body.length > 0) {
-          socket.write(`${body.length.toString(16)}\r\n`)
+  it.effect(
+    "reads whole bodies, with a length or without, and requests pipelined behind them",
+    () =>
+      Effect.gen(function* () {
+        const listener = yield* listen("127.0.0.1", 0)
+        const digest = Effect.gen(function* () {
+          const body = new Uint8Array(yield* (yield* HttpServerRequest).arrayBuffer)
+          return text(createHash("sha256").update(body).digest("hex"))
+        }).pipe(Effect.orDie)
+        yield* Effect.forkChild(listener.serve(digest))
+        const socket = yield* aConnection(listener)
+        const answers = received(socket)
+        const bodies = [0, 1, 1000, 1024, 70_000, 3_000_000].map((size) =>
+          Buffer.from(Array.from({ length: size }, (_, index) => index % 251)),
+        )
+        for (const body of bodies) {
+          const head = "POST / HTTP/1.1\r\nHost: x\r\n"
+          socket.write(`${head}Content-Length: ${body.length}\r\n\r\n`)
           socket.write(body)
-          socket.write("\r\n")
+          socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`)
+          if (body.length > 0) {
+            socket.write(`${body.length.toString(16)}\r\n`)
+            socket.write(body)
+            socket.write("\r\n")
+          }
+          socket.write("0\r\n\r\n")
         }
-        socket.write("0\r\n\r\n")
-      }
-      const all = yield* answers(2 * bodies.length)
-      const digests = bodies.map((body) => createHash("sha256").update(body).digest("hex"))
-      assert.deepStrictEqual(
-        all.match(/[0-9a-f]{64}/g),
-        digests.flatMap((each) => [each, each]),
-      )
-    }),
+        const all = yield* answers(2 * bodies.length)
+        const digests = bodies.map((body) => createHash("sha256").update(body).digest("hex"))
+        assert.deepStrictEqual(
+          all.match(/[0-9a-f]{64}/g),
+          digests.flatMap((each) => [each, each]),
+        )
+      }),
   )
 
   const answersInFull = {
@@ -175,7 +175,7 @@ describe("the listener", () => {
     )
   }
 
-  it.effect("has so many connections of one address as it may, and then closes new ones", () =>
+  it.effect("limits connections of one address, and closes further ones", () =>
     Effect.gen(function* () {
       const listener = yield* listen("127.0.0.1", 0)
       yield* Effect.forkChild(listener.serve(Effect.succeed(text("hello"))))
@@ -203,7 +203,7 @@ describe("the listener", () => {
     }),
   )
 
-  it.effect("has so many connections in all as it may, of one proxy the newest", () =>
+  it.effect("limits connections in all, and of one proxy keeps the newest", () =>
     Effect.gen(function* () {
       const listener = yield* listen("127.0.0.1", 0, { behindProxy: true })
       yield* Effect.forkChild(listener.serve(Effect.succeed(text("hello"))))
@@ -222,7 +222,7 @@ describe("the listener", () => {
 
   // Other systems have one loopback address.
   it.effect.skipIf(process.platform !== "linux")(
-    "is closed to no address by others that hold all connections and ask for nothing",
+    "stays open for an address when others hold all connections idle",
     () =>
       Effect.gen(function* () {
         const listener = yield* listen("127.0.0.1", 0)

@@ -39,7 +39,7 @@ it.effect("without an argument it runs, and commands are those of the database",
   }),
 )
 
-it.effect("it names its version, its commands and its variables", () =>
+it.effect("prints its version, its commands and its variables", () =>
   Effect.gen(function* () {
     assert.strictEqual(yield* said(["--version"]), `messaging-server ${version}`)
     const help = yield* said(["--help"])
@@ -61,7 +61,7 @@ it.effect("it names its version, its commands and its variables", () =>
   }),
 )
 
-it.effect("what it does not know is refused, and nothing runs", () =>
+it.effect("refuses unknown arguments, and runs nothing", () =>
   Effect.gen(function* () {
     const known = `${Object.keys(summaries).join(", ")}, --version, --help`
     assert.strictEqual(yield* said(["serve"]), `refused: "serve" is no command: there are ${known}`)

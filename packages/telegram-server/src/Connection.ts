@@ -1,22 +1,22 @@
 /**
- * One client's TCP connection: frames with their length before them (the intermediate transport),
- * whose content is the key exchange at first and encrypted messages from then on.
+ * One client's TCP connection: length-prefixed frames (the intermediate transport), which carry first the key
+ * exchange and then encrypted messages.
  */
 import type { Socket } from "node:net"
 
 export interface Connection {
   readonly dcId: number
-  /** It stays open, and nothing that it brings is read or answered any more. */
+  /** It stays open, and everything it receives is ignored. */
   isSilent: boolean
-  /** It has called a method as one that wants updates. */
+  /** It has called a method that subscribes it to updates. */
   hasHeardUpdates: boolean
   readonly send: (frame: Uint8Array) => void
-  /** Bytes as they are, in no frame. */
+  /** Raw bytes without a frame. */
   readonly write: (bytes: Uint8Array) => void
-  /** Tells the client by a negative number what is wrong at all. */
+  /** Reports a protocol error to the client as a negative number. */
   readonly fail: (code: number) => void
   readonly drop: () => void
-  /** Drops it after that time, in place of the time that was set before. */
+  /** Drops it after that time, which replaces an earlier one. */
   readonly dropAfter: (millis: number) => void
 }
 

@@ -1,4 +1,4 @@
-/** The people behind the server, the keys of their clients, and what each has been sent. */
+/** The people behind the server, the keys of their clients, and their messages. */
 import type { tl } from "@mtcute/node"
 import { Long } from "@mtcute/node"
 import type { Connection } from "./Connection.ts"
@@ -9,9 +9,9 @@ import type { Verifier } from "./passwords.ts"
 /** How a login code reaches its person. */
 export type CodeWay = "app" | "sms" | "call" | "email"
 
-/** What a person's phone shows. */
+/** A message on a person's phone. */
 export interface Shown {
-  /** The sender's phone, and the one that shows it. */
+  /** The sender's phone, and the phone that shows it. */
   readonly from: string
   readonly to: string
   readonly text: string
@@ -28,7 +28,7 @@ export interface Shown {
   readonly randomId: string
 }
 
-/** Something that happened in a person's message box. */
+/** An event in a person's message box. */
 export interface BoxEvent {
   readonly pts: number
   readonly update: tl.TypeUpdate
@@ -51,11 +51,11 @@ export interface Person {
   readonly shown: Array<Shown>
   readonly events: Array<BoxEvent>
   lastMessageId: number
-  /** By the id that the client drew: the id of the message that was made. */
+  /** By the id that the client drew: the id of the created message. */
   readonly sent: Map<string, number>
   /** By the other's id: the latest message to them. */
   readonly lastTo: Map<number, number>
-  /** Parts of files that were not sent yet. */
+  /** Parts of unsent files. */
   readonly uploads: Map<string, Map<number, Uint8Array>>
 }
 
@@ -64,51 +64,51 @@ export interface AuthKey {
   readonly id: string
   readonly bytes: Uint8Array
   readonly dcId: number
-  /** Salts that are taken, the latest last. */
+  /** Used salts, the latest last. */
   salts: ReadonlyArray<Long>
   person: Person | null
-  /** Whose password is still to be given. */
+  /** The person whose password is still missing. */
   awaited: Person | null
-  /** Why it is worth nothing any more, as the server says it. */
+  /** Why it is worthless, in the server's words. */
   ended: string | null
-  /** Whether it has said which client and layer it is. */
+  /** Whether it has named its client and layer. */
   isIntroduced: boolean
   readonly sessions: Map<string, Session>
-  /** The most sessions that heard updates at once. */
+  /** The maximum of sessions that received updates at once. */
   most: number
-  /** The connections that heard updates: how many there were, and the latest. */
+  /** The connections that received updates: their number, and the latest. */
   begun: number
   latest: Connection | null
-  /** How often its connections asked to be closed after a time of silence. */
+  /** How often its connections asked to be closed after a silence. */
   pings: number
-  /** How often an earlier one of them said something while the latest was open. */
+  /** How often an earlier one of them spoke while the latest was open. */
   mixed: number
 }
 
-/** What a client keeps over several connections: it has one at most at a time. */
+/** A client's state across its connections; it has one at a time at most. */
 export interface Session {
   readonly id: Long
   readonly key: AuthKey
   connection: Connection | null
   /** How many messages were sent that the client acknowledges. */
   sent: number
-  /** It has called a method as one that wants updates. */
+  /** It has called a method that subscribes it to updates. */
   hearsUpdates: boolean
   readonly requests: Map<string, "working" | "answered">
 }
 
-/** A login by code that goes on. */
+/** A login by code in progress. */
 export interface CodeSent {
   readonly hash: string
   readonly person: Person | null
-  /** How often it was sent, less one. */
+  /** The number of repeats. */
   repeats: number
 }
 
 export interface LoginToken {
   readonly keyId: string
   readonly dcId: number
-  /** Who has scanned it. */
+  /** The person who has scanned it. */
   by: Person | null
 }
 
@@ -126,14 +126,14 @@ export interface ServerState {
   readonly orders: Orders
   /** Ports of the data centres, by their ids. */
   readonly ports: Map<number, number>
-  /** What all phones show, in the order it came. */
+  /** The messages on all phones, in order of arrival. */
   readonly sent: Array<Shown>
   readonly complaints: Array<string>
-  /** How long a second of a ping's `disconnect_delay` is, in real milliseconds. */
+  /** The length of a second of a ping's `disconnect_delay`, in real milliseconds. */
   readonly disconnectSecondMillis: number
-  /** Answers that are held back. */
+  /** Withheld answers. */
   readonly held: Array<() => void>
-  /** Whether contacts may be imported; else they are to be tried later. */
+  /** Whether contacts may be imported; otherwise clients must retry later. */
   takesContacts: boolean
   readonly changed: () => void
 }
@@ -153,7 +153,7 @@ export const digitsOf = (phone: string): string => phone.replaceAll(/\D/g, "")
 
 export const secondsNow = (): number => Math.floor(Date.now() / 1000)
 
-/** Ids of others are worth something only together with this, which is another one for each viewer. */
+/** An id is valid only together with this hash, which differs for each viewer. */
 const accessHash = (viewer: Person | null, id: number): Long =>
   longFrom(sha256(Buffer.from(`${viewer?.id ?? 0} sees ${id}`)))
 
@@ -172,7 +172,7 @@ export const peerOf = ({ id }: Person): tl.RawPeerUser => ({ _: "peerUser", user
 const personById = ({ people }: ServerState, id: number): Person | undefined =>
   [...people.values()].find((person) => person.id === id)
 
-/** Whom an id with its hash means, as that viewer was told it. */
+/** The person with that id and hash, for that viewer. */
 export const personSeen = (
   state: ServerState,
   viewer: Person,
@@ -182,10 +182,10 @@ export const personSeen = (
   return person !== undefined && accessHash(viewer, userId).eq(hash) ? person : undefined
 }
 
-/** The state of a box in which nothing happened yet. */
+/** The state of an empty box. */
 export const firstPts = 1
 
-/** The next event of a person's box; others of the person's clients hear of it. */
+/** The next event of a person's box; the person's other clients receive it. */
 export const addEvent = (
   person: Person,
   user: Person,

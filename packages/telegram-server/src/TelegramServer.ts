@@ -1,6 +1,6 @@
 /**
- * The server as tests see it: addresses to connect to, the people behind it, the faults to inject
- * and what has arrived. Reads answer at once; `until` waits until a condition is true.
+ * The server as tests see it: addresses to connect to, the people behind it, the faults to inject and what
+ * has arrived. Reads answer at once; `until` waits until a condition is true.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Scope } from "effect"

@@ -1,9 +1,9 @@
-/** Numbers of 2048 bits, as the key exchange and passwords need them. */
+/** Arithmetic with numbers of 2048 bits, for the key exchange and passwords. */
 
 export const toBigInt = (bytes: Uint8Array): bigint =>
   bytes.length === 0 ? 0n : BigInt(`0x${Buffer.from(bytes).toString("hex")}`)
 
-/** Big-endian, filled up with zeros on the left. */
+/** Big-endian, padded with zeros on the left. */
 export const toBytes = (value: bigint, length: number): Uint8Array =>
   Buffer.from(value.toString(16).padStart(length * 2, "0"), "hex")
 
@@ -21,7 +21,7 @@ export const modPow = (base: bigint, exponent: bigint, modulus: bigint): bigint 
 export const toShortestBytes = (value: bigint): Uint8Array =>
   toBytes(value, Math.ceil(value.toString(16).length / 2))
 
-/** The safe prime that Telegram's servers use: clients know it, and need not check it again. */
+/** The safe prime of Telegram's servers: clients know it, and need not check it again. */
 export const dhPrime = BigInt(
   [
     "0xc71caeb9c6b1c9048e6c522f70f13f73980d40238e3e21c14934d037563d930f",

@@ -1,9 +1,9 @@
-/** Encrypted messages: what goes around a message once both sides have a key (version 2). */
+/** Encrypted messages: the envelope of a message once both sides have a key (version 2). */
 import { Long } from "@mtcute/node"
 import { createAesIgeForMessage, NodeCryptoProvider } from "@mtcute/node/utils.js"
 import { createHash, randomBytes } from "node:crypto"
 
-/** The library's own, for the cipher that Node has not. */
+/** The library's own, for the cipher that Node lacks. */
 export const provider = new NodeCryptoProvider()
 
 const digest = (algorithm: string, parts: ReadonlyArray<Uint8Array>): Buffer => {
@@ -29,7 +29,7 @@ const longBytes = ({ high, low }: Long): Uint8Array => {
 
 export const randomLong = (): Long => longFrom(randomBytes(8))
 
-/** What a client calls an authorization key, and keys are found by. */
+/** The id of an authorization key, by which keys are found. */
 export const keyIdOf = (key: Uint8Array): string => sha1(key).subarray(12).toString("hex")
 
 export interface Opened {
@@ -42,13 +42,13 @@ export interface Opened {
 
 const headBytes = 32
 
-/** Where in the key the part begins that goes into the message key: by the sender. */
+/** The offset in the key of the part for the message key, by sender. */
 const [ofClient, ofServer] = [88, 96]
 
 const messageKeyOf = (key: Uint8Array, from: number, plain: Uint8Array): Uint8Array =>
   sha256(key.subarray(from, from + 32), plain).subarray(8, 24)
 
-/** What a client has encrypted, behind the key's id. Throws when it does not hold together. */
+/** A client's encrypted message, after the key's id. Throws when it is inconsistent. */
 export const openEnvelope = (key: Uint8Array, frame: Uint8Array): Opened => {
   const messageKey = frame.subarray(8, 24)
   const ige = createAesIgeForMessage(provider, key, messageKey, true)

@@ -1,6 +1,6 @@
 /**
- * The key exchange, before anything is encrypted: the client proves that it knows the server's public
- * key by encrypting with it, and both end with a key of their own.
+ * The key exchange, before anything is encrypted: the client proves that it knows the server's public key by
+ * encrypting with it, and both derive a key.
  */
 import { Long } from "@mtcute/node"
 import type { mtp } from "@mtcute/node"
@@ -34,15 +34,15 @@ export interface ServerKey {
   readonly fingerprint: Long
 }
 
-/** Leading zeros of a number of JWK are no part of it. */
+/** Leading zeros of a number in a JWK do not count. */
 const numberOf = (text: string | undefined): Uint8Array => Buffer.from(text ?? "", "base64url")
 
 let made: ServerKey | undefined
 
-/** One for all servers of a process: to make one takes a fifth of a second. */
+/** One for all servers of a process: generating one takes a fifth of a second. */
 export const sharedServerKey = (): ServerKey => (made ??= makeServerKey())
 
-/** The library finds no key whose fingerprint begins with a zero: one in sixteen is made again. */
+/** The library finds no key whose fingerprint begins with a zero: one in sixteen is generated again. */
 const makeServerKey = (): ServerKey => {
   for (;;) {
     const key = makeKey()
@@ -64,10 +64,10 @@ const makeKey = (): ServerKey => {
   }
 }
 
-/** Two primes that are small, so that clients of tests find them soon. */
+/** Two small primes, so that test clients find them soon. */
 const pq = toShortestBytes(65_537n * 65_539n)
 
-/** What the client encrypted with the server's public key: padded, reversed and hashed. */
+/** The client's message, encrypted with the server's public key: padded, reversed and hashed. */
 const openRsa = ({ privateKey }: ServerKey, encrypted: Uint8Array): Uint8Array => {
   const plain = privateDecrypt({ key: privateKey, padding: constants.RSA_NO_PADDING }, encrypted)
   const locked = plain.subarray(32)
@@ -81,7 +81,7 @@ const openRsa = ({ privateKey }: ServerKey, encrypted: Uint8Array): Uint8Array =
   return data
 }
 
-/** With its hash before it and zeros behind it. */
+/** Prefixed with its hash and padded with zeros. */
 const hashed = (bytes: Uint8Array): Uint8Array => {
   const length = Math.ceil((20 + bytes.length) / 16) * 16
   return Buffer.concat([sha1(bytes), bytes], length)
@@ -105,10 +105,10 @@ export interface Exchanged {
   readonly salt: Long
 }
 
-/** Takes the client's messages one after the other; `done` is called with the key that was agreed. */
+/** Takes the client's messages one after the other; calls `done` with the agreed key. */
 export const makeExchange = (serverKey: ServerKey, done: (exchanged: Exchanged) => void) => {
   const serverNonce = randomBytes(16)
-  // As long as the key needs to be strong here; a full one only takes more time.
+  // Long enough to be secure here; a full one only takes more time.
   const secret = toBigInt(randomBytes(32))
   let newNonce: Uint8Array = new Uint8Array(32)
 
@@ -147,7 +147,7 @@ export const makeExchange = (serverKey: ServerKey, done: (exchanged: Exchanged) 
   const agree = (request: mtp.RawMt_set_client_DH_params): mtp.RawMt_dh_gen_ok => {
     const opened = openHashed(ige().decrypt(request.encryptedData))
     const inner = expected<mtp.RawMt_client_DH_inner_data>(opened, "mt_client_DH_inner_data")
-    // Of one key in 256 the first byte is zero, and the library leaves it out.
+    // One key in 256 begins with a zero byte, which the library omits.
     const key = toShortestBytes(modPow(toBigInt(inner.gB), secret, dhPrime))
     const salt = Buffer.from(newNonce.subarray(0, 8))
     for (const [place, byte] of serverNonce.subarray(0, 8).entries()) {

@@ -1,4 +1,4 @@
-/** The ports of the data centres: opened, closed and opened again, with nothing forgotten in between. */
+/** The ports of the data centres: opened, closed and reopened, without losing state. */
 import { createServer } from "node:net"
 import type { Server } from "node:net"
 import { accept } from "./Connection.ts"

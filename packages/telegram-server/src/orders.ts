@@ -1,4 +1,4 @@
-/** What a test has ordered to go wrong: each order is used up by what it was meant for. */
+/** Faults that a test has ordered: the matching call uses an order up. */
 
 export type CallOutcome =
   /** The answer is this error; nothing was done. */
@@ -7,18 +7,18 @@ export type CallOutcome =
   | { readonly drop: "before work" | "after work" }
   /** All done; the answer is never sent. */
   | "withhold"
-  /** All done; the answer is sent once the test lets it go (`answerHeld`). */
+  /** All done; the answer is sent once the test releases it (`answerHeld`). */
   | "hold"
   /** Neither done nor answered. */
   | "lose"
 
 export interface CallOrder {
-  /** The method's name, such as `messages.sendMessage`; any that sends, if not given. */
+  /** The method's name, such as `messages.sendMessage`. Default: any that sends. */
   readonly method?: string
-  /** The account that calls; any, if not given. */
+  /** The calling account. Default: any. */
   readonly phone?: string
   readonly outcome: CallOutcome
-  /** How many calls it is for: one, if not given. */
+  /** The number of calls. Default: one. */
   readonly times?: number
 }
 

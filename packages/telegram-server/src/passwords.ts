@@ -11,7 +11,7 @@ type Algorithm = tl.RawPasswordKdfAlgoSHA256SHA256PBKDF2HMACSHA512iter100000SHA2
 export interface Verifier {
   readonly algorithm: Algorithm
   readonly value: bigint
-  /** Questions that wait for their answer, by their id. */
+  /** Questions that wait for their answer, by id. */
   readonly questions: Map<string, { readonly secret: bigint; readonly b: Uint8Array }>
 }
 
@@ -34,7 +34,7 @@ export const makeVerifier = async (password: string): Promise<Verifier> => {
   }
 }
 
-/** What a client needs to prove that it knows the password. */
+/** The data with which a client proves that it knows the password. */
 export const ask = (verifier: Verifier | null): tl.account.RawPassword => {
   const common = {
     _: "account.password",

@@ -1,6 +1,6 @@
 /**
- * Requests and answers as bytes. The library's own tables write everything and read what a client
- * receives; what a client sends, its methods, is read here from the library's schema.
+ * Requests and answers as bytes. The library's own tables write everything and read what a client receives;
+ * the library's schema reads the methods that a client sends.
  */
 import type { tl } from "@mtcute/node"
 import {
@@ -13,12 +13,12 @@ import {
 import { createRequire } from "node:module"
 import { unzipSync } from "node:zlib"
 
-/** Something that a message holds, by its name. */
+/** An object in a message, by its name. */
 export interface TlObject {
   readonly _: string
 }
 
-/** What a method answers. */
+/** A method's answer. */
 export type Answer = tl.TlObject | boolean | ReadonlyArray<tl.TlObject>
 
 interface Argument {
@@ -41,7 +41,7 @@ const entries = [
   ...(require("@mtcute/core/tl/mtp-schema.json") as ReadonlyArray<Entry>),
 ]
 
-/** `phone_number` as `phoneNumber`, as the library names arguments. */
+/** `phone_number` as `phoneNumber`, the library's argument name. */
 const camelCase = (name: string): string =>
   name.replaceAll(/(?<!^|_)_[a-z0-9]/gi, (found) => found.slice(1).toUpperCase())
 
@@ -104,7 +104,7 @@ const futureSalts = 0xae500895
 const vector = 0x1cb5c415
 const [boolTrue, boolFalse] = [0x997275b5, 0xbc799737]
 
-/** Answers that are larger go out packed. */
+/** Larger answers are packed. */
 const packedFrom = 512
 
 const readers: Record<number, (reader: TlBinaryReader) => unknown> = {
@@ -117,11 +117,11 @@ const readers: Record<number, (reader: TlBinaryReader) => unknown> = {
   ),
 }
 
-/** One object, or one request. Throws for what the schema does not know. */
+/** One object, or one request. Throws for anything outside the schema. */
 export const read = (bytes: Uint8Array): TlObject =>
   TlBinaryReader.deserializeObject<TlObject>(readers, bytes)
 
-/** The same, with how many bytes it took. */
+/** The same, with the number of bytes read. */
 export const readPrefix = (
   bytes: Uint8Array,
 ): { readonly object: TlObject; readonly length: number } => {
@@ -131,7 +131,7 @@ export const readPrefix = (
 
 const reading = (bytes: Uint8Array): TlBinaryReader => new TlBinaryReader(readers, bytes)
 
-/** The messages of a container; null when the bytes are none. */
+/** The messages of a container; null when the bytes are not one. */
 export const containerOf = (bytes: Uint8Array): TlBinaryReader | null => {
   const reader = reading(bytes)
   return reader.uint() === msgContainer ? reader : null
@@ -177,7 +177,7 @@ export const writeResult = (
   return writer.result()
 }
 
-/** The library's table cannot write the list that is in it. */
+/** The library's table cannot write the list in it. */
 export const writeFutureSalts = (
   requestId: tl.Long,
   now: number,

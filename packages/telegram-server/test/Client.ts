@@ -1,4 +1,4 @@
-/** Unmodified clients of the library, told the address and the key of a server of this machine. */
+/** Unmodified clients of the library, with the address and the key of a server on this machine. */
 import { MemoryStorage, TelegramClient, networkMiddlewares, tl } from "@mtcute/node"
 import type { Long } from "@mtcute/node"
 import { NodeCryptoProvider, addPublicKey } from "@mtcute/node/utils.js"
@@ -9,7 +9,7 @@ import type { PersonOptions, TelegramServerShape } from "../src/index.ts"
 export const sender = "+4915550000001"
 export const recipient = "+4915550000002"
 
-/** What a server answered in place of a result. */
+/** A server's error answer. */
 export class CallFailed extends Data.TaggedError("CallFailed")<{
   readonly code: number
   readonly text: string
@@ -54,7 +54,7 @@ export const clientOf = (server: TelegramServerShape, storage = new MemoryStorag
     (client) => Effect.promise(() => client.destroy()),
   )
 
-/** Logs in by code, and by password where there is one. */
+/** Logs in by code, and by password if there is one. */
 export const logIn = (client: TelegramClient, phone: string, password?: string) =>
   Effect.gen(function* () {
     const sent = yield* calling(() => client.sendCode({ phone }))
@@ -79,7 +79,7 @@ export const sending = Effect.gen(function* () {
 export const aPerson = (server: TelegramServerShape, options: PersonOptions) =>
   server.person(sender, options)
 
-/** Sends to the other person with an id that the test draws. */
+/** Sends to the other person with a random id of the test. */
 export const send = (client: TelegramClient, randomId: Long, text = "Hello") =>
   calling(async () => {
     const peer = await client.resolvePeer("recipient_two")

@@ -1,4 +1,4 @@
-/** Keys are agreed, people log in in every way, and are refused as the remote server refuses. */
+/** Keys are agreed, people log in in every way, and refusals match the remote server's. */
 import { assert, it } from "@effect/vitest"
 import { MemoryStorage } from "@mtcute/node"
 import { Deferred, Effect } from "effect"
@@ -37,7 +37,7 @@ it.effect("a code logs in, and a wrong one does not", () =>
   }),
 )
 
-it.effect("a code that is asked for again comes by the next way, until there is none", () =>
+it.effect("a repeated code comes by the next way, until there is none", () =>
   Effect.gen(function* () {
     const server = yield* aServer
     yield* aPerson(server, { codeWays: ["app", "sms", "call"] })
@@ -52,7 +52,7 @@ it.effect("a code that is asked for again comes by the next way, until there is 
   }),
 )
 
-it.effect("a password is asked for and proven, and a wrong one is refused", () =>
+it.effect("a password is required and proven, and a wrong one is refused", () =>
   Effect.gen(function* () {
     const server = yield* aServer
     yield* aPerson(server, { password: "correct horse" })
@@ -64,29 +64,31 @@ it.effect("a password is asked for and proven, and a wrong one is refused", () =
   }),
 )
 
-it.effect("a QR code logs in once it was scanned, with a password behind it, also elsewhere", () =>
-  Effect.gen(function* () {
-    const server = yield* aServer
-    for (const dcId of [2, 4]) {
-      yield* aPerson(server, { dcId, password: "secret" })
-      const client = yield* clientOf(server)
-      const shown = yield* Deferred.make<string>()
-      yield* Effect.forkChild(
-        Effect.flatMap(Deferred.await(shown), (url) => Effect.orDie(server.scan(sender, url))),
-      )
-      const user = yield* calling(() =>
-        client.signInQr({
-          onUrlUpdated: (url) => Deferred.doneUnsafe(shown, Effect.succeed(url)),
-          password: "secret",
-        }),
-      )
-      assert.strictEqual(user.phoneNumber, sender.slice(1))
-    }
-    assert.deepStrictEqual(server.complaints(), [])
-  }),
+it.effect(
+  "a QR code logs in once it was scanned, with a password if there is one, also elsewhere",
+  () =>
+    Effect.gen(function* () {
+      const server = yield* aServer
+      for (const dcId of [2, 4]) {
+        yield* aPerson(server, { dcId, password: "secret" })
+        const client = yield* clientOf(server)
+        const shown = yield* Deferred.make<string>()
+        yield* Effect.forkChild(
+          Effect.flatMap(Deferred.await(shown), (url) => Effect.orDie(server.scan(sender, url))),
+        )
+        const user = yield* calling(() =>
+          client.signInQr({
+            onUrlUpdated: (url) => Deferred.doneUnsafe(shown, Effect.succeed(url)),
+            password: "secret",
+          }),
+        )
+        assert.strictEqual(user.phoneNumber, sender.slice(1))
+      }
+      assert.deepStrictEqual(server.complaints(), [])
+    }),
 )
 
-it.effect("an account of another data centre is moved to, and sends from there", () =>
+it.effect("an account of another data centre moves there, and sends from there", () =>
   Effect.gen(function* () {
     const server = yield* aServer
     yield* aPerson(server, { dcId: 4 })

@@ -1,11 +1,11 @@
-/** What recipients get of what a client sends: once for each id that it drew. */
+/** Recipients get a client's messages once for each id that it drew. */
 import { assert, it } from "@effect/vitest"
 import { Long } from "@mtcute/node"
 import { Effect, Queue } from "effect"
 import { createHash } from "node:crypto"
 import { calling, clientOf, recipient, send, sender, sending } from "./Client.ts"
 
-it.effect("a text that is sent to a username is shown on the recipient's phone, once", () =>
+it.effect("a text to a username is shown on the recipient's phone, once", () =>
   Effect.gen(function* () {
     const { client, server } = yield* sending
     const text = "Hello *you*\n_twice_ 👋"
@@ -19,7 +19,7 @@ it.effect("a text that is sent to a username is shown on the recipient's phone, 
   }),
 )
 
-it.effect("a message that is sent again under its id is refused, and shown once", () =>
+it.effect("a message repeated under its id is refused, and shown once", () =>
   Effect.gen(function* () {
     const { client, server } = yield* sending
     yield* send(client, Long.fromNumber(7))
@@ -41,7 +41,7 @@ it.effect("a connection that breaks after the work shows one copy, and before it
   }),
 )
 
-it.effect("a flood comes with its seconds, and nothing is shown", () =>
+it.effect("a flood names its seconds, and nothing is shown", () =>
   Effect.gen(function* () {
     const { client, server } = yield* sending
     yield* server.nextCall({ phone: sender, outcome: { code: 420, error: "FLOOD_WAIT_17" } })
@@ -53,7 +53,7 @@ it.effect("a flood comes with its seconds, and nothing is shown", () =>
 )
 
 it.effect(
-  "a file arrives with its name and every byte, large or small, and a picture without",
+  "a file arrives with its name and every byte, large or small, and a picture without a name",
   () =>
     Effect.gen(function* () {
       const { client, server } = yield* sending
@@ -85,7 +85,7 @@ it.effect(
     }),
 )
 
-it.effect("an unknown recipient comes back with the remote server's error", () =>
+it.effect("an unknown recipient returns the remote server's error", () =>
   Effect.gen(function* () {
     const { client } = yield* sending
     const failures = yield* Effect.all([
@@ -114,7 +114,7 @@ it.effect("an unknown recipient comes back with the remote server's error", () =
   }),
 )
 
-it.effect("the sender learns what was read at once, and after an absence", () =>
+it.effect("the sender learns of reads at once, and after an absence", () =>
   Effect.gen(function* () {
     const { client, server, storage } = yield* sending
     const heard = yield* Queue.unbounded<number>()
@@ -137,20 +137,18 @@ it.effect("the sender learns what was read at once, and after an absence", () =>
   }),
 )
 
-it.effect(
-  "two clients that use one key at a time are counted, and a client that comes back is not",
-  () =>
-    Effect.gen(function* () {
-      const { client, server, storage } = yield* sending
-      const other = yield* clientOf(server, storage)
-      const asks = (one: typeof client) => calling(() => one.call({ _: "updates.getState" }))
-      yield* asks(client)
-      yield* server.drop(sender)
-      yield* asks(client)
-      assert.strictEqual(server.sessions(sender).mixed, 0)
-      yield* asks(other)
-      assert.strictEqual(server.sessions(sender).mixed, 0)
-      yield* asks(client)
-      assert.isAbove(server.sessions(sender).mixed, 0)
-    }),
+it.effect("two concurrent clients with one key are counted, and a returning client is not", () =>
+  Effect.gen(function* () {
+    const { client, server, storage } = yield* sending
+    const other = yield* clientOf(server, storage)
+    const asks = (one: typeof client) => calling(() => one.call({ _: "updates.getState" }))
+    yield* asks(client)
+    yield* server.drop(sender)
+    yield* asks(client)
+    assert.strictEqual(server.sessions(sender).mixed, 0)
+    yield* asks(other)
+    assert.strictEqual(server.sessions(sender).mixed, 0)
+    yield* asks(client)
+    assert.isAbove(server.sessions(sender).mixed, 0)
+  }),
 )

@@ -13,10 +13,9 @@ const pages = globSync("{*.md,.github/**/*.md,docs/**/*.md,{apps,packages}/*/*.m
 const folders = [
   "apps/{bench,cli,examples,fuzz,server,worker}",
   "packages/core/test",
-  "packages/http",
-  "packages/simulation",
-  "packages/store-memory",
-  "packages/testkit",
+  "packages/{emulator,http,node,simulation,store-memory,testkit}",
+  "packages/{telegram,whatsapp}-server",
+  "packages/transport-*",
 ] as const
 
 const longest = 200

@@ -1,6 +1,6 @@
 /**
- * Builds a message's content: text without formatting marks, the entities of the formatting, and a
- * file, uploaded as a stream so that it is never whole in memory.
+ * Builds a message's content: text without formatting marks, the entities of the formatting, and a file,
+ * uploaded as a stream and never whole in memory.
  */
 import type { OutgoingMedia } from "@messaging-service/core"
 import type { TelegramClient, tl } from "@mtcute/node"
@@ -8,9 +8,9 @@ import { Effect, Stream } from "effect"
 import type { Ask, CallFailed } from "./Client.ts"
 
 /**
- * Formatting as it is written in texts, `*bold*`, `_italic_` and `~strike~`, as Telegram takes it: the
- * text without the marks, and which parts of it are formatted how. A mark opens before a word and closes
- * behind one, on the same line; every other one is a character like others. Pure.
+ * Formatting marks in texts, `*bold*`, `_italic_` and `~strike~`, in Telegram's form: the text without the
+ * marks, and the formatted parts. A mark opens before a word and closes after one, on the same line; any
+ * other one is an ordinary character. Pure.
  */
 
 interface Formatted {

@@ -1,6 +1,6 @@
 /**
  * The adapter over a store in memory, and a Telegram server on this machine: accounts log in by code, and
- * what they send is read on the phones of others. Connections live by the real clock.
+ * other phones read what they send. Connections use the real clock.
  */
 import { assert } from "@effect/vitest"
 import {
@@ -48,7 +48,7 @@ export const layerStores = layerStoresWith(NumberOwnership.layerAll)
 
 export const layerServer = TelegramServer.layer()
 
-/** As programs have it, with the sessions to look at. */
+/** As programs have it, with access to the sessions. */
 const layersWith = (settings: TelegramSettings) =>
   Layer.merge(
     layerTransport.pipe(Layer.provideMerge(Sessions.layer(settings))),
@@ -76,7 +76,7 @@ export const layerAdapter = (settings: Partial<TelegramSettings> = {}) =>
     Layer.provide(live.realClock),
   )
 
-/** Everything: an adapter with these settings over stores and a remote server of its own. */
+/** Everything: an adapter with these settings over its own stores and remote server. */
 export const layerWorldWith = (settings: Partial<TelegramSettings>) =>
   layerAdapter(settings).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
 
@@ -88,7 +88,7 @@ export const layerSharedWorld = layerAdapter().pipe(
   Layer.provideMerge(layerServer),
 )
 
-/** A person of the remote server, with a phone that no other one has. */
+/** A person of the remote server, with a unique phone. */
 export const aPerson = (options: PersonOptions = {}) =>
   Effect.gen(function* () {
     const server = yield* TelegramServer
@@ -97,7 +97,7 @@ export const aPerson = (options: PersonOptions = {}) =>
     return { digits, id }
   })
 
-/** A number that is not logged in, of a workspace of its own unless one is given. */
+/** A number that is not logged in, by default of its own workspace. */
 export const aNumber = (digits: string, workspaceId?: WorkspaceId) =>
   Effect.gen(function* () {
     const { id } = yield* aStoredNumber(workspaceId ?? (yield* aWorkspace({ plan: null })).id, {
@@ -110,7 +110,7 @@ export const aNumber = (digits: string, workspaceId?: WorkspaceId) =>
     return id
   })
 
-/** Waits until the adapter has told so of that number last. */
+/** Waits until that was the adapter's last report of that number. */
 export const toldOf = (numberId: NumberId, status: "connected" | "disconnected") =>
   Effect.flatMap(Told, (told) =>
     until(

@@ -1,4 +1,4 @@
-/** What an account's connection meets on its way: silence, keys that are unknown, and endings at once. */
+/** Faults of an account's connection: silence, unknown keys, and immediate ends. */
 import { assert, describe, it as test, layer } from "@effect/vitest"
 import { NumberOwnership, SessionVault } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
@@ -25,8 +25,8 @@ import {
   untilSo,
 } from "./LiveWorld.ts"
 
-layer(layerWorldWith({ keepAliveMillis: 50 }))("a remote server that is silent", (it) => {
-  it.effect("is found out by the sign of life that it does not give, and reconnected", () =>
+layer(layerWorldWith({ keepAliveMillis: 50 }))("a silent remote server", (it) => {
+  it.effect("is detected by its missing sign of life, and reconnected", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const sessions = yield* Sessions
@@ -43,24 +43,24 @@ layer(layerWorldWith({ keepAliveMillis: 50 }))("a remote server that is silent",
 })
 
 /**
- * A second of Telegram's is 40 ms here. The library pings no more often than every 2 real seconds, however
- * often it is asked for a sign of life.
+ * One of Telegram's seconds is 40 ms here. The library pings at most every 2 real seconds, however often it
+ * should.
  */
 const layerFast = layerAdapter({ keepAliveMillis: 500 }).pipe(
   Layer.provideMerge(layerStores),
   Layer.provideMerge(TelegramServer.layer({ disconnectSecondMillis: 40 })),
 )
 
-layer(layerFast)("an account that does nothing", (it) => {
-  it.effect("keeps its connection, although Telegram closes what falls silent", () =>
+layer(layerFast)("an idle account", (it) => {
+  it.effect("keeps its connection, although Telegram closes silent ones", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const sessions = yield* Sessions
       const accounts = [yield* anAccount, yield* anAccount, yield* anAccount]
       const lost = accounts.map(() => 0)
       const before = accounts.map(({ digits }) => server.sessions(digits))
-      // Six pings are ten seconds or more: over a hundred times, of the three together, the 280 ms (7 of
-      // Telegram's seconds) after which the library by itself has a connection closed.
+      // Six pings take ten seconds or more, over a hundred times the 280 ms (7 of Telegram's seconds) after
+      // which the library alone has a connection closed.
       yield* until(() =>
         accounts.every(({ digits, id }, at) => {
           lost[at] = sessions.status(id)?.reconnects ?? 0
@@ -75,7 +75,7 @@ layer(layerFast)("an account that does nothing", (it) => {
   )
 })
 
-layer(layerWorld)("a remote server that does not know the account's key any more", (it) => {
+layer(layerWorld)("a remote server that no longer knows the account's key", (it) => {
   it.effect("ends the session as logged out, once, and the account can log in again", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
@@ -102,9 +102,9 @@ layer(layerWorld)("a remote server that does not know the account's key any more
 })
 
 layer(layerWorldWith({ firstPauseMillis: 3_600_000, longestPauseMillis: 3_600_000 }))(
-  "a remote server that ends each connection as soon as it is there",
+  "a remote server that ends each connection at once",
   (it) => {
-    it.effect("is connected to once more at once, and then after a pause", () =>
+    it.effect("is reconnected to once immediately, and then after a pause", () =>
       Effect.gen(function* () {
         const server = yield* TelegramServer
         const sessions = yield* Sessions
@@ -131,8 +131,8 @@ layer(layerWorldWith({ firstPauseMillis: 3_600_000, longestPauseMillis: 3_600_00
   },
 )
 
-layer(Layer.merge(layerStores, layerServer))("a process that begins", (it) => {
-  it.effect("with a send and a look at once opens one connection, over which the send goes", () =>
+layer(Layer.merge(layerStores, layerServer))("a starting process", (it) => {
+  it.effect("with a send and a check at once opens one connection, which the send uses", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const recipient = yield* aPerson({ username: "begins_one" })
@@ -140,7 +140,7 @@ layer(Layer.merge(layerStores, layerServer))("a process that begins", (it) => {
       const before = server.sessions(account.digits).begun
       let waiting = 0
       const both = yield* Latch.make()
-      /** The first two that ask for credentials are answered together. */
+      /** The first two requests for credentials are answered together. */
       const layerVault = Layer.effect(
         SessionVault,
         Effect.map(SessionVault, (vault) =>
@@ -174,7 +174,7 @@ describe("pauses before new connections", () => {
 })
 
 layer(layerSharedWorld)("a worker that shares its numbers with others", (it) => {
-  it.effect("leaves to the next one all that was sent, also what it was about to write", () =>
+  it.effect("hands all sent messages over to the next one, unwritten ones included", () =>
     Effect.gen(function* () {
       const ownership = yield* NumberOwnership
       const vault = yield* SessionVault
@@ -189,7 +189,7 @@ layer(layerSharedWorld)("a worker that shares its numbers with others", (it) => 
       const messages = [1, 2].map(() => aText(account, toUser("left_one")))
       for (const message of messages) {
         yield* untilSo(Effect.map(sendNow(message), ({ _tag }) => _tag === "Accepted"))
-        // The first is written soon, and what follows a second later.
+        // The first is written soon, and the others a second later.
         if (message === messages[0]) yield* untilSo(Effect.map(kept, (text) => text !== ""))
       }
       yield* Fiber.interrupt(holding)
@@ -203,8 +203,8 @@ layer(layerSharedWorld)("a worker that shares its numbers with others", (it) => 
   )
 })
 
-layer(layerWorldWith({ keepAliveMillis: 50 }))("a session that ended without a word", (it) => {
-  it.effect("is found out by the next sign of life that is asked for", () =>
+layer(layerWorldWith({ keepAliveMillis: 50 }))("a session that ended without a report", (it) => {
+  it.effect("is detected by the next requested sign of life", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const account = yield* anAccount
@@ -215,7 +215,7 @@ layer(layerWorldWith({ keepAliveMillis: 50 }))("a session that ended without a w
 })
 
 layer(layerWorldWith({ lostMillis: 50 }))("an account that stays away", (it) => {
-  it.effect("counts as disconnected after a time, and is connected once it is back", () =>
+  it.effect("counts as disconnected after a time, and is connected once it returns", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const told = yield* Told

@@ -1,11 +1,11 @@
-/** Clients whose scope ends, and questions whose connection does. */
+/** Clients whose scope ends, and requests whose connection does. */
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage, tl } from "@mtcute/node"
 import { Effect, Exit, Fiber, Redacted } from "effect"
 import { makeClient, makeQuestions } from "../src/Client.ts"
 import { defaultSettings } from "../src/TelegramSettings.ts"
 
-it.live("a client that waits for a write of its own is gone none the less", () =>
+it.live("a client that waits for a write of its own ends all the same", () =>
   Effect.gen(function* () {
     const storage = new MemoryStorage()
     let isAsked = false
@@ -31,13 +31,13 @@ it.live("a client that waits for a write of its own is gone none the less", () =
   }),
 )
 
-describe("a question", () => {
+describe("a request", () => {
   const neverAnswered = (taken: Array<AbortSignal>) => (signal: AbortSignal) => {
     taken.push(signal)
     return new Promise<never>(() => undefined)
   }
 
-  it.effect("ends with its connection, is taken back, and none is asked after that", () =>
+  it.effect("ends with its connection, is cancelled, and none follows", () =>
     Effect.gen(function* () {
       const { ask, end, waiting } = makeQuestions()
       const taken: Array<AbortSignal> = []
@@ -57,7 +57,7 @@ describe("a question", () => {
     }),
   )
 
-  it.effect("that is interrupted is taken back, and one that fails says why", () =>
+  it.effect("is cancelled when interrupted, and gives the reason when it fails", () =>
     Effect.gen(function* () {
       const { ask, waiting } = makeQuestions()
       const taken: Array<AbortSignal> = []

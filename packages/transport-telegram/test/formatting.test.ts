@@ -1,4 +1,4 @@
-/** Marks of formatting in texts, and what is left of the text without them. */
+/** Formatting marks in texts, and the text without them. */
 import { assert, it } from "@effect/vitest"
 import { formatted } from "../src/content.ts"
 
@@ -11,7 +11,7 @@ const shown = (source: string) => {
   }
 }
 
-it("bold, italic and struck parts lose their marks, also within one another and behind emoji", () => {
+it("bold, italic and struck parts lose their marks, also when nested and after emoji", () => {
   assert.deepStrictEqual(shown("👋 *bold* _italic_ ~gone~"), {
     text: "👋 bold italic gone",
     parts: [
@@ -39,10 +39,10 @@ it.each([
   "*open",
   "5~6~7",
   "_ spaced _",
-])("%j stays as it is", (source) => {
+])("%j stays unchanged", (source) => {
   assert.deepStrictEqual(shown(source), { text: source, parts: [] })
 })
 
-it("marks of other kinds that overlap leave the inner one as it is", () => {
+it("overlapping marks of different kinds leave the inner one unchanged", () => {
   assert.deepStrictEqual(shown("*a _b* c_"), { text: "a _b c_", parts: [["bold", "a _b"]] })
 })

@@ -1,6 +1,6 @@
 /**
- * A remote server that says what no server says, recipients with hostile names, and people who change theirs:
- * nothing goes to the wrong person, no report is false, and one account's trouble is bounded.
+ * A remote server that sends what no server sends, recipients with hostile names, and people who change
+ * theirs: nothing goes to the wrong person, no report is false, and one account's trouble is bounded.
  */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { SessionStore } from "@messaging-service/core"
@@ -54,8 +54,8 @@ const meets = (peers: Peers, changes: Partial<Parameters<Peers["store"]>[0]>) =>
     })
   })
 
-describe("the remote server's words", () => {
-  it("are looked up as words only, however they are called", () => {
+describe("the remote server's error words", () => {
+  it("are looked up as words only, whatever their names", () => {
     for (const text of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
       assert.isNull(endingOf({ code: 400, text }))
       const outcome = afterError({ code: 400, seconds: null, text }, true)
@@ -67,12 +67,12 @@ describe("the remote server's words", () => {
     }
   })
 
-  it("are cut where they are longer than any word of it", () => {
+  it("are truncated when longer than any known one", () => {
     const outcome = afterError({ code: 400, seconds: null, text: "X".repeat(1_000_000) }, true)
     assert.isBelow(outcome._tag === "Refused" ? outcome.error.message.length : Infinity, 200)
   })
 
-  it("that ask for no pause, for a past one or for years leave the number a rest that ends", () => {
+  it("without a pause, with a past one or with years give the number a rest that ends", () => {
     for (const [seconds, afterMillis] of [
       [0, 1000],
       [-5, 1000],
@@ -83,7 +83,7 @@ describe("the remote server's words", () => {
     }
   })
 
-  it("that are about the account do not fail the message, and one that is frozen counts as refused", () => {
+  it("about the account do not fail the message, and a frozen account counts as refused", () => {
     const outcome = (code: number, text: string) => afterError({ code, seconds: null, text }, true)
     assert.strictEqual(outcome(303, "FILE_MIGRATE_4")._tag, "Postponed")
     assert.strictEqual(endingOf({ code: 401, text: "SOMETHING_NEW" }), "restricted")
@@ -93,7 +93,7 @@ describe("the remote server's words", () => {
 })
 
 layer(layerWorld)("a recipient", (it) => {
-  it.effect("that no person can be is reported as not found", () =>
+  it.effect("that cannot exist is reported as not found", () =>
     Effect.gen(function* () {
       const account = yield* anAccount
       for (const userId of [2 ** 40, 2 ** 52, Number.MAX_SAFE_INTEGER, 1]) {
@@ -103,7 +103,7 @@ layer(layerWorld)("a recipient", (it) => {
     }),
   )
 
-  it.effect("whose name is a word of the library or of the language is that person", () =>
+  it.effect("named like a word of the library or of the language is that person", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const account = yield* anAccount
@@ -116,7 +116,7 @@ layer(layerWorld)("a recipient", (it) => {
     }),
   )
 
-  it.effect("whose contact Telegram did not take is not told as unknown to it", () =>
+  it.effect("whose contact Telegram did not take is not reported as unknown to it", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const account = yield* anAccount
@@ -133,7 +133,7 @@ layer(layerWorld)("a recipient", (it) => {
 })
 
 layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
-  it.effect("that another person has taken over since it was met leads to that other person", () =>
+  it.effect("that another person has taken over leads to that other person", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const first = yield* aPerson({ username: "shop" })
@@ -143,7 +143,7 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
         assert.deepStrictEqual(yield* sendNow(aText(made, toUser("shop"))), accepted)
         yield* server.rename(first.digits, "oldshop")
         yield* server.rename(second.digits, "shop")
-        // The account sees the first one by the new name, and knows by it that the old one is gone.
+        // The account sees the first one with the new name, so the old one is outdated.
         assert.deepStrictEqual(yield* sendNow(aText(made, toUser("oldshop"))), accepted)
         return made
       }).pipe(Effect.provide(layerAdapter()))
@@ -155,7 +155,7 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
     }),
   )
 
-  it.effect("is asked for again after an hour, and leads to its new owner, or to none", () =>
+  it.effect("is requested again after an hour, and leads to its new owner, or to none", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const first = yield* aPerson({ username: "corner" })
@@ -171,7 +171,7 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
       assert.deepStrictEqual(yield* send(), accepted)
       assert.deepStrictEqual(copies(), [2, 0])
       yield* TestClock.adjust("1 minute")
-      // A limited look-up is waited for: the former owner is no answer.
+      // A limited look-up is awaited: the former owner is no answer.
       const limited = { code: 420, error: "FLOOD_WAIT_30" }
       yield* server.nextCall({
         method: "contacts.resolveUsername",
@@ -189,7 +189,7 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
     }).pipe(Effect.provide(layerAdapter())),
   )
 
-  it.effect("keeps leading a repeat to the person whom its attempt was made for", () =>
+  it.effect("keeps leading a repeat to the recipient of its first attempt", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const first = yield* aPerson({ username: "attempted" })
@@ -205,20 +205,20 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
       yield* server.rename(first.digits, null)
       yield* server.rename(second.digits, "attempted")
       yield* TestClock.adjust("2 hours")
-      // Another process goes on.
+      // Another process continues.
       yield* Effect.gen(function* () {
         const { account, message } = made
         yield* toldOf(account.id, "connected")
         assert.deepStrictEqual(yield* sendNow({ ...message, mayHaveLeft: true }), accepted)
         assert.deepStrictEqual([server.copies(first.digits), server.copies(second.digits)], [1, 0])
-        // What may not have left goes to the name's owner.
+        // A message that cannot have left goes to the name's owner.
         assert.deepStrictEqual(yield* sendNow(aText(account, toUser("attempted"))), accepted)
         assert.deepStrictEqual([server.copies(first.digits), server.copies(second.digits)], [1, 1])
       }).pipe(Effect.provide(Layer.fresh(layerAdapter())))
     }),
   )
 
-  it.effect("that was met more than a day ago is asked for again", () =>
+  it.effect("that was met more than a day ago is requested again", () =>
     Effect.gen(function* () {
       for (const [hours, id] of [
         [23, 7],
@@ -234,7 +234,7 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
 })
 
 describe("people whom a large account meets", () => {
-  it.effect("are written once for as long as they are the same, and again after half a day", () =>
+  it.effect("are written once while unchanged, and again after half a day", () =>
     Effect.gen(function* () {
       const keys = keysInMemory([])
       let writes = 0
@@ -256,8 +256,8 @@ describe("people whom a large account meets", () => {
   )
 })
 
-layer(layerWorld)("an account that meets more people than are kept", (it) => {
-  it.effect("has the latest of them only, long before the hour is over", () =>
+layer(layerWorld)("an account that meets more people than its limit", (it) => {
+  it.effect("keeps only the latest of them, long before the hour is over", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const store = yield* SessionStore
@@ -293,7 +293,7 @@ layer(layerWorld)("an account that meets more people than are kept", (it) => {
   )
 })
 
-describe("what the remote server has packed", () => {
+describe("the remote server's packed data", () => {
   it("is unpacked up to a bound", () => {
     const crypto = new AccountCrypto()
     const packed = (mebibytes: number) => gzipSync(Buffer.alloc(mebibytes * 1024 * 1024))
@@ -310,7 +310,7 @@ const endless = (): Uint8Array => {
 }
 
 layer(layerWorld)("an account whose remote server is hostile", (it) => {
-  it.effect("waits for no frame that is longer than any, and goes on sending", () =>
+  it.effect("waits for no frame longer than the maximum, and continues to send", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const sessions = yield* Sessions
@@ -318,7 +318,7 @@ layer(layerWorld)("an account whose remote server is hostile", (it) => {
       const recipient = yield* aPerson({ username: "hostile_one" })
       const reconnects = sessions.status(account.id)?.reconnects ?? 0
       yield* server.write(account.digits, endless())
-      // The library by itself keeps all that comes until the frame is whole.
+      // The library alone buffers everything until the frame is complete.
       yield* until(() => (sessions.status(account.id)?.reconnects ?? 0) > reconnects)
       yield* until(() => sessions.status(account.id)?.state === "connected")
       assert.deepStrictEqual(yield* sendNow(aText(account, toUser("hostile_one"))), accepted)
@@ -326,24 +326,22 @@ layer(layerWorld)("an account whose remote server is hostile", (it) => {
     }),
   )
 
-  it.effect(
-    "that sends a send on from one data centre to the next does not call it sent or failed",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* TelegramServer
-        const account = yield* anAccount
-        const recipient = yield* aPerson({ username: "sent_on" })
-        const outcome: CallOutcome = { code: 303, error: "USER_MIGRATE_2" }
-        yield* server.nextCall({ method: "messages.sendMessage", outcome, times: 2 })
-        const message = aText(account, toUser("sent_on"))
-        assert.strictEqual((yield* sendNow(message))._tag, "Postponed")
-        assert.strictEqual(server.copies(recipient.digits), 0)
-        assert.deepStrictEqual(yield* sendNow(message), accepted)
-        assert.strictEqual(server.copies(recipient.digits), 1)
-      }),
+  it.effect("sent from one data centre to the next reports a message neither sent nor failed", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const account = yield* anAccount
+      const recipient = yield* aPerson({ username: "sent_on" })
+      const outcome: CallOutcome = { code: 303, error: "USER_MIGRATE_2" }
+      yield* server.nextCall({ method: "messages.sendMessage", outcome, times: 2 })
+      const message = aText(account, toUser("sent_on"))
+      assert.strictEqual((yield* sendNow(message))._tag, "Postponed")
+      assert.strictEqual(server.copies(recipient.digits), 0)
+      assert.deepStrictEqual(yield* sendNow(message), accepted)
+      assert.strictEqual(server.copies(recipient.digits), 1)
+    }),
   )
 
-  it.effect("that forgets the account's key ends its connection by name, and sends nothing", () =>
+  it.effect("with a forgotten key ends its connection by name, and sends nothing", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const account = yield* anAccount

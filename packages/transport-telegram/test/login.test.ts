@@ -27,7 +27,7 @@ const viewOf = (numberId: NumberId) =>
 
 const stateOf = (numberId: NumberId) => Effect.map(viewOf(numberId), (view) => view?.state ?? null)
 
-/** A number of a person whose login by code has begun. */
+/** A number of a person whose login by code has started. */
 const begun = (options: PersonOptions = {}) =>
   Effect.gen(function* () {
     const login = yield* TelegramLogin
@@ -40,7 +40,7 @@ const begun = (options: PersonOptions = {}) =>
 
 layer(layerWorld)("a login by code", (it) => {
   it.effect(
-    "says where the code went, takes a wrong one for a try, and the right one connects",
+    "tells where the code went, counts a wrong one as a try, and connects with the right one",
     () =>
       Effect.gen(function* () {
         const server = yield* TelegramServer
@@ -56,13 +56,13 @@ layer(layerWorld)("a login by code", (it) => {
         assert.strictEqual(after !== null && after !== "wrong" && after.state, "connected")
         yield* toldOf(id, "connected")
         assert.strictEqual(yield* stateOf(id), "connected")
-        // The key that was logged in is the one that sends, and was never used by two at once.
+        // The key that was logged in is the one that sends, and two never used it at once.
         const { keys, most } = server.sessions(digits)
         assert.deepStrictEqual([keys, most], [1, 1])
       }),
   )
 
-  it.effect("takes a code that came by e-mail as such", () =>
+  it.effect("reports a code that came by e-mail as such", () =>
     Effect.gen(function* () {
       const login = yield* TelegramLogin
       const { id, view } = yield* begun({ codeWays: ["email"] })
@@ -73,7 +73,7 @@ layer(layerWorld)("a login by code", (it) => {
     }),
   )
 
-  it.effect("does not begin over an account that is kept, whether it is connected or not", () =>
+  it.effect("does not start over a stored account, connected or not", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const login = yield* TelegramLogin
@@ -92,7 +92,7 @@ layer(layerWorld)("a login by code", (it) => {
     }),
   )
 
-  it.effect("asks for the password, which may be given again, and keeps none of both", () =>
+  it.effect("asks for the password, which may be repeated, and stores neither", () =>
     Effect.gen(function* () {
       const login = yield* TelegramLogin
       const vault = yield* SessionVault
@@ -108,7 +108,7 @@ layer(layerWorld)("a login by code", (it) => {
     }),
   )
 
-  it.effect("is kept sealed, goes on one at a time, and is forgotten when it is given up", () =>
+  it.effect("is stored sealed, runs one step at a time, and is forgotten when given up", () =>
     Effect.gen(function* () {
       const login = yield* TelegramLogin
       const { digits, id } = yield* begun()
@@ -128,7 +128,7 @@ layer(layerWorld)("a login by code", (it) => {
     }),
   )
 
-  it.effect("of an account of another data centre goes on there, and so does its sending", () =>
+  it.effect("of an account of another data centre continues there, and so does its sending", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const login = yield* TelegramLogin
@@ -142,7 +142,7 @@ layer(layerWorld)("a login by code", (it) => {
     }),
   )
 
-  it.effect("fails by a name of its own for each refusal", () =>
+  it.effect("has a failure with its own name for each refusal", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const refusals: Readonly<Record<string, string>> = {
@@ -176,7 +176,7 @@ layer(layerWorld)("a login by code", (it) => {
 
 layer(layerWorld)("a login by QR code", (it) => {
   it.effect(
-    "shows a link, and connects once it was scanned, with the password behind it, on each data centre",
+    "shows a link, and connects after the scan, with the password if needed, on each data centre",
     () =>
       Effect.gen(function* () {
         const server = yield* TelegramServer

@@ -1,6 +1,6 @@
 /**
- * Logins whose process dies, that lose answers, or that are given up within a step: their state is
- * reported truthfully, and no session is orphaned at the remote server.
+ * Logins whose process dies, that lose answers, or that are given up within a step: their state is reported
+ * truthfully, and no session is orphaned at the remote server.
  */
 import { assert, layer } from "@effect/vitest"
 import { NumberStore, SessionStore, SessionVault, TelegramLogin } from "@messaging-service/core"
@@ -42,7 +42,7 @@ const viewOf = (id: NumberId) => TelegramLogin.use((login) => login.look(id))
 const stateOf = (after: AfterSecret) =>
   after === null || after === "wrong" ? after : (after.error ?? after.state)
 
-/** A server whose next answer to the login's step is met with that. */
+/** A server whose next answer to the login's step meets that fault. */
 const meeting = (method: string, outcome: CallOutcome) =>
   TelegramServer.use((server) => server.nextCall({ method, outcome }))
 
@@ -51,7 +51,7 @@ const isIn = (digits: string) =>
 
 const isOut = (digits: string) => Effect.map(isIn(digits), (isThere) => !isThere)
 
-/** What the vault has of the login, changed by the test: as after a time in which no process ran. */
+/** The vault's entry of the login, changed by the test: as after a time in which no process ran. */
 const laterOn = (id: NumberId, changed: Readonly<Record<string, unknown>>) =>
   Effect.gen(function* () {
     const vault = yield* SessionVault
@@ -60,13 +60,13 @@ const laterOn = (id: NumberId, changed: Readonly<Record<string, unknown>>) =>
     yield* vault.replace(id, JSON.stringify({ ...kept, ...changed, view }), [])
   }).pipe(Effect.orDie)
 
-/** A process over what others have left, which is gone with its scope. */
+/** A process over others' leftovers, which is gone with its scope. */
 const inAProcess = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.provide(work, Layer.fresh(layerAdapter()))
 
 /**
- * A process that dies behind the remote server's letting the account in, before it has heard of it. The time that
- * it had for the step is over.
+ * A process that dies after the remote server let the account in, before it heard of it. Its time for the
+ * step is over.
  */
 const diesWhenIn = (login: Login, step: ReturnType<typeof giveCode>) =>
   inAProcess(
@@ -98,7 +98,7 @@ layer(layerWorld)("a step of a login", (it) => {
     }),
   )
 
-  it.effect("that is given up while it goes on leaves no session at the remote server", () =>
+  it.effect("given up while it runs leaves no session at the remote server", () =>
     Effect.gen(function* () {
       const login = yield* aLogin()
       const port = yield* TelegramLogin
@@ -130,7 +130,7 @@ layer(layerWorld)("a step of a login", (it) => {
     }),
   )
 
-  it.effect("is made once, however often the same code is given at once", () =>
+  it.effect("happens once, however often the same code is given at once", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const login = yield* aLogin()
@@ -147,7 +147,7 @@ layer(layerWorld)("a step of a login", (it) => {
 })
 
 layer(Layer.merge(layerStores, layerServer))("after a process that died in a step", (it) => {
-  it.effect("another one goes on with the account that was let in", () =>
+  it.effect("another one continues with the account that was let in", () =>
     Effect.gen(function* () {
       const login = yield* aLogin()
       yield* inAProcess(begin(login))
@@ -164,7 +164,7 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
     }),
   )
 
-  it.effect("giving the login up logs out what was let in", () =>
+  it.effect("giving the login up logs out the account that was let in", () =>
     Effect.gen(function* () {
       const login = yield* aLogin()
       yield* inAProcess(begin(login))
@@ -180,7 +180,7 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
     }),
   )
 
-  it.effect("the worker logs out what was let in once the login's time is over", () =>
+  it.effect("the worker logs out the account that was let in once the login's time is over", () =>
     Effect.gen(function* () {
       const login = yield* aLogin()
       yield* inAProcess(begin(login))
@@ -197,7 +197,7 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
     }),
   )
 
-  it.effect("a code that may never have been sent is not told as sent", () =>
+  it.effect("a code that may never have been sent is not reported as sent", () =>
     Effect.gen(function* () {
       const login = yield* aLogin()
       const server = yield* TelegramServer
@@ -239,7 +239,7 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
         yield* laterOn(id, { stepUntil: 1, view: { qr: { url: first, expiresAt: 1 } } })
         yield* inAProcess(
           Effect.gen(function* () {
-            // A code that no app would take any more is not shown.
+            // A code that no app would accept any more is not shown.
             assert.isNull((yield* viewOf(id))?.qr ?? null)
             if (!isScannedMeanwhile) {
               const second = yield* shown
@@ -253,21 +253,23 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
     }),
   )
 
-  it.effect("what an older secrets key sealed is not there, and a login may begin", () =>
-    Effect.gen(function* () {
-      const login = yield* aLogin()
-      yield* (yield* SessionStore).replace(login.id, "sealed by another key", [], 0, null)
-      yield* inAProcess(
-        Effect.gen(function* () {
-          assert.isNull(yield* viewOf(login.id))
-          assert.strictEqual((yield* begin(login))?.state, "code_sent")
-        }),
-      )
-    }),
+  it.effect(
+    "a login sealed by an older secrets key counts as missing, and a new one may start",
+    () =>
+      Effect.gen(function* () {
+        const login = yield* aLogin()
+        yield* (yield* SessionStore).replace(login.id, "sealed by another key", [], 0, null)
+        yield* inAProcess(
+          Effect.gen(function* () {
+            assert.isNull(yield* viewOf(login.id))
+            assert.strictEqual((yield* begin(login))?.state, "code_sent")
+          }),
+        )
+      }),
   )
 })
 
-/** The QR codes that were handed to the person at the terminal. */
+/** The QR codes shown at the terminal. */
 const shown: Array<readonly [numberId: NumberId, url: string]> = []
 
 const layerAlone = Layer.unwrap(
@@ -284,7 +286,7 @@ const layerAlone = Layer.unwrap(
   ),
 ).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
 
-layer(layerAlone)("a QR code of a remote server whose clock is another one", (it) => {
+layer(layerAlone)("a QR code of a remote server with another clock", (it) => {
   it.effect("is valid for half a minute by the service's own, and is shown at the terminal", () =>
     Effect.gen(function* () {
       const { id } = yield* aLogin()

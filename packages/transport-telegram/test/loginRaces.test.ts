@@ -1,4 +1,4 @@
-/** One process at a time works on a login, and what comes late undoes nothing that another one has done. */
+/** One process at a time works on a login, and a late one undoes nothing of another. */
 import { assert, layer } from "@effect/vitest"
 import {
   NumberProxies,
@@ -16,7 +16,7 @@ import { TestClock } from "effect/testing"
 import { defaultSettings, layerLogin } from "../src/index.ts"
 import { aNumber, aPerson, layerServer, layerStores, phone, until, untilSo } from "./LiveWorld.ts"
 
-/** The logins of a process of their own; it is over with the scope. */
+/** The logins of a separate process; it ends with the scope. */
 const aProcess = (shown?: () => void) =>
   Effect.gen(function* () {
     const { apiHash, apiId, port, publicKey } = yield* TelegramServer
@@ -31,7 +31,7 @@ const aProcess = (shown?: () => void) =>
     return Context.get(built, TelegramLogin)
   })
 
-/** Two processes that write only after both have read, once asked to. */
+/** Two processes that write only after both have read, once armed. */
 const twoThatRead = (shown: (process: string) => void = () => undefined) =>
   Effect.gen(function* () {
     const vault = yield* SessionVault
@@ -53,7 +53,7 @@ const twoThatRead = (shown: (process: string) => void = () => undefined) =>
     return { one, two, meet: Effect.sync(() => void (left = 2)) }
   })
 
-/** A number whose login by code that process has begun. */
+/** A number whose login by code that process has started. */
 const begun = (process: typeof TelegramLogin.Service) =>
   Effect.gen(function* () {
     const { digits } = yield* aPerson()
@@ -75,7 +75,7 @@ const keysOf = (digits: string) =>
   Effect.map(TelegramServer, (server) => server.sessions(digits).keys)
 
 layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
-  it.effect("that are given the code at once one makes the step, and both tell of it", () =>
+  it.effect("that get the code at once, one makes the step, and both report it", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const { meet, one, two } = yield* twoThatRead()
@@ -91,7 +91,7 @@ layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
     }),
   )
 
-  it.effect("that look at a QR login whose process died one shows a code", () =>
+  it.effect("that read a QR login whose process died, one shows a code", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const { digits } = yield* aPerson()
@@ -120,7 +120,7 @@ layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
     }),
   )
 
-  it.effect("one that was frozen in a step leaves alone the account that the other has kept", () =>
+  it.effect("one frozen in a step leaves the account alone that the other has stored", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const [frozen, other] = [yield* aProcess(), yield* aProcess()]
@@ -138,12 +138,12 @@ layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
     }),
   )
 
-  it.effect("one gives the login up or the other keeps its account, never both", () =>
+  it.effect("one gives the login up or the other stores its account, never both", () =>
     Effect.gen(function* () {
       const vault = yield* SessionVault
       const other = yield* aProcess()
       let isGivenUp: boolean | null = null
-      /** The login is given up once all is looked at, right before the account is kept. */
+      /** The login is given up once everything is checked, right before the account is stored. */
       const giving = SessionVault.of({
         ...vault,
         exchange: (numberId, before, credentials, keys) =>
@@ -165,7 +165,7 @@ layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
 })
 
 layer(Layer.merge(layerStores, layerServer))("an account", (it) => {
-  it.effect("is kept for one number of a workspace, before any worker has connected it", () =>
+  it.effect("is stored for one number of a workspace, before any worker has connected it", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const numbers = yield* NumberStore
@@ -194,7 +194,7 @@ layer(Layer.merge(layerStores, layerServer))("an account", (it) => {
   )
 })
 
-/** The number has a proxy whose URL was sealed with a key that is gone. */
+/** The number has a proxy whose URL was sealed with a lost key. */
 const withProxyOfBefore = (id: NumberId) =>
   Effect.gen(function* () {
     const numbers = yield* NumberStore
@@ -211,7 +211,7 @@ const layerProxies = NumberProxies.layer.pipe(
 layer(layerProxies.pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer)))(
   "a number whose proxy an older secrets key sealed",
   (it) => {
-    it.effect("is not logged in past it: the login fails and says why", () =>
+    it.effect("is not logged in around it: the login fails and says why", () =>
       Effect.gen(function* () {
         const login = yield* aProcess()
         const id = yield* aNumber("4915100000007")

@@ -1,4 +1,4 @@
-/** An account's connections go through its proxy, with the credentials that it asks for. */
+/** An account's connections go through its proxy, with the requested credentials. */
 import { assert, it, layer } from "@effect/vitest"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { Effect } from "effect"
@@ -22,11 +22,11 @@ import {
 
 interface Proxy {
   readonly port: number
-  /** The credentials of each connection that was let through. */
+  /** The credentials of each accepted connection. */
   readonly seen: ReadonlyArray<string>
 }
 
-/** What comes from a client, in pieces of the length that is asked for. */
+/** Reads a client's bytes, in pieces of the requested length. */
 const reading = (socket: Socket) => async (length: number) => {
   for (;;) {
     const bytes = socket.read(length) as Buffer | null
@@ -37,7 +37,7 @@ const reading = (socket: Socket) => async (length: number) => {
   }
 }
 
-/** From here on everything goes through. */
+/** From here on everything passes. */
 const join = (client: Socket, host: string, port: number, answer: Uint8Array) => {
   const far = connect({ host, port }, () => {
     client.write(answer)
@@ -78,7 +78,7 @@ const socksProxy = (letThrough: (credentials: string) => void): Server =>
     void serve()
   })
 
-/** The first connections meet silence: they are taken, and nothing is answered. */
+/** The first connections meet silence: they are accepted without an answer. */
 const aProxy = (
   make: (letThrough: (credentials: string) => void) => Server,
   silentFor = 0,
@@ -115,7 +115,7 @@ const kinds = { http: httpProxy, socks5: socksProxy } as const
 
 layer(layerWorld)("a number's proxy", (test) => {
   for (const scheme of ["http", "socks5"] as const) {
-    test.effect(`that speaks ${scheme} carries its login and its messages`, () =>
+    test.effect(`over ${scheme} carries its login and its messages`, () =>
       Effect.gen(function* () {
         const server = yield* TelegramServer
         const proxy = yield* aProxy(kinds[scheme])
@@ -127,7 +127,7 @@ layer(layerWorld)("a number's proxy", (test) => {
         const message = aText({ id }, { kind: "username", username: `behind_${scheme}` })
         assert.deepStrictEqual(yield* sendNow(message), { _tag: "Accepted" })
         assert.strictEqual(server.copies(recipient.digits), 1)
-        // Two steps of the login, and the connection that sends.
+        // Two steps of the login, and the sending connection.
         assert.deepStrictEqual(proxy.seen, ["me:p@ss", "me:p@ss", "me:p@ss"])
       }),
     )
@@ -135,9 +135,9 @@ layer(layerWorld)("a number's proxy", (test) => {
 })
 
 layer(layerWorldWith({ openingMillis: 200 }))(
-  "a proxy that takes connections and is silent",
+  "a proxy that accepts connections silently",
   (test) => {
-    test.effect("is asked again, and nothing goes around it", () =>
+    test.effect("is retried, and nothing goes around it", () =>
       Effect.gen(function* () {
         const server = yield* TelegramServer
         const proxy = yield* aProxy(socksProxy, 2)
@@ -153,7 +153,7 @@ layer(layerWorldWith({ openingMillis: 200 }))(
 )
 
 it.effect(
-  "a way out lets nothing leave once the account is another process's, nor once it is closed",
+  "an egress lets nothing leave once the account is another process's, nor once it is closed",
   () =>
     Effect.gen(function* () {
       const heard: Array<Buffer> = []

@@ -1,4 +1,4 @@
-/** What becomes of accounts that are logged in: lost connections, words that end them, restarts, ticks. */
+/** Logged-in accounts: lost connections, ends of sessions, restarts, ticks. */
 import { assert, layer } from "@effect/vitest"
 import {
   LaneQueue,
@@ -36,30 +36,28 @@ import {
 const ticksOf = (told: ReadonlyArray<TransportEvent>) =>
   told.flatMap((event) => (event._tag === "Tick" ? [event.transportId] : []))
 
-layer(layerWorld)("an account that is logged in", (it) => {
-  it.effect(
-    "is connected again after a broken connection, and after a restart of the remote server",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* TelegramServer
-        const sessions = yield* Sessions
-        const account = yield* anAccount
-        const recipient = yield* aPerson({ username: "again_one" })
-        for (const breaks of [server.drop(account.digits), server.restart, server.rotateSalts]) {
-          yield* breaks
-          const outcome = yield* sendNow(aText(account, toUser("again_one")))
-          // What was under way when the connection broke goes out with the next try.
-          assert.include(["Accepted", "Postponed", "Unknown"], outcome._tag)
-          yield* until(() => sessions.status(account.id)?.state === "connected")
-          assert.deepStrictEqual(yield* sendNow(aText(account, toUser("again_one"))), accepted)
-        }
-        assert.isAtLeast(server.copies(recipient.digits), 3)
-        assert.strictEqual(server.sessions(account.digits).most, 1)
-        assert.deepStrictEqual(server.complaints(), [])
-      }),
+layer(layerWorld)("a logged-in account", (it) => {
+  it.effect("reconnects after a broken connection, and after a restart of the remote server", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const sessions = yield* Sessions
+      const account = yield* anAccount
+      const recipient = yield* aPerson({ username: "again_one" })
+      for (const breaks of [server.drop(account.digits), server.restart, server.rotateSalts]) {
+        yield* breaks
+        const outcome = yield* sendNow(aText(account, toUser("again_one")))
+        // A message in flight when the connection broke leaves with the next try.
+        assert.include(["Accepted", "Postponed", "Unknown"], outcome._tag)
+        yield* until(() => sessions.status(account.id)?.state === "connected")
+        assert.deepStrictEqual(yield* sendNow(aText(account, toUser("again_one"))), accepted)
+      }
+      assert.isAtLeast(server.copies(recipient.digits), 3)
+      assert.strictEqual(server.sessions(account.digits).most, 1)
+      assert.deepStrictEqual(server.complaints(), [])
+    }),
   )
 
-  it.effect("waits while the remote server is away, and says so", () =>
+  it.effect("waits while the remote server is away, and reports it", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const sessions = yield* Sessions
@@ -75,7 +73,7 @@ layer(layerWorld)("an account that is logged in", (it) => {
     }),
   )
 
-  it.effect("that was revoked, banned or forgotten is disconnected by name", () =>
+  it.effect("is disconnected with the reason when revoked, banned or forgotten", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const told = yield* Told
@@ -98,7 +96,7 @@ layer(layerWorld)("an account that is logged in", (it) => {
     }),
   )
 
-  it.effect("that is refused by a word which is not known stays away until it is resumed", () =>
+  it.effect("refused with an unknown error stays away until it is resumed", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const sessions = yield* Sessions
@@ -108,7 +106,7 @@ layer(layerWorld)("an account that is logged in", (it) => {
       yield* server.revoke(account.digits, "SOMETHING_NEW")
       yield* server.drop(account.digits)
       yield* toldOf(account.id, "disconnected")
-      // Several looks later it is still away: other accounts were logged in meanwhile.
+      // Several checks later it is still away: other accounts were logged in meanwhile.
       for (const _ of [1, 2, 3]) yield* anAccount
       const { reason, state } = sessions.status(account.id) ?? {}
       assert.deepStrictEqual([state, reason], ["disconnected", "restricted"])
@@ -152,7 +150,7 @@ layer(layerWorld)("an account that is logged in", (it) => {
     }).pipe(Effect.orDie),
   )
 
-  it.effect("that was shut out leaves no device behind, so no login begins while that may be", () =>
+  it.effect("that was shut out leaves no device behind, so no login starts while it might", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const login = yield* TelegramLogin
@@ -170,13 +168,13 @@ layer(layerWorld)("an account that is logged in", (it) => {
       assert.strictEqual(yield* vault.credentials(id), kept)
       yield* server.up
       assert.strictEqual((yield* login.begin(id, byCode, true))?.state, "code_sent")
-      // A look at the numbers finds the login, and it can be given up.
+      // A check of the numbers finds the login, and it can be given up.
       assert.isTrue(yield* login.cancel(id))
       assert.isNull(yield* vault.credentials(id))
     }).pipe(Effect.orDie),
   )
 
-  it.effect("whose session ends in the midst of a send is not connected, and logs in again", () =>
+  it.effect("whose session ends during a send is not connected, and logs in again", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const account = yield* anAccount
@@ -238,7 +236,7 @@ layer(layerWorld)("a message", (it) => {
       const sending = yield* Effect.forkChild(sendNow(message))
       yield* server.until(() => server.copies(reader.digits) === 1)
       yield* server.read(reader.digits, account.digits)
-      // The word of another read comes behind it, so that both were heard.
+      // The report of another read comes after it, so both were heard.
       const other = yield* aPerson({ username: "reads_later" })
       yield* server.answerHeld
       assert.deepStrictEqual(yield* Fiber.join(sending), accepted)
@@ -286,7 +284,7 @@ layer(layerWorld)("a message", (it) => {
     }),
   )
 
-  it.effect("is ticked when it was read while the remote server was restarted", () =>
+  it.effect("is ticked when it was read during a restart of the remote server", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const sessions = yield* Sessions
@@ -305,7 +303,7 @@ layer(layerWorld)("a message", (it) => {
     }),
   )
 
-  it.effect("is ticked although the word of it got lost, once the next word shows the gap", () =>
+  it.effect("is ticked although its report got lost, once the next one shows the gap", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const told = yield* Told
@@ -327,43 +325,41 @@ layer(layerWorld)("a message", (it) => {
     }),
   )
 
-  it.effect(
-    "meets a flood with the remote server's own pause, and refusals with what they are about",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* TelegramServer
-        const account = yield* anAccount
-        const recipient = yield* aPerson({ username: "flood_one" })
-        const sent = (error: string, code = 400, times = 1) =>
-          Effect.gen(function* () {
-            yield* server.nextCall({ phone: account.digits, outcome: { code, error }, times })
-            return yield* sendNow(aText(account, toUser("flood_one")))
-          })
-        assert.deepStrictEqual(yield* sent("FLOOD_WAIT_17", 420), {
-          _tag: "Postponed",
-          afterMillis: 17_000,
+  it.effect("gets the remote server's own pause in a flood, and refusals with their subject", () =>
+    Effect.gen(function* () {
+      const server = yield* TelegramServer
+      const account = yield* anAccount
+      const recipient = yield* aPerson({ username: "flood_one" })
+      const sent = (error: string, code = 400, times = 1) =>
+        Effect.gen(function* () {
+          yield* server.nextCall({ phone: account.digits, outcome: { code, error }, times })
+          return yield* sendNow(aText(account, toUser("flood_one")))
         })
-        const judged = yield* Effect.forEach(
-          ["PEER_FLOOD", "USER_IS_BLOCKED", "INPUT_USER_DEACTIVATED"],
-          (error) => sent(error),
-        )
-        assert.deepStrictEqual(
-          judged.map((outcome) =>
-            outcome._tag === "Refused" ? [outcome.error.code, outcome.againstNumber] : outcome,
-          ),
-          [
-            ["send_failed", true],
-            ["send_failed", false],
-            ["recipient_not_found", false],
-          ],
-        )
-        assert.deepStrictEqual(yield* sent("INTERNAL", 500, 3), { _tag: "Unknown" })
-        assert.strictEqual(server.copies(recipient.digits), 0)
-      }),
+      assert.deepStrictEqual(yield* sent("FLOOD_WAIT_17", 420), {
+        _tag: "Postponed",
+        afterMillis: 17_000,
+      })
+      const judged = yield* Effect.forEach(
+        ["PEER_FLOOD", "USER_IS_BLOCKED", "INPUT_USER_DEACTIVATED"],
+        (error) => sent(error),
+      )
+      assert.deepStrictEqual(
+        judged.map((outcome) =>
+          outcome._tag === "Refused" ? [outcome.error.code, outcome.againstNumber] : outcome,
+        ),
+        [
+          ["send_failed", true],
+          ["send_failed", false],
+          ["recipient_not_found", false],
+        ],
+      )
+      assert.deepStrictEqual(yield* sent("INTERNAL", 500, 3), { _tag: "Unknown" })
+      assert.strictEqual(server.copies(recipient.digits), 0)
+    }),
   )
 
   it.effect(
-    "meets a fault of the remote server's own, behind which no refusal says that it was not shown",
+    "meets a fault of the remote server, after which no refusal proves that it was not shown",
     () =>
       Effect.gen(function* () {
         const server = yield* TelegramServer
@@ -387,7 +383,7 @@ layer(layerWorld)("a message", (it) => {
       }),
   )
 
-  it.effect("with a picture that is too large for one goes as a file, streamed", () =>
+  it.effect("with a picture above the limit is sent as a streamed file", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const account = yield* anAccount
@@ -458,7 +454,7 @@ layer(Layer.merge(layerStores, layerServer))("another process", (it) => {
       yield* Effect.gen(function* () {
         const told = yield* Told
         yield* toldOf(account.id, "connected")
-        // What it needs was sealed again.
+        // Its state was sealed again.
         assert.notStrictEqual(yield* store.credentials(account.id), sealed)
         yield* until(() => ticksOf(told).length === 1)
         assert.deepStrictEqual(ticksOf(told), [message.transportId])
@@ -472,7 +468,7 @@ layer(Layer.merge(layerStores, layerServer))("another process", (it) => {
   )
 })
 
-/** The library cannot begin to listen, until that is run which this gives. */
+/** The library cannot start to listen until the returned effect runs. */
 const failingToListen = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -496,8 +492,8 @@ const failingToListen = Effect.map(
     }),
 )
 
-layer(Layer.merge(layerStores, layerServer))("an account that was connected before", (it) => {
-  it.effect("is connected once the library listens to it, and not before", () =>
+layer(Layer.merge(layerStores, layerServer))("a previously connected account", (it) => {
+  it.effect("counts as connected once the library listens to it, and not before", () =>
     Effect.gen(function* () {
       const account = yield* anAccount.pipe(Effect.provide(layerAdapter()))
       const mend = yield* failingToListen
@@ -513,7 +509,7 @@ layer(Layer.merge(layerStores, layerServer))("an account that was connected befo
     }),
   )
 
-  it.effect("starts again where what is kept of how far its box was read is no number", () =>
+  it.effect("restarts when the stored read position of its box is not a number", () =>
     Effect.gen(function* () {
       const vault = yield* SessionVault
       const account = yield* anAccount.pipe(Effect.provide(layerAdapter()))

@@ -18,7 +18,7 @@ const outcomes: Readonly<Record<Exclude<Taking, "acknowledge">, CallOutcome>> = 
 
 const marks = { messageEntityBold: "*", messageEntityItalic: "_", messageEntityStrike: "~" }
 
-/** The text as it was written: what a phone shows bold stood between its marks. */
+/** The text as written: a phone shows the text between its marks in bold. */
 const written = ({ entities, text }: Shown): string => {
   let source = text
   for (const { _: kind, length, offset } of entities.toReversed()) {
@@ -29,7 +29,7 @@ const written = ({ entities, text }: Shown): string => {
   return source
 }
 
-/** The ids that tests may give their messages, by what the remote server calls them. */
+/** The message ids that tests may use, by the remote server's name for them. */
 const transportIds = new Map(
   Array.from({ length: 5000 }, (_, index) => {
     const id = (index + 1).toString(16).toUpperCase().padStart(20, "A") as TransportId

@@ -1,4 +1,4 @@
-/** What an account asks the vault for and what it writes there, and what the library hears of it. */
+/** An account's reads and writes of the vault, and what the library hears of its box. */
 import { assert, describe, it } from "@effect/vitest"
 import type { TransportId } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
@@ -9,7 +9,7 @@ import { keysInMemory, writeBehind, sentType } from "../src/storage.ts"
 import type { WriteBehind } from "../src/storage.ts"
 import { until, untilSo } from "./LiveWorld.ts"
 
-/** A place that says what it was asked for. */
+/** A vault that records its reads. */
 const aPlace = (pauses = { soon: 1, later: 10 }) => {
   const inner = keysInMemory([{ type: "peer", id: "7", value: "seven" }])
   const reads: Array<string> = []
@@ -37,8 +37,8 @@ const set = (place: WriteBehind, type: string, id: string, value: string | null)
 const get = (place: WriteBehind, type: string, id: string) =>
   Effect.promise(() => place.read(type, id))
 
-describe("what an account keeps", () => {
-  it.effect("is asked for once, and not at all after it was written", () =>
+describe("an account's stored state", () => {
+  it.effect("is read once, and not at all after it was written", () =>
     Effect.gen(function* () {
       const { place, reads, writes } = aPlace()
       for (let time = 0; time < 3; time++) {
@@ -56,21 +56,19 @@ describe("what an account keeps", () => {
     }),
   )
 
-  it.effect(
-    "of how far its box was read is written at first at once, and then the latest of it",
-    () =>
-      Effect.gen(function* () {
-        const { place, writes } = aPlace()
-        for (const value of ["1", "2", "3"]) yield* set(place, "state", "updates_pts", value)
-        yield* set(place, "state", "future_salts", "now")
-        assert.deepStrictEqual(writes, ["updates_pts=1", "future_salts=now"])
-        assert.strictEqual(yield* get(place, "state", "updates_pts"), "3")
-        yield* until(() => writes.length > 2)
-        assert.deepStrictEqual(writes.slice(2), ["updates_pts=3"])
-      }),
+  it.effect("first writes the read position of its box at once, and then the latest one", () =>
+    Effect.gen(function* () {
+      const { place, writes } = aPlace()
+      for (const value of ["1", "2", "3"]) yield* set(place, "state", "updates_pts", value)
+      yield* set(place, "state", "future_salts", "now")
+      assert.deepStrictEqual(writes, ["updates_pts=1", "future_salts=now"])
+      assert.strictEqual(yield* get(place, "state", "updates_pts"), "3")
+      yield* until(() => writes.length > 2)
+      assert.deepStrictEqual(writes.slice(2), ["updates_pts=3"])
+    }),
   )
 
-  it.effect("is not written any more once the account was let go", () =>
+  it.effect("is not written any more once the account was released", () =>
     Effect.gen(function* () {
       const { place, writes } = aPlace()
       const other = aPlace()
@@ -83,7 +81,7 @@ describe("what an account keeps", () => {
     }),
   )
 
-  it.effect("of messages that were sent is written soon, and then once for all of a second", () =>
+  it.effect("writes sent messages soon, and then once for all of a second", () =>
     Effect.gen(function* () {
       const { inner, place, writes } = aPlace({ soon: 1, later: 10 })
       const sent = makeSentMessages(place, () => undefined)
@@ -103,7 +101,7 @@ describe("what an account keeps", () => {
       assert.deepStrictEqual(yield* Effect.promise(() => sent.readUpTo(7, 3)), [])
       yield* until(() => writes.length === 3)
       assert.strictEqual(yield* of(7), '[[4,"D"]]')
-      // As a process does that has the account next.
+      // Like the process that has the account next.
       const next = makeSentMessages(writeBehind(inner), () => undefined)
       assert.deepStrictEqual(yield* Effect.promise(() => next.readUpTo(7, 9)), [
         "D",
@@ -111,7 +109,7 @@ describe("what an account keeps", () => {
     }),
   )
 
-  it.effect("can be read while it is being written, and what follows is written behind it", () =>
+  it.effect("can be read during a write, and later changes are written after it", () =>
     Effect.gen(function* () {
       const inner = keysInMemory([])
       const held = Promise.withResolvers<void>()
@@ -131,7 +129,7 @@ describe("what an account keeps", () => {
       yield* until(() => writes.length === 1)
       for (let id = 0; id < 200; id++) {
         place.later("other", String(id), () => "full")
-        // More than are remembered.
+        // More than the cache holds.
         yield* get(place, "peer", String(id))
       }
       assert.strictEqual(yield* get(place, "sent", "7"), "one")
@@ -150,7 +148,7 @@ describe("what an account keeps", () => {
     }),
   )
 
-  it.effect("is written to the last of it when the account is let go in order", () =>
+  it.effect("is written completely when the account is released cleanly", () =>
     Effect.gen(function* () {
       const { inner, place, writes } = aPlace({ soon: 60_000, later: 60_000 })
       place.later("sent", "7", () => "one")
@@ -164,7 +162,7 @@ describe("what an account keeps", () => {
   )
 })
 
-describe("what an account's own messages change in its box", () => {
+describe("an account's own changes of its box", () => {
   const shortAnswer = (pts: number): tl.RawUpdateShortSentMessage => ({
     _: "updateShortSentMessage",
     out: true,
@@ -174,7 +172,7 @@ describe("what an account's own messages change in its box", () => {
     date: pts,
   })
 
-  /** What the library heard: of each step up to where, and how many changes it is. */
+  /** The library's steps: each with its end and its number of changes. */
   const aLibrary = (laterMillis: number) => {
     const heard: Array<ReadonlyArray<number> | string> = []
     const changes = makeOwnChanges(
@@ -191,7 +189,7 @@ describe("what an account's own messages change in its box", () => {
     return { changes, heard }
   }
 
-  it.effect("is one step where one followed the other, and handed over by itself in time", () =>
+  it.effect("are one step when consecutive, and handed over by themselves in time", () =>
     Effect.gen(function* () {
       const { changes, heard } = aLibrary(1)
       for (const pts of [11, 12, 13]) changes.add(shortAnswer(pts))
@@ -201,7 +199,7 @@ describe("what an account's own messages change in its box", () => {
     }),
   )
 
-  it("is handed over before what came later, and never across what came between", () => {
+  it("are handed over before later changes, and never across changes in between", () => {
     const { changes, heard } = aLibrary(60_000)
     changes.add(shortAnswer(11))
     changes.add(shortAnswer(13))

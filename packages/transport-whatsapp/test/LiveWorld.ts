@@ -1,7 +1,6 @@
 /**
- * The adapter over a store, in memory unless a test wants another, and a WhatsApp server on this machine:
- * numbers are linked by QR code, and what they send is read on the phones of others. Connections live by
- * the real clock.
+ * The adapter over a store, in memory by default, and a WhatsApp server on this machine: numbers are linked
+ * by QR code, and other phones read what they send. Connections use the real clock.
  */
 import { assert } from "@effect/vitest"
 import {
@@ -46,16 +45,16 @@ export const phone = (text: string): Phone => {
 
 export const { Proxies, Told, until, untilSo } = live
 
-/** What the stores do not answer, by the operation and what it was given; `write` sees sealed texts. */
+/** The operations that the store does not answer, by operation and input; `write` sees sealed texts. */
 interface StoreTrouble {
   meets: (operation: string, ...given: ReadonlyArray<unknown>) => boolean
-  /** Operations that were refused so far. */
+  /** Operations refused so far. */
   readonly met: Array<string>
 }
 
 export const Trouble = Context.Service<StoreTrouble, StoreTrouble>("test/Trouble")
 
-/** While it is there, these operations are not answered. */
+/** While it exists, these operations get no answer. */
 export const inTrouble = (meets: StoreTrouble["meets"]) =>
   Effect.acquireRelease(
     Effect.map(Trouble, (trouble) => {
@@ -89,7 +88,7 @@ const troubled = <S extends object>(service: S, trouble: StoreTrouble): S => {
   ) as S
 }
 
-/** What `aText` made: messages reach the transport past the store. */
+/** The texts of `aText`: messages reach the transport past the store. */
 const textsMade = new Map<TransportId, string>()
 
 const sentTexts = SentTexts.of({
@@ -120,13 +119,13 @@ export const layerStoresOn = (store: Layer.Layer<MemoryStore>) =>
 
 export const layerStores = layerStoresOn(memoryStore)
 
-/** What 812 pre-keys take is seen in tests of whole processes. */
+/** Tests of whole processes cover the cost of 812 pre-keys. */
 export const layerServer = WhatsAppServer.layer({ asksForFewPreKeys: true })
 
 /** For tests that take events by themselves. */
 export const layerNotTold = Layer.succeed(Told, [])
 
-/** As programs have it, with the sessions to look at. */
+/** As programs have it, with access to the sessions. */
 const layerWhatsApp = (settings: WhatsAppSettings) =>
   Layer.merge(layerTransport, layerLinking(settings)).pipe(
     Layer.provideMerge(Sessions.layer(settings)),
@@ -158,7 +157,7 @@ export const layerAdapter = (
     Layer.provide(live.realClock),
   )
 
-/** Everything: an adapter with these settings over stores and a remote server of its own. */
+/** Everything: an adapter with these settings over its own stores and remote server. */
 export const layerWorldWith = (settings: Partial<WhatsAppSettings>) =>
   layerAdapter(settings).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
 
@@ -172,7 +171,7 @@ export const aPerson = Effect.gen(function* () {
   return digits
 })
 
-/** A number of a workspace of its own that is not linked. */
+/** A number that is not linked, of its own workspace. */
 export const anUnlinkedNumber = Effect.gen(function* () {
   const workspace = yield* aWorkspace({ plan: null })
   const { id } = yield* aNumber(workspace.id, { phone: null, status: "connecting", createdAt: 0 })
@@ -180,8 +179,8 @@ export const anUnlinkedNumber = Effect.gen(function* () {
 })
 
 /**
- * Runs attempts as the worker does, until one is linked or fails; `answer` is what the person does
- * with each event.
+ * Runs attempts as the worker does, until one is linked or fails; `answer` is the person's reaction to each
+ * event.
  */
 export const attempt = <R>(
   request: LinkingRequest,
@@ -233,7 +232,7 @@ export const to = (digits: string): Target => ({ kind: "phone", phone: phone(`+$
 export const sendNow = (message: OutgoingMessage) =>
   WhatsAppTransport.use((transport) => transport.send(message))
 
-/** An attempt at linking each of whose QR codes that person scans. */
+/** A linking attempt whose QR codes that person scans. */
 export const scanning = (id: NumberId, digits: string) =>
   Effect.flatMap(WhatsAppServer, (server) =>
     attempt({ numberId: id, method: "qr", phone: null }, (event) =>

@@ -1,4 +1,4 @@
-/** Phones and the addresses that the remote server knows them by. */
+/** Phones and the remote server's addresses of them. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { canonicalAddresses, digitsOf, withoutDevice } from "../src/recipients.ts"
@@ -15,7 +15,7 @@ it.effect("an address is the phone's digits, and a device of a person is that pe
   }),
 )
 
-it.effect("phones that the remote server leaves out, or denies, are not registered", () =>
+it.effect("phones that the remote server omits, or denies, are not registered", () =>
   Effect.sync(() => {
     const [a, b, c] = ["+4915112345678", "+4915112345679", "+15550001234"].map(phone)
     const found = canonicalAddresses(
@@ -44,7 +44,7 @@ it.effect.each([
   }),
 )
 
-it.effect("of two phones that differ only there each gets its own answer", () =>
+it.effect("two phones that differ only there each get their own answer", () =>
   Effect.sync(() => {
     const asked = ["+5511987654321", "+551187654321"].map(phone)
     const found = canonicalAddresses(

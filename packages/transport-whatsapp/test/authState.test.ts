@@ -1,4 +1,4 @@
-/** What is written of a device, and with what. */
+/** The writes of a device's state, and their grouping. */
 import { assert, it } from "@effect/vitest"
 import { NumberMoved, StoreUnavailable } from "@messaging-service/core"
 import type { NumberId, SessionVault } from "@messaging-service/core"
@@ -7,7 +7,7 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { credentialsText, fromText, openDevice } from "../src/authState.ts"
 
-it.effect("pre-keys are kept in one commit with the credentials that count them", () =>
+it.effect("pre-keys are stored in one commit with the credentials that count them", () =>
   Effect.gen(function* () {
     const written: Array<string | null> = []
     const vault: Pick<typeof SessionVault.Service, "credentials" | "write"> = {
@@ -30,7 +30,7 @@ it.effect("pre-keys are kept in one commit with the credentials that count them"
   }),
 )
 
-it("credentials that are read keep nothing alive but themselves", () => {
+it("read credentials keep nothing alive but themselves", () => {
   const creds = initAuthCreds()
   const read = fromText(credentialsText(creds))
   assert.deepStrictEqual(credentialsText(read), credentialsText(creds))
@@ -41,7 +41,7 @@ it("credentials that are read keep nothing alive but themselves", () => {
 
 const aTurn = Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve)))
 
-it.effect("a write for a number that another worker has by now holds up what comes behind it", () =>
+it.effect("a write for a number that another worker has blocks later ones", () =>
   Effect.gen(function* () {
     const numberId = 1 as NumberId
     let written = 0
@@ -75,14 +75,14 @@ it.effect("a write for a number that another worker has by now holds up what com
     isOwned = false
     assert.strictEqual(yield* orHeldUp, "held up")
     assert.strictEqual(written, 2)
-    // Its connection is over, and what its library still does leads nowhere.
+    // Its connection is over, and its library's later calls have no effect.
     device?.letGo()
     assert.strictEqual(yield* write, "went on")
     assert.strictEqual(written, 2)
   }),
 )
 
-it.effect("credentials that had to wait are written as they stand by then, not as they were", () =>
+it.effect("delayed credentials are written in their present state, not their earlier one", () =>
   Effect.gen(function* () {
     const numberId = 1 as NumberId
     const written: Array<string | null> = []
@@ -116,7 +116,7 @@ it.effect("credentials that had to wait are written as they stand by then, not a
   }),
 )
 
-it.effect("a key that the store cannot read now is read again, and not taken for missing", () =>
+it.effect("a key that the store cannot read is read again, and does not count as missing", () =>
   Effect.gen(function* () {
     let tries = 0
     const vault: Pick<typeof SessionVault.Service, "credentials" | "keys"> = {
@@ -140,7 +140,7 @@ it.effect("a key that the store cannot read now is read again, and not taken for
   }),
 )
 
-/** A device over a vault in memory; which keys were read of it, and a read that can be held up. */
+/** A device over a vault in memory; which of its keys were read, and a read that can be delayed. */
 const aDevice = Effect.gen(function* () {
   const kept = new Map<string, string>()
   const asked: Array<string> = []
@@ -187,7 +187,7 @@ const aDevice = Effect.gen(function* () {
 
 const session = (byte: number) => Buffer.from([byte])
 
-it.effect("keys that were read or written are not asked of the store again, missing ones too", () =>
+it.effect("read or written keys are not read from the store again, missing ones too", () =>
   Effect.gen(function* () {
     const { asked, get, set } = yield* aDevice
     yield* set("1.0", 1)
@@ -202,7 +202,7 @@ it.effect("keys that were read or written are not asked of the store again, miss
   }),
 )
 
-it.effect("what is read while a key is written is not remembered in its place", () =>
+it.effect("a read during a write of the key does not replace it in the cache", () =>
   Effect.gen(function* () {
     const { asked, get, hold, set } = yield* aDevice
     const late = Promise.withResolvers<void>()
@@ -216,7 +216,7 @@ it.effect("what is read while a key is written is not remembered in its place", 
   }),
 )
 
-it.effect("as many keys are remembered as a busy number needs at once, the latest ones", () =>
+it.effect("caches as many keys as a busy number needs at once, the latest ones", () =>
   Effect.gen(function* () {
     const { asked, get, set } = yield* aDevice
     for (let id = 0; id < 200; id++) yield* set(String(id), 1)

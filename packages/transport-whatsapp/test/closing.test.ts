@@ -1,4 +1,4 @@
-/** What the end of a connection means. */
+/** The consequences of a connection's end. */
 import { assert, it } from "@effect/vitest"
 import type { AfterClose, ClosedReason } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -23,7 +23,7 @@ it.effect.each([
 )
 
 it.effect(
-  "a ban lasts as long as the remote server says, and without a word until an operator acts",
+  "a ban lasts as long as the remote server says, and otherwise until an operator acts",
   () =>
     Effect.sync(() => {
       assert.deepStrictEqual(afterClose({ code: 402, pauseMillis: 90_000 }, 0), {
@@ -35,7 +35,7 @@ it.effect(
     }),
 )
 
-it.effect("a bad session is tried again, and given up after several in a row", () =>
+it.effect("a bad session is retried, and given up after several in a row", () =>
   Effect.sync(() => {
     const closed = { code: 500, pauseMillis: null }
     assert.deepStrictEqual(afterClose(closed, mostBadSessions - 1), again)

@@ -45,7 +45,7 @@ const socketOf = ({ id }: LinkedNumber) =>
 
 layer(layerWorld)("a connection", (it) => {
   it.effect.each([401, 403, 429, 503])(
-    "whose upgrade is answered with %i is opened again, and the number stays linked",
+    "is opened again when its upgrade is answered with %i, and the number stays linked",
     (status) =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
@@ -58,7 +58,7 @@ layer(layerWorld)("a connection", (it) => {
       }),
   )
 
-  it.effect("that is broken again and again by what is between costs no credentials", () =>
+  it.effect("keeps its credentials when the network breaks it again and again", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
@@ -81,9 +81,9 @@ layer(layerWorld)("a connection", (it) => {
 })
 
 layer(layerWorldWith({ firstPauseMillis: 200, longestPauseMillis: 60_000 }))(
-  "a remote server that ends each connection as soon as it is open",
+  "a remote server that ends each connection as soon as it opens",
   (it) => {
-    it.effect.each([503, 515])("is asked less and less often: %i", (code) =>
+    it.effect.each([503, 515])("is retried less and less often: %i", (code) =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
         const sessions = yield* Sessions
@@ -103,7 +103,7 @@ layer(layerWorldWith({ firstPauseMillis: 200, longestPauseMillis: 60_000 }))(
   },
 )
 
-it.effect("a store that does not answer disconnects no number: the message is sent later", () =>
+it.effect("an unresponsive store disconnects no number: the message is sent later", () =>
   Effect.gen(function* () {
     const away = Effect.fail(new StoreUnavailable({ operation: "credentials", cause: "away" }))
     const vault: Partial<typeof SessionVault.Service> = { list: away, credentials: () => away }
@@ -122,7 +122,7 @@ it.effect("a store that does not answer disconnects no number: the message is se
 )
 
 layer(layerWorldWith({ keepAliveMillis: 300 }))(
-  "a connection whose remote server does not even say goodbye",
+  "a connection whose remote server does not say goodbye",
   (it) => {
     it.effect("is replaced without waiting for it", () =>
       Effect.gen(function* () {

@@ -1,9 +1,9 @@
-/** When the names of groups are asked for again. */
+/** When the names of groups are requested again. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { changesNames } from "../src/recipients.ts"
 
-it.effect("a new name makes names known before worth nothing, and a new member does not", () =>
+it.effect("a new name invalidates the cached names, and a new member does not", () =>
   Effect.sync(() => {
     const said = (...changes: ReadonlyArray<string>) =>
       changesNames({

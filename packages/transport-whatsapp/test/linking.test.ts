@@ -1,4 +1,4 @@
-/** Linking numbers over the protocol: QR and pairing codes, and every way in which it ends. */
+/** Linking numbers over the protocol: QR and pairing codes, and every possible end. */
 import { assert, layer } from "@effect/vitest"
 import {
   NumberProxies,
@@ -72,7 +72,7 @@ layer(layerWorld)("linking", (it) => {
   )
 
   it.effect(
-    "a code that the remote server asks to be replaced is shown with another secret, and links",
+    "a code that the remote server wants replaced is shown with another secret, and links",
     () =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
@@ -95,7 +95,7 @@ layer(layerWorld)("linking", (it) => {
   )
 
   it.effect(
-    "a connection that breaks before the scan goes on with fresh codes of a fresh device",
+    "a connection that breaks before the scan continues with fresh codes of a fresh device",
     () =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
@@ -129,7 +129,7 @@ layer(layerWorld)("linking", (it) => {
   )
 
   it.effect(
-    "a client that the remote server no longer takes ends the attempt with that reason",
+    "a client that the remote server no longer accepts ends the attempt with that reason",
     () =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
@@ -157,7 +157,7 @@ layer(layerWorld)("linking", (it) => {
   )
 
   it.effect(
-    "a phone that another number of the workspace has is given back: the device logs out",
+    "a phone that another number of the workspace has is released: the device logs out",
     () =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
@@ -176,7 +176,7 @@ layer(layerWorld)("linking", (it) => {
       }),
   )
 
-  it.effect("a number that is linked again sends as its new device", () =>
+  it.effect("a relinked number sends as its new device", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const { digits, id } = yield* aLinkedNumber
@@ -201,7 +201,7 @@ const layerWithProxies = layerAdapter().pipe(
 )
 
 layer(layerWithProxies)("a number whose proxy an older secrets key sealed", (it) => {
-  it.effect("is not linked past it: the attempt fails and says why", () =>
+  it.effect("is not linked around it: the attempt fails and says why", () =>
     Effect.gen(function* () {
       const numbers = yield* NumberStore
       const id = yield* anUnlinkedNumber

@@ -1,4 +1,4 @@
-/** What operators do with a number, as its connection follows. */
+/** Operators' actions on a number, and their effect on its connection. */
 import { assert, layer } from "@effect/vitest"
 import { LaneQueue, NumberStore, SessionStore } from "@messaging-service/core"
 import { WhatsAppServer, someProxies, withCredentials } from "@messaging-service/whatsapp-server"
@@ -40,7 +40,7 @@ layer(world)("a number that the remote server has shut out", (it) => {
             all.some((one) => one.numberId === number.id && one.reason === reason),
           ),
         )
-        // Several looks later it is still away: another number was linked meanwhile.
+        // Several checks later it is still away: another number was linked meanwhile.
         if (times === 1) yield* aLinkedNumber
         assert.strictEqual(logins(), before + times - 1)
         yield* lanes.resume(number.id, 0)
@@ -62,7 +62,7 @@ layer(world)("a number that the remote server has shut out", (it) => {
       yield* lanes.pause(number.id, { until: null, reason: "banned" }, 0)
       yield* server.end(406, number.digits)
       yield* until(() => sessions.status(number.id)?.state === "disconnected")
-      // Several looks later it is still away: another number was linked meanwhile.
+      // Several checks later it is still away: another number was linked meanwhile.
       yield* aLinkedNumber
       assert.strictEqual(logins(), before)
       yield* lanes.resume(number.id, 0)
@@ -74,7 +74,7 @@ layer(world)("a number that the remote server has shut out", (it) => {
 })
 
 layer(world)("a number that gets another proxy", (it) => {
-  it.effect("is opened again, so that nothing goes the old way any more", () =>
+  it.effect("is opened again, so nothing uses the old proxy any more", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
@@ -94,7 +94,7 @@ layer(world)("a number that gets another proxy", (it) => {
             ? Effect.succeed(null)
             : numbers.change(found.workspaceId, number.id, { proxy }, 0)
         })
-      // At once, so that the number was hardly looked at before.
+      // At once, almost before any check of the number.
       yield* change("sealed")
       yield* until(() => logins() > before)
       yield* until(() => sessions.status(number.id)?.state === "connected")

@@ -1,4 +1,4 @@
-/** A number with a proxy goes through it, with everything, and never around it. */
+/** A number with a proxy uses it for everything, and nothing goes around it. */
 import { assert, layer } from "@effect/vitest"
 import type { OutgoingMedia } from "@messaging-service/core"
 import { WhatsAppServer, someProxies, withCredentials } from "@messaging-service/whatsapp-server"
@@ -57,11 +57,11 @@ layer(layerWorld)("a number whose proxy speaks", (it) => {
         const outcome = yield* sendNow({ ...aText({ id }, to(other)), media: file })
         assert.deepStrictEqual(outcome, { _tag: "Accepted" })
         assert.strictEqual(server.copies(other), 1)
-        // The connection that linked, the one that sends, and the upload.
+        // The linking connection, the sending one, and the upload.
         const { host } = new URL(server.url)
         assert.deepStrictEqual(proxy.passed, [host, host, server.mediaHost])
         assert.strictEqual(proxy.refused(), 0)
-        // What goes through the proxy ends with it.
+        // Everything through the proxy ends with it.
         const sessions = yield* Sessions
         proxy.cut()
         yield* until(() => (sessions.status(id)?.reconnects ?? 0) > 0)
@@ -71,7 +71,7 @@ layer(layerWorld)("a number whose proxy speaks", (it) => {
   )
 
   it.effect.each(["http", "https", "socks5"] as const)(
-    "%s and refuses its credentials is not gone around",
+    "%s and refuses its credentials is not bypassed",
     (kind) =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer

@@ -1,10 +1,10 @@
-/** The encryption library prints keys; nothing of that reaches a console, and all else does. */
+/** The encryption library prints keys; they reach no console, and all other output does. */
 import { assert, it } from "@effect/vitest"
 import type { SignalRepositoryWithLIDStore } from "baileys"
 import { Effect } from "effect"
 import { aloud, quietRepository } from "../src/Connection.ts"
 
-it.effect("what a repository prints is dropped, later too; what others print is not", () =>
+it.effect("a repository's output is dropped, later too; others' output is not", () =>
   Effect.gen(function* () {
     const printed: Array<unknown> = []
     const { info } = console

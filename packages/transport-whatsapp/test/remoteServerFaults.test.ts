@@ -1,4 +1,4 @@
-/** What the remote server refuses, garbles, bans and takes away, and what is said of it. */
+/** Refusals, garbled frames, bans and removals by the remote server, and their reports. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
@@ -38,8 +38,8 @@ const untilStatus = (id: NumberId, status: string) =>
     ),
   )
 
-describe("a message that the remote server does not take", () => {
-  it("is put off for longer and longer where that is busy, and refused in the end", () => {
+describe("a message that the remote server does not accept", () => {
+  it("is postponed for longer and longer while it is busy, and refused in the end", () => {
     const pauses = Array.from({ length: mostPutOff }, (_, before) => afterNack("503", before))
     assert.deepStrictEqual(
       pauses.map((outcome) => (outcome._tag === "Postponed" ? outcome.afterMillis / 1000 : null)),
@@ -49,12 +49,12 @@ describe("a message that the remote server does not take", () => {
   })
 })
 
-layer(layerOf({ resendMillis: 50 }))("a copy that a recipient asks for again", (it) => {
+layer(layerOf({ resendMillis: 50 }))("a copy that a recipient requests again", (it) => {
   it.effect.each([
     ["lost", "lose"],
     ["put off", { nack: 503 }],
     ["held up by a connection that breaks", { drop: "before work" }],
-  ] as const)("and that is %s is handed over until it was taken", ([, outcome]) =>
+  ] as const)("and that is %s is handed over until it is accepted", ([, outcome]) =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const number = yield* aLinkedNumber
@@ -93,7 +93,7 @@ layer(layerOf({ resendMillis: 50 }))("a copy that a recipient asks for again", (
 })
 
 layer(Layer.provideMerge(layerStores, layerServer))(
-  "a request for a copy, whose process ends before one was taken,",
+  "a request for a copy, whose process ends before one was accepted,",
   (it) => {
     it.effect("repeats for the next one until that has answered it", () =>
       Effect.gen(function* () {
@@ -113,7 +113,7 @@ layer(Layer.provideMerge(layerStores, layerServer))(
         }).pipe(Effect.provide(layerAdapter()))
         assert.isUndefined(shown(message.transportId))
 
-        // The next process hears of it, and so does not hear of it over the connection after that.
+        // The next process hears of it, so the connection after that does not.
         yield* Effect.gen(function* () {
           yield* Told
           yield* server.until(() => shown(message.transportId) !== undefined)
@@ -159,7 +159,7 @@ layer(layerOf({}))("a remote server", (it) => {
     }),
   )
 
-  it.effect("that answers with an error when it is asked for a phone knows it none the less", () =>
+  it.effect("that answers a question about a phone with an error still knows it", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const { checkPhones } = yield* PhoneDirectory
@@ -201,7 +201,7 @@ layer(layerOf({}))("a remote server", (it) => {
     ["a group", 429, "Postponed"],
     ["a group", 403, "Refused"],
   ] as const)(
-    "that does not name the devices of %s (%i) has been handed nothing",
+    "that does not name the devices of %s (%i) has received nothing",
     ([whom, code, tag]) =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
@@ -218,7 +218,7 @@ layer(layerOf({}))("a remote server", (it) => {
       }),
   )
 
-  it.effect("that sends a frame which cannot be read is left at once", () =>
+  it.effect("is left at once when it sends an unreadable frame", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
@@ -229,7 +229,7 @@ layer(layerOf({}))("a remote server", (it) => {
     }),
   )
 
-  it.effect("that bans an account for a time is not connected for so long, and then again", () =>
+  it.effect("that bans an account for a time is reconnected to after that time", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
@@ -250,7 +250,7 @@ layer(layerOf({}))("a remote server", (it) => {
     }),
   )
 
-  it.effect("that logs a device out before its link was taken is reported all the same", () =>
+  it.effect("that logs a device out before its link was accepted is reported all the same", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
@@ -289,7 +289,7 @@ layer(layerOf({ lostMillis: 300 }))("a remote server that stays away", (it) => {
   )
 })
 
-it.effect("what a killed process left behind of uploads is deleted, and nothing else", () =>
+it.effect("deletes a killed process's remains of uploads, and nothing else", () =>
   Effect.gen(function* () {
     const made = process.hrtime.bigint().toString(16).toUpperCase()
     const [old, fresh, other] = [

@@ -1,4 +1,4 @@
-/** Copies that recipients ask for again: each request is answered by a copy of its own. */
+/** Retry receipts of recipients: each gets its own copy. */
 import { assert, describe, it } from "@effect/vitest"
 import type { BinaryNode } from "baileys"
 import { Effect, Fiber } from "effect"
@@ -12,7 +12,7 @@ const asking = (participant: string, count: number): BinaryNode => ({
   content: [{ tag: "retry", attrs: { id: "M", count: String(count) } }],
 })
 
-/** A resender, and whose copies it has handed over. */
+/** A resender, and the recipients of its copies. */
 const scene = (pauseMillis: number) => {
   const requests: RetryRequests = new Map()
   const resender = makeResender({ requests, pauseMillis })
@@ -28,8 +28,8 @@ const scene = (pauseMillis: number) => {
   return { requests, resender, serve, copies, handedOver }
 }
 
-describe("two members of a group who ask for one message", () => {
-  it.live("wait for one another: a word names neither of them", () =>
+describe("two members of a group who request one message", () => {
+  it.live("wait for one another: an ack names neither of them", () =>
     Effect.gen(function* () {
       const { copies, handedOver, requests, resender, serve } = scene(60_000)
       yield* serve("a")
@@ -61,7 +61,7 @@ describe("two members of a group who ask for one message", () => {
 })
 
 describe("a request", () => {
-  it.live("is heard for the remote server once a copy of it was taken, or none ever will be", () =>
+  it.live("is acknowledged once a copy of it was accepted, or none ever will be", () =>
     Effect.gen(function* () {
       const { copies, resender, serve } = scene(5)
       const taken = yield* serve("a")
@@ -69,13 +69,13 @@ describe("a request", () => {
       assert.isUndefined(taken.pollUnsafe())
       resender.heard("M", null)
       assert.isTrue(yield* Fiber.join(taken))
-      // Nothing is ever said of its copies.
+      // Its copies never get an answer.
       assert.isTrue(yield* Fiber.join(yield* serve("b")))
       assert.strictEqual(copies("b"), 4)
     }),
   )
 
-  it.live("that another connection or the same once more answers is not heard by this", () =>
+  it.live("is not acknowledged here when another connection or a repeat answers it", () =>
     Effect.gen(function* () {
       const { copies, resender, serve } = scene(60_000)
       const first = yield* serve("a", "first")
@@ -89,13 +89,13 @@ describe("a request", () => {
     }),
   )
 
-  it.live("whose place later ones have taken is heard with the last of them, and not before", () =>
+  it.live("replaced by later ones is acknowledged with the last of them, and not before", () =>
     Effect.gen(function* () {
       const { copies, resender, serve } = scene(60_000)
       const first = yield* serve("a", "first")
       yield* until(() => copies("first") === 1)
       const second = yield* serve("a", "second", 2)
-      // Not taken for now: it is the turn of the next.
+      // Not accepted for now: it is the turn of the next.
       resender.heard("M", "503")
       yield* until(() => copies("second") === 1)
       const third = yield* serve("a", "third", 3)
@@ -111,7 +111,7 @@ describe("a request", () => {
     }),
   )
 
-  it.live("takes the place of the recipient's earlier one, whose keys are older", () =>
+  it.live("replaces the recipient's earlier one, whose keys are older", () =>
     Effect.gen(function* () {
       const { copies, handedOver, resender, serve } = scene(10)
       yield* serve("a", "first")
@@ -123,7 +123,7 @@ describe("a request", () => {
     }),
   )
 
-  it.live("is not answered by the word on the message's first copy", () =>
+  it.live("is not answered by the ack of the message's first copy", () =>
     Effect.gen(function* () {
       const { copies, requests, resender, serve } = scene(10)
       resender.expectsFirst("M")
@@ -136,7 +136,7 @@ describe("a request", () => {
     }),
   )
 
-  it.live("that is not answered when the connection ends is kept for the next one", () =>
+  it.live("unanswered when the connection ends is kept for the next one", () =>
     Effect.gen(function* () {
       const { copies, requests, resender, serve } = scene(60_000)
       yield* serve("a")

@@ -1,4 +1,4 @@
-/** What becomes of linked numbers: lost connections, words that end them, restarts, ticks, checks. */
+/** Linked numbers: lost connections, ends of sessions, restarts, ticks, checks. */
 import { assert, layer } from "@effect/vitest"
 import { NumberOwnership, NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core"
 import type { NumberId, OutgoingMedia, Owned, Phone } from "@messaging-service/core"
@@ -91,12 +91,12 @@ layer(layerWorld)("a session", (it) => {
         yield* until(() => true)
         status = (yield* numbers.find(number.id))?.status
       }
-      // Only what is worth nothing any more is forgotten.
+      // Only a worthless session is forgotten.
       assert.strictEqual((yield* vault.credentials(number.id)) === null, code === 401)
     }),
   )
 
-  it.effect("comes back when the remote server was away", () =>
+  it.effect("returns when the remote server was away", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const number = yield* aLinkedNumber
@@ -147,7 +147,7 @@ layer(layerWorld)("a session", (it) => {
     }),
   )
 
-  it.effect("refuses a group name that two groups have, saying so", () =>
+  it.effect("refuses a group name that two groups have, and says so", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const number = yield* aLinkedNumber
@@ -163,7 +163,7 @@ layer(layerWorld)("a session", (it) => {
     }),
   )
 
-  it.effect("finds a group that was made after it last asked", () =>
+  it.effect("finds a group created after its last query", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const number = yield* aLinkedNumber
@@ -193,7 +193,7 @@ layer(layerWorld)("a session", (it) => {
       }),
   )
 
-  it.effect("tries an upload again, and says so when WhatsApp does not take the file", () =>
+  it.effect("retries an upload, and says so when WhatsApp does not accept the file", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const number = yield* aLinkedNumber
@@ -218,7 +218,7 @@ layer(layerWorld)("a session", (it) => {
     }),
   )
 
-  it.effect("puts a file off that it cannot seal for want of a disk, and survives that", () =>
+  it.effect("postpones a file that it cannot seal without disk space, and survives that", () =>
     Effect.gen(function* () {
       const number = yield* aLinkedNumber
       const message = aText(number, to(yield* aPerson))
@@ -245,7 +245,7 @@ layer(layerWorld)("a session", (it) => {
     }),
   )
 
-  it.effect("survives what the library throws when a connection goes under it", () =>
+  it.effect("survives the library's errors when a connection is lost", () =>
     Effect.gen(function* () {
       const number = yield* aLinkedNumber
       const session = yield* (yield* Sessions).open(number.id)
@@ -254,7 +254,7 @@ layer(layerWorld)("a session", (it) => {
       const { over, socket } = session.connection
       yield* Effect.promise(() => socket.end(undefined))
       yield* Deferred.await(over)
-      // An answer is due, and there is nothing left to send it over.
+      // An answer is due, and there is no connection to send it over.
       socket.ws.emit("CB:iq,type:set,pair-device", { tag: "iq", attrs: { id: "1" } })
       yield* until(() => true)
       assert.deepStrictEqual(yield* sendNow(aText(number, to(yield* aPerson))), accepted)
@@ -279,8 +279,8 @@ layer(layerWorld)("a session", (it) => {
   )
 })
 
-layer(Layer.provideMerge(layerStores, layerServer))("an adapter that is started again", (it) => {
-  it.effect("connects what is linked, and answers for messages that it sent before", () =>
+layer(Layer.provideMerge(layerStores, layerServer))("a restarted adapter", (it) => {
+  it.effect("connects linked numbers, and serves retries of messages that it sent before", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const other = yield* aPerson
@@ -295,7 +295,7 @@ layer(Layer.provideMerge(layerStores, layerServer))("an adapter that is started 
         const session = yield* (yield* Sessions).open(message.numberId)
         assert.isTrue(session !== null && typeof session !== "string")
         if (session === null || typeof session === "string") return
-        // The recipient could not read it, and asks once more.
+        // The recipient could not read it, and requests it once more.
         const id = message.transportId
         session.connection.socket.ws.emit("CB:receipt", {
           tag: "receipt",
@@ -377,7 +377,7 @@ layer(Layer.provideMerge(layerStores, layerServer))("an adapter that is started 
 })
 
 layer(layerWorldWith({ keepAliveMillis: 300 }))("a connection that falls silent", (it) => {
-  it.effect("is noticed and replaced, and a send that it swallowed can be repeated", () =>
+  it.effect("is detected and replaced, and a send that it swallowed can be repeated", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const number = yield* aLinkedNumber

@@ -1,4 +1,4 @@
-/** What a store that fails must not cost: links, credentials, logouts. */
+/** A failing store must not cost links, credentials or log-outs. */
 import { assert, layer } from "@effect/vitest"
 import { NumberStore, SessionVault } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
@@ -42,7 +42,7 @@ const keptOf = (id: NumberId) =>
     Effect.map(Effect.orDie(vault.list), (all) => all.find(({ numberId }) => numberId === id)),
   )
 
-/** What a fiber ends with that waits for the store in between: time goes on for it. */
+/** The result of a fiber that waits for the store; time advances for it. */
 const ended = <A, E>(fiber: Fiber.Fiber<A, E>) =>
   Effect.gen(function* () {
     while (fiber.pollUnsafe() === undefined) {
@@ -53,7 +53,7 @@ const ended = <A, E>(fiber: Fiber.Fiber<A, E>) =>
   })
 
 layer(layerWorld)("a store that fails", (it) => {
-  it.effect("while a link is kept costs no device: the link is kept when it answers", () =>
+  it.effect("costs no device during a link: the link is stored when it answers", () =>
     Effect.gen(function* () {
       const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
       const trouble = yield* inTrouble((operation) => operation === "replace")
@@ -81,7 +81,7 @@ layer(layerWorld)("a store that fails", (it) => {
     }),
   )
 
-  it.effect("when the new device connects ends no attempt", () =>
+  it.effect("ends no attempt when the new device connects", () =>
     Effect.gen(function* () {
       const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
       let isKept = false
@@ -97,7 +97,7 @@ layer(layerWorld)("a store that fails", (it) => {
     }),
   )
 
-  it.effect("when it is asked whose the phone is gives the phone to no second number", () =>
+  it.effect("gives a phone to no second number when its look-up fails", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const numbers = yield* NumberStore
@@ -121,7 +121,7 @@ layer(layerWorld)("a store that fails", (it) => {
     }),
   )
 
-  it.effect("while credentials are saved is asked again until they are", () =>
+  it.effect("is asked again until it has saved the credentials", () =>
     Effect.gen(function* () {
       const vault = yield* SessionVault
       const number = yield* aLinkedNumber
@@ -142,7 +142,7 @@ layer(layerWorld)("a store that fails", (it) => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("when a recipient asks for a message again is waited for", () =>
+  it.effect("is awaited when a recipient requests a message again", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
@@ -150,7 +150,7 @@ layer(layerWorld)("a store that fails", (it) => {
       const other = yield* aPerson
       const message = aText(number, to(other))
       assert.deepStrictEqual(yield* sendNow(message), accepted)
-      // What a connection has sent it also remembers itself.
+      // A connection also remembers its own sends.
       yield* server.drop(number.digits)
       yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > 0)
       const session = yield* sessions.open(number.id)
@@ -168,7 +168,7 @@ layer(layerWorld)("a store that fails", (it) => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("while the keys of a message are written does not hold up its acknowledgement", () =>
+  it.effect("does not delay a message's acknowledgement while its keys are written", () =>
     Effect.gen(function* () {
       const number = yield* aLinkedNumber
       const other = yield* aPerson
@@ -191,7 +191,7 @@ layer(layerWorld)("a number that leaves while the remote server is away", (it) =
       yield* untilSo(Effect.map(hasCredentials(id), (has) => !has))
     })
 
-  it.effect("because it was removed is logged out when that is back", () =>
+  it.effect("is logged out after its removal when that returns", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
@@ -202,7 +202,7 @@ layer(layerWorld)("a number that leaves while the remote server is away", (it) =
       yield* server.down
       yield* numbers.remove(kept.workspaceId, id, 0)
       yield* until(() => sessions.status(id)?.state === "waiting")
-      // Time for a look or two, which must not wipe what it takes to log out.
+      // Time for a check or two, which must not wipe what the log-out needs.
       yield* until(() => (sessions.status(id)?.reconnects ?? 0) > 5)
       assert.isTrue(yield* hasCredentials(id))
       yield* server.up
@@ -210,7 +210,7 @@ layer(layerWorld)("a number that leaves while the remote server is away", (it) =
     }),
   )
 
-  it.effect("and is linked again leaves no device behind", () =>
+  it.effect("and is relinked leaves no device behind", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
@@ -232,7 +232,7 @@ layer(layerWorld)("a number that leaves while the remote server is away", (it) =
     }),
   )
 
-  it.effect("because it was logged out here is logged out there when that is back", () =>
+  it.effect("is logged out there too when that returns", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions

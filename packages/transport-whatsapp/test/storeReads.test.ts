@@ -1,4 +1,4 @@
-/** What a send asks of the store. */
+/** A send's calls of the store. */
 import { assert, layer } from "@effect/vitest"
 import { SessionVault } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
@@ -19,7 +19,7 @@ const asked: Array<string> = []
 /** The types of each write. */
 const written: Array<ReadonlyArray<string>> = []
 
-/** As a store takes one. */
+/** In a store's form. */
 const aMoment = Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve)))
 
 const layerNoted = Layer.effect(
@@ -42,21 +42,21 @@ const layerNoted = Layer.effect(
 ).pipe(Layer.provideMerge(layerStores))
 
 layer(layerAdapter().pipe(Layer.provideMerge(layerNoted), Layer.provideMerge(layerServer)))(
-  "a text to a person who was written to before",
+  "a text to a known recipient",
   (it) => {
     it.effect("reads no keys of the store, and writes once: the sessions with its devices", () =>
       Effect.gen(function* () {
         const number = yield* aLinkedNumber
         const other = yield* aPerson
         const send = Effect.suspend(() => sendNow(aText(number, to(other))))
-        // What is kept of a recipient may be looked for behind the first acknowledgement.
+        // The recipient's state may be looked up after the first acknowledgement.
         yield* send
         yield* send
         asked.length = 0
         written.length = 0
         assert.deepStrictEqual(yield* send, { _tag: "Accepted" })
         yield* until(() => written.length > 0)
-        // Of one number one message is under way at a time: behind the next one nothing of this is left.
+        // A number has one message in flight: after the next one nothing of this one remains.
         assert.deepStrictEqual(yield* send, { _tag: "Accepted" })
         assert.deepStrictEqual(asked, [])
         for (const types of written) assert.deepStrictEqual([...new Set(types)], ["session"])

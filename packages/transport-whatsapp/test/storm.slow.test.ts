@@ -1,10 +1,9 @@
 /**
- * Processes that end, and storms against the remote server, on a store in memory and on PostgreSQL: numbers
- * send while connections break at every point, the remote server is busy, garbles, goes and comes back, the
- * store fails, and the adapter is ended and started again. Afterwards each outcome must be true, no
- * recipient may have seen a message twice, no tick may be lost, and each number must be the one device
- * that it was. `STORM_SEED` repeats one. The simulation has a transport by the rules of its port: this is the
- * real one, with its protocol.
+ * Processes that end, and storms against the remote server, on a store in memory and on PostgreSQL. Numbers
+ * send while connections break at every point, the remote server is busy, garbles, leaves and returns, the
+ * store fails, and the adapter restarts. Afterwards each outcome must be true, no recipient may have seen a
+ * message twice, no tick may be lost, and each number must be its original device. `STORM_SEED` repeats one.
+ * The simulation's transport follows the rules of its port: this is the real one, with its protocol.
  */
 import { assert, layer } from "@effect/vitest"
 import { NumberStore, WhatsAppTransport } from "@messaging-service/core"
@@ -43,10 +42,10 @@ const settings = { lookMillis: 200, keepAliveMillis: 1000, resendMillis: 100 }
 
 const layerStormy = layerAdapter(settings, layerNotTold)
 
-/** Attempts that may have left, after which a message is not sent again: as the core holds it. */
+/** Attempts that may have left, after which the core does not repeat a message. */
 const mostUnknown = 3
 
-/** As the core waits for an attempt, in less time. */
+/** The core's timeout of an attempt, shortened. */
 const patienceMillis = 1500
 
 interface Sent {
@@ -62,7 +61,7 @@ const between = (least: number, most: number) => Random.nextIntBetween(least, mo
 const oneOf = <A>(items: ReadonlyArray<A>) =>
   Effect.map(between(0, items.length - 1), (index) => items[index] as A)
 
-/** One attempt, by an adapter that may end under it: then it may have left. */
+/** One attempt, by an adapter that may end meanwhile: then it may have left. */
 const attempt = (
   sent: Sent,
 ): Effect.Effect<SendOutcome, never, typeof WhatsAppTransport.Identifier> =>
@@ -74,7 +73,7 @@ const attempt = (
     Effect.onInterrupt(() => Effect.sync(() => void sent.unknown++)),
   )
 
-/** Sends what is not at its end, one message after the other, as a lane of the core does. */
+/** Sends unfinished messages one after the other, like a lane of the core. */
 const sendAll = (lane: ReadonlyArray<Sent>) =>
   Effect.forEach(
     lane,
@@ -103,7 +102,7 @@ const faults: ReadonlyArray<MessageOutcome> = [
   "lose",
 ]
 
-/** One thing that goes wrong. */
+/** One fault. */
 const oneFault = (numbers: ReadonlyArray<LinkedNumber>) =>
   Effect.gen(function* () {
     const server = yield* WhatsAppServer
@@ -202,8 +201,8 @@ const storm = (messages: number, lives: number) =>
     const copies = (digits: string, { message }: Sent) =>
       server.decrypted(digits).filter(({ id }) => id === message.transportId).length
     const accepted = lanes.flat().filter(({ end }) => end === "Accepted")
-    // What the remote server has not been able to tell yet it tells the next connection. One member has
-    // read what is sent to a group while another still asks for what it could not decrypt.
+    // Reports that the remote server could not deliver go to the next connection. One member has read a
+    // group's message while another still requests what it could not decrypt.
     yield* Effect.gen(function* () {
       const { listen } = yield* WhatsAppTransport
       yield* Effect.forkScoped(listen((event) => Effect.sync(() => void told.push(event))))
@@ -232,7 +231,7 @@ const storm = (messages: number, lives: number) =>
 
 const layerLooking = layerAdapter({ lookMillis: 100 })
 
-/** Links a number, and ends the process after the phone took the code, before that was told. */
+/** Links a number, and ends the process after the phone took the code, before that was reported. */
 const brokenOff = Effect.gen(function* () {
   const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
   yield* Effect.gen(function* () {
@@ -259,7 +258,7 @@ const layerOnPostgres = Layer.unwrap(
   }),
 ).pipe(Layer.provide(EmbeddedPostgres.layer()))
 
-/** The stores, and what a storm on each is made of: messages of each number, lives of the adapter. */
+/** The stores, and the size of each storm: messages of each number, lives of the adapter. */
 const stores: ReadonlyArray<
   readonly [name: string, layer: Layer.Layer<MemoryStore>, messages: number, lives: number]
 > = [
@@ -270,7 +269,7 @@ const stores: ReadonlyArray<
 for (const [name, store, messages, lives] of stores) {
   const world = Layer.provideMerge(layerStoresOn(store), layerServer)
   layer(world, { excludeTestServices: true })(`a process on ${name} that ends`, (it) => {
-    it.effect("while a number is linked goes on with the link that was made", () =>
+    it.effect("while a number is linked continues with the completed link", () =>
       Effect.gen(function* () {
         const { digits, id } = yield* brokenOff
         const shown = yield* Effect.provide(scanning(id, digits), layerLooking)
@@ -325,7 +324,7 @@ for (const [name, store, messages, lives] of stores) {
     )
 
     it.effect(
-      "in a storm again and again tells true outcomes, shows no message twice and loses no tick",
+      "again and again in a storm reports true outcomes, shows no message twice and loses no tick",
       () => storm(messages, lives),
       { timeout: 120_000 },
     )

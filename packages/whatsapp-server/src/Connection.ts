@@ -1,6 +1,6 @@
 /**
- * One client's web socket: frames out of bytes, the handshake, then binary nodes in the order they
- * came. What a node means is decided by those who listen.
+ * One client's web socket: frames from bytes, the handshake, then binary nodes in order. Listeners decide
+ * what a node means.
  */
 import { decodeBinaryNode, encodeBinaryNode, NOISE_WA_HEADER } from "baileys"
 import type { BinaryNode, proto } from "baileys"
@@ -11,7 +11,7 @@ import type { NoiseKeys, Transport } from "./noise.ts"
 export interface Connection {
   /** The key that the client has proved to hold. */
   readonly clientKey: Uint8Array
-  /** The socket stays open and nothing is read or said any more. */
+  /** The socket stays open without reading or writing. */
   silent: boolean
   readonly isOpen: () => boolean
   readonly send: (node: BinaryNode) => void
@@ -19,7 +19,7 @@ export interface Connection {
   readonly close: () => void
   /** Sends a frame that no key opens. */
   readonly garble: () => void
-  /** Breaks off without a word. */
+  /** Breaks off silently. */
   readonly drop: () => void
 }
 
@@ -30,7 +30,7 @@ export interface Listeners {
   readonly failed: (what: string, error: unknown) => void
 }
 
-/** The client's first bytes: perhaps where to route it, then four that name the protocol. */
+/** The client's first bytes: optional routing information, then four that name the protocol. */
 const introLength = (bytes: Buffer) => {
   const routed = bytes.length > 7 && bytes[0] === 2 && bytes[1] === 3
   return (routed ? 7 + bytes.readUIntBE(4, 3) : 0) + NOISE_WA_HEADER.length
@@ -43,7 +43,7 @@ const framed = (data: Uint8Array) => {
   return frame
 }
 
-/** Cuts a stream of bytes into frames; the intro is passed over. */
+/** Cuts a stream of bytes into frames; skips the intro. */
 const makeFrames = () => {
   let pending = Buffer.alloc(0)
   let isIntroRead = false

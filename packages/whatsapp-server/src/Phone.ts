@@ -1,7 +1,6 @@
 /**
- * A person's phone: a real Signal device, over the library's own repository, that decrypts what it is
- * sent, opens the media that it points at, and remembers what it shows. A message whose id is shown
- * already is shown once.
+ * A person's phone: a real Signal device, over the library's own repository. It decrypts messages, opens
+ * their media, and remembers what it shows. It shows each message id once.
  */
 import {
   addTransactionCapability,
@@ -25,7 +24,7 @@ export interface Media {
   readonly kind: "image" | "video" | "document" | "audio"
   readonly mimetype: string | undefined
   readonly fileName: string | undefined
-  /** The file as it was before sealing; `undefined` if it is not there or does not open. */
+  /** The file before sealing; `undefined` if it is missing or does not open. */
   readonly bytes: Uint8Array | undefined
 }
 
@@ -33,20 +32,20 @@ export interface ShownMessage {
   readonly id: string
   /** The sender's number. */
   readonly from: string
-  /** Where it was sent, if not to this phone: a group's id, or whom the person's own device wrote to. */
+  /** The target if it is not this phone: a group's id, or the recipient of the person's own device. */
   readonly chat: string | undefined
   /** Text or caption. */
   readonly text: string | undefined
   readonly media: Media | undefined
   readonly message: proto.IMessage
-  /** How often it came; it is shown once. */
+  /** How often it arrived; it is shown once. */
   readonly arrivals: number
 }
 
 export interface Envelope {
   readonly id: string
   readonly from: string
-  /** The sending device's LID: under it stand its sessions. */
+  /** The sending device's LID, which identifies its sessions. */
   readonly author: string
   readonly group: string | undefined
   readonly sealed: ReadonlyArray<{ readonly type: string; readonly bytes: Uint8Array }>
@@ -59,13 +58,13 @@ export interface Phone {
   readonly bundle: () => Promise<Bundle>
   /** Decrypts and shows; `false` if it could not. */
   readonly receive: (envelope: Envelope, media: ReadonlyMap<string, Buffer>) => Promise<boolean>
-  /** Encrypts for a linked device, with a session begun from the bundle if there is none. */
+  /** Encrypts for a linked device; if there is no session, starts one from the bundle. */
   readonly seal: (
     to: string,
     message: proto.IMessage,
     bundle: () => Bundle,
   ) => Promise<{ readonly type: string; readonly ciphertext: Uint8Array }>
-  /** What others began with it is gone: the next message to it cannot be read. */
+  /** Forgets sessions that others started: the next message to it is unreadable. */
   readonly loseSessions: () => void
   readonly close: () => void
 }
@@ -93,7 +92,7 @@ const makeKeyStore = () => {
   return { kept, store }
 }
 
-/** Keys travel with a byte before them that names the curve. */
+/** A byte in front of each key names the curve. */
 const withCurve = (key: Uint8Array) => Buffer.concat([Buffer.from([5]), key])
 
 const sessionOf = (bundle: Bundle) => ({
@@ -111,7 +110,7 @@ const sessionOf = (bundle: Bundle) => ({
       }),
 })
 
-/** Where a message keeps its text depends on its other content. */
+/** The field of a message's text depends on its other content. */
 const textOf = (content: proto.IMessage | undefined) =>
   content?.conversation ??
   content?.extendedTextMessage?.text ??
@@ -132,7 +131,7 @@ const macLength = 10
 const isSame = (bytes: Uint8Array, expected: Uint8Array | null | undefined) =>
   Buffer.compare(bytes, expected ?? Buffer.alloc(0)) === 0
 
-/** The file behind a pointer, if it is all that the pointer says of it. */
+/** The file behind a pointer, if it matches everything that the pointer says. */
 const openFile = async (
   kind: Media["kind"],
   pointer: Pointer,
@@ -224,7 +223,7 @@ const show = async (
   })
 }
 
-/** A new phone may still show what the one before it showed. */
+/** A new phone may still show the old one's messages. */
 export const makePhone = (before: ReadonlyMap<string, ShownMessage> = new Map()): Phone => {
   const creds = initAuthCreds()
   const signedKey: SignedKeyPair = creds.signedPreKey

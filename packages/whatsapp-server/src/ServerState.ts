@@ -1,6 +1,6 @@
 /**
- * What the server remembers, also while its listener is down: accounts with their devices and keys,
- * groups, who sent which message, and what the test has ordered to go wrong.
+ * The server's state, also while its listener is down: accounts with their devices and keys, groups, the
+ * senders of messages, and the test's orders.
  */
 import { jidDecode } from "baileys"
 import type { BinaryNode } from "baileys"
@@ -19,9 +19,9 @@ export interface Device {
   signedKey: SignedKey
   preKeys: Array<PublicKey>
   connection: Connection | undefined
-  /** What came while the device was away. */
+  /** What arrived while the device was away. */
   waiting: Array<BinaryNode>
-  /** Receipts without an acknowledgement; the device gets them again when it is back. */
+  /** Receipts without an acknowledgement; the device gets them again when it returns. */
   readonly unheard: Map<string, BinaryNode>
   hasHistory: boolean
   readonly sessions: Sessions
@@ -29,7 +29,7 @@ export interface Device {
 
 export interface Sessions {
   open: number
-  /** The most connections that were logged in at once. */
+  /** The maximum of connections that were logged in at once. */
   most: number
   logins: number
 }
@@ -45,7 +45,7 @@ export interface Account {
   /** The device in the person's hand. */
   phone: Phone
   readonly receipts: ReadonlyArray<ReceiptType>
-  /** Linking needs a passkey, which the library does not know. */
+  /** Linking needs a passkey, which the library does not support. */
   readonly needsPasskey: boolean
   readonly devices: Map<number, Device>
   lastDeviceId: number
@@ -60,7 +60,7 @@ export interface Group {
   readonly participants: ReadonlyArray<Account>
 }
 
-/** A message that a linked device sent, as needed for receipts. */
+/** A message that a linked device sent, with what receipts need. */
 export interface Sent {
   readonly device: Device
   readonly to: string
@@ -73,7 +73,7 @@ export interface ServerState {
   readonly sent: Map<string, Sent>
   readonly orders: Orders
   readonly media: Map<string, Buffer>
-  /** What the server met and could not make sense of. */
+  /** Everything that the server did not understand. */
   readonly complaints: Array<string>
   readonly asksForFewPreKeys: boolean
   readonly changed: () => void
@@ -82,8 +82,8 @@ export interface ServerState {
 export const digitsOf = (number: string) => number.replaceAll(/\D/g, "")
 
 /**
- * Brazil's mobile numbers are found with and without the ninth digit that some of them were given;
- * the account has one of the two.
+ * Brazil's mobile numbers are found with and without the ninth digit that some of them were given; the
+ * account has one of the two.
  */
 const spellingsOf = (digits: string): ReadonlyArray<string> => {
   const [, longArea, longRest] = /^55(\d\d)9(\d{8})$/.exec(digits) ?? []
@@ -109,17 +109,17 @@ export const accountAt = (state: ServerState, jid: string): Account | undefined 
 
 export const deviceIdOf = (jid: string) => jidDecode(jid)?.device ?? 0
 
-/** An account's address with a device in it; the phone, device 0, goes unnamed. */
+/** An account's address with a device in it; the phone, device 0, is not named. */
 export const withDevice = (jid: string, device: number) =>
   device === 0 ? jid : jid.replace("@", `:${device}@`)
 
 export const lidOf = (number: string) => `9${number.padStart(14, "0")}@lid`
 
-/** Names a receipt, and the acknowledgement of it. */
+/** Names a receipt, and its acknowledgement. */
 const receiptKey = ({ attrs }: BinaryNode, by: string | undefined) =>
   [attrs["id"], attrs["type"], attrs["participant"], by].join(" ")
 
-/** To a linked device: at once, or when it is back; a receipt until the device says that it heard it. */
+/** Sends to a linked device, at once or when it returns; a receipt until the device acknowledges it. */
 export const sendTo = (device: Device, node: BinaryNode) => {
   const isReceipt = node.tag === "receipt"
   if (isReceipt) device.unheard.set(receiptKey(node, node.attrs["from"]), node)
@@ -127,14 +127,14 @@ export const sendTo = (device: Device, node: BinaryNode) => {
   else if (!isReceipt) device.waiting.push(node)
 }
 
-/** What a device that is back has not heard yet. */
+/** What a returning device has not received yet. */
 export const missedBy = (device: Device): ReadonlyArray<BinaryNode> =>
   [...device.waiting.splice(0), ...device.unheard.values()].map((node) => ({
     ...node,
     attrs: { ...node.attrs, offline: "0" },
   }))
 
-/** The device says that it heard something. */
+/** The device acknowledges something. */
 export const heardBy = (device: Device, ack: BinaryNode) => {
   if (ack.attrs["class"] === "receipt") device.unheard.delete(receiptKey(ack, ack.attrs["to"]))
 }

@@ -1,6 +1,6 @@
 /**
- * A certificate of its own for 127.0.0.1, made for each server: Node can make keys but no
- * certificates, so the little of X.509 that is needed is written out here.
+ * A separate certificate for 127.0.0.1 for each server. Node can generate keys but no certificates, so the
+ * needed part of X.509 is written here.
  */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto"
 
@@ -38,7 +38,7 @@ const alternatives = sequence(
   der(0x82, Buffer.from("localhost")),
 )
 
-/** Of two certificates that a client trusts each needs a name of its own. */
+/** Two certificates that a client trusts need different names. */
 export const makeCertificate = (commonName = "loopback"): Certificate => {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
   const name = sequence(der(0x31, sequence(oids.commonName, der(0x0c, Buffer.from(commonName)))))

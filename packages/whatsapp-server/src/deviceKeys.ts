@@ -1,4 +1,4 @@
-/** The public keys of a device, and how they travel in nodes. */
+/** The public keys of a device, and their form in nodes. */
 import type { BinaryNode } from "baileys"
 import { bigEndian, bytesOf, node, numberOf } from "./nodes.ts"
 
@@ -11,7 +11,7 @@ export interface SignedKey extends PublicKey {
   readonly signature: Uint8Array
 }
 
-/** What another device needs to begin a session. */
+/** What another device needs to start a session. */
 export interface Bundle {
   readonly registrationId: number
   readonly identity: Uint8Array

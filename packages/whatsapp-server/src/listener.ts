@@ -1,4 +1,4 @@
-/** The port: opened, closed and opened again on the same number, with nothing forgotten in between. */
+/** The port: opened, closed and reopened on the same number, without losing state. */
 import type { IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import { WebSocketServer } from "ws"

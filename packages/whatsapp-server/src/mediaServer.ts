@@ -1,13 +1,13 @@
 /**
- * Media over TLS: sealed files go up with a token that the media connection gave, and come down from
- * the path that the upload answered.
+ * Media over TLS: sealed files are uploaded with the media connection's token, and downloaded from the path
+ * in the upload's answer.
  */
 import { createServer } from "node:https"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Certificate } from "./certificate.ts"
 import type { ServerState } from "./ServerState.ts"
 
-/** What the media connection hands out and every upload must bring. */
+/** The media connection's token, which every upload needs. */
 export const uploadAuth = "loopback"
 
 const readAll = async (request: IncomingMessage) => {
@@ -48,7 +48,7 @@ export const makeMediaServer = (state: ServerState, { cert, key }: Certificate) 
   createServer({ cert, key }, (request, response) => {
     if (request.method === "POST") {
       takeUpload(state, request, response).catch((error: unknown) => {
-        // A client that was killed meanwhile breaks it off, and asked for nothing unknown.
+        // A client that was killed meanwhile breaks it off, without an unknown request.
         if (request.complete) state.complaints.push(`an upload failed: ${String(error)}`)
       })
     } else {

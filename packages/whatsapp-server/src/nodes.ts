@@ -1,4 +1,4 @@
-/** Binary nodes, WhatsApp's unit of conversation: building them, and reading what one must hold. */
+/** Binary nodes, WhatsApp's unit of communication: building them, and reading required parts. */
 import { getBinaryNodeChild, getBinaryNodeChildren } from "baileys"
 import type { BinaryNode } from "baileys"
 
@@ -17,7 +17,7 @@ export const node = (
   return content === undefined ? bare : { ...bare, content }
 }
 
-/** The node at the end of a path of tags, if every step is there. */
+/** The node at the end of a path of tags, if every step exists. */
 export const find = (from: BinaryNode | undefined, ...path: ReadonlyArray<string>) =>
   path.reduce<BinaryNode | undefined>((at, tag) => getBinaryNodeChild(at, tag), from)
 
@@ -27,7 +27,7 @@ export const findAll = (from: BinaryNode | undefined, tag: string): ReadonlyArra
 export const children = ({ content }: BinaryNode): ReadonlyArray<BinaryNode> =>
   Array.isArray(content) ? content : []
 
-/** A node's content as bytes, whichever way the encoding wrote it. */
+/** A node's content as bytes, in either encoding. */
 export const bytesIn = (from: BinaryNode | undefined): Buffer => {
   const content = from?.content
   if (content === undefined || Array.isArray(content)) return Buffer.alloc(0)
@@ -46,7 +46,7 @@ export const bigEndian = (value: number, length: number) => {
   return bytes
 }
 
-/** What the server calls a number of the error catalogue that XMPP has words for. */
+/** The server's words for an error code that XMPP defines. */
 const errorTexts: Readonly<Record<number, string>> = {
   400: "bad-request",
   401: "not-authorized",

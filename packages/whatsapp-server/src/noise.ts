@@ -1,6 +1,6 @@
 /**
- * The server's half of `Noise_XX_25519_AESGCM_SHA256` as WhatsApp speaks it: the library has the
- * client's half only, and its cipher states cannot be turned round. Primitives are the library's.
+ * The server's half of WhatsApp's `Noise_XX_25519_AESGCM_SHA256`: the library has only the client's half, and
+ * its cipher states cannot be reversed. Primitives are the library's.
  */
 import {
   aesDecryptGCM,
@@ -25,7 +25,7 @@ export interface Transport {
 }
 
 export interface Finished {
-  /** Who the client is: it has proved that it holds this key's other half. */
+  /** The client: it has proved that it holds this key's other half. */
   readonly clientKey: Uint8Array
   readonly payload: proto.ClientPayload
   readonly transport: Transport
@@ -41,12 +41,12 @@ const certificate = (
 
 let made: NoiseKeys | undefined
 
-/** The same for all servers of a process: the library takes long to sign. */
+/** The same for all servers of a process: the library is slow to sign. */
 export const sharedNoiseKeys = (): NoiseKeys => (made ??= makeNoiseKeys())
 
 /**
- * The chain ends in a root of our own: only WhatsApp can sign with the one that the library knows. It
- * accepts ours because its check of signatures accepts every signature.
+ * The chain ends in our own root: only WhatsApp can sign with the library's. The library accepts ours because
+ * its signature check accepts every signature.
  */
 const makeNoiseKeys = (): NoiseKeys => {
   const [root, intermediate, leaf] = [
@@ -74,7 +74,7 @@ const split = (input: Uint8Array, salt: Buffer): readonly [Buffer, Buffer] => {
   return [derived.subarray(0, 32), derived.subarray(32)]
 }
 
-/** What both sides hash and key alike while they shake hands. */
+/** The hashes and keys that both sides derive during the handshake. */
 const handshakeState = () => {
   let hash: Buffer = Buffer.from(NOISE_MODE)
   let salt = hash
@@ -99,7 +99,7 @@ const handshakeState = () => {
       authenticate(sealed)
       return plain
     },
-    /** The client's key for writing comes first, so it is the one this side reads with. */
+    /** The client's key for writing comes first, so this side reads with it. */
     transport: (): Transport => {
       const [readKey, writeKey] = split(noBytes, salt)
       let [read, written] = [0, 0]
@@ -111,7 +111,7 @@ const handshakeState = () => {
   }
 }
 
-/** Answers a client's hello; `finish` takes what the client says to that. */
+/** Answers a client's hello; `finish` takes the client's reply. */
 export const answerHello = (frame: Uint8Array, keys: NoiseKeys) => {
   const theirs = Buffer.from(proto.HandshakeMessage.decode(frame).clientHello?.ephemeral ?? noBytes)
   const ours = Curve.generateKeyPair()

@@ -1,4 +1,4 @@
-/** What a test has ordered to go wrong: each order is used up by what it was meant for. */
+/** Faults that a test has ordered: the matching call uses an order up. */
 
 /** Points at which the server can refuse. */
 export type Step =
@@ -9,9 +9,9 @@ export type Step =
   | "pre-keys"
   | "keys"
   | "usync"
-  /** The question is answered, and what is in the answer is an error. */
+  /** The question is answered, and the answer contains an error. */
   | "usync result"
-  /** The same of a question about devices. */
+  /** The same for a question about devices. */
   | "devices result"
   | "groups"
   | "group"
@@ -36,22 +36,22 @@ export type MessageOutcome =
 
 export interface MessageOrder {
   readonly outcome: MessageOutcome
-  /** The sending number; any, if not given. */
+  /** The sending number. Default: any. */
   readonly from?: string
-  /** The recipient's number or the group's id; any, if not given. */
+  /** The recipient's number or the group's id. Default: any. */
   readonly to?: string
-  /** How many messages it is for: one, if not given. */
+  /** The number of messages. Default: one. */
   readonly times?: number
 }
 
 export interface Orders {
   readonly refuse: (step: Step, code: number, times: number) => void
-  /** The code with which to refuse this time, if so ordered. */
+  /** The code with which to refuse this time, if ordered. */
   readonly refusal: (step: Step) => number | undefined
   readonly connection: (outcome: ConnectionOutcome, times: number) => void
   readonly nextConnection: () => ConnectionOutcome | undefined
   readonly message: (order: MessageOrder) => void
-  /** Orders for messages of that number that have not been met yet. */
+  /** Unused orders for messages of that number. */
   readonly messagesLeft: (from: string) => number
   readonly nextMessage: (from: string, to: string) => MessageOutcome | undefined
 }

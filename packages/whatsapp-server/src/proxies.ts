@@ -1,4 +1,4 @@
-/** Proxies on this machine, of each kind, that ask for a name and a password and count what goes through. */
+/** Proxies on this machine, of each kind, that require a name and a password and count connections. */
 import { Effect } from "effect"
 import { createServer as createHttp } from "node:http"
 import { createServer as createHttps } from "node:https"
@@ -9,11 +9,11 @@ import { makeCertificate } from "./certificate.ts"
 export interface CountingProxy {
   /** Without credentials. */
   readonly address: string
-  /** Where connections went, as the client named it. */
+  /** Targets of connections, as the client named them. */
   readonly passed: Array<string>
   /** Attempts with other credentials, or none. */
   readonly refused: () => number
-  /** Breaks off what goes through. */
+  /** Breaks off all connections. */
   readonly cut: () => void
 }
 

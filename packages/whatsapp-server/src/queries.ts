@@ -1,4 +1,4 @@
-/** What a linked device asks of the server, by the first node in its question, and the answers. */
+/** A linked device's questions, by the first node in each, and the answers. */
 import { jidDecode } from "baileys"
 import type { BinaryNode } from "baileys"
 import { createHash } from "node:crypto"
@@ -31,14 +31,14 @@ interface Asked {
 }
 
 interface Answer {
-  /** The name under which a test can have it refused. */
+  /** The name by which a test can have it refused. */
   readonly step?: Step
   readonly answer: (asked: Asked) => BinaryNode | undefined | Promise<BinaryNode | undefined>
 }
 
 const fewPreKeys = 5
 
-/** Takes one of the device's pre-keys; the device hears when few are left. */
+/** Takes one of the device's pre-keys; notifies the device when few are left. */
 export const deviceBundle = (device: Device): Bundle => {
   const preKey = device.preKeys.shift()
   const left = device.preKeys.length
@@ -105,7 +105,7 @@ const deviceList = (account: Account) =>
     ]),
   ])
 
-/** One user of a usync question: asked for by address, or by phone number as a contact. */
+/** One user of a usync question: by address, or by phone number as a contact. */
 const aboutUser = (state: ServerState, user: BinaryNode, protocols: ReadonlyArray<string>) => {
   const contact = bytesIn(find(user, "contact")).toString()
   const asked = user.attrs["jid"]
@@ -181,7 +181,7 @@ const giveMediaConnection = ({ mediaHost, query }: Asked) =>
     ]),
   ])
 
-/** No collection has anything in it. */
+/** All collections are empty. */
 const giveAppState = ({ about, query }: Asked) => {
   const collections = findAll(about, "collection").map(({ attrs }) =>
     node("collection", { name: attrs["name"], version: attrs["version"] }),
@@ -205,7 +205,7 @@ const yes = ({ query }: Asked) => answerTo(query)
 const givePrivacy = ({ query }: Asked) =>
   answerTo(query, [node("privacy", {}, [node("category", { name: "readreceipts", value: "all" })])])
 
-/** By namespace and first node; a namespace alone answers what is left. */
+/** By namespace and first node; a namespace alone answers the rest. */
 const answers: Readonly<Record<string, Answer>> = {
   "w:p": { answer: yes },
   passive: { answer: yes },

@@ -1,6 +1,6 @@
 /**
- * Silence: a logger that keeps everything to itself, and libsignal kept from printing session keys
- * with `console` while a server is up.
+ * Silence: a logger without output, and libsignal kept from printing session keys with `console` while a
+ * server is up.
  */
 import type { SocketConfig } from "baileys"
 
@@ -31,7 +31,7 @@ const spoken = [
 
 const levels = ["info", "warn", "error"] as const
 
-/** Keeps libsignal's lines from the console until the returned function is called. */
+/** Drops libsignal's console output until the returned function is called. */
 export const silenceLibsignal = () => {
   const before = levels.map((level) => [level, console[level]] as const)
   const quiet = before.map(([level, print]) => {

@@ -17,7 +17,7 @@ import { make } from "../src/index.ts"
 import type { PersonOptions, ServerOptions, WhatsAppServerShape } from "../src/index.ts"
 import { silentLogger } from "../src/quiet.ts"
 
-/** What a client keeps between its sockets. */
+/** A client's state between its sockets. */
 export interface Kept {
   readonly creds: AuthenticationCreds
   readonly keys: Map<string, string>
@@ -50,7 +50,7 @@ const keyStore = ({ keys }: Kept) => ({
 export interface Client {
   readonly socket: WASocket
   readonly kept: Kept
-  /** What the library told of its connection, in order. */
+  /** The library's connection updates, in order. */
   readonly updates: ReadonlyArray<Partial<ConnectionState>>
   readonly acks: ReadonlyArray<BinaryNode>
   readonly receipts: ReadonlyArray<BinaryNode>
@@ -59,7 +59,7 @@ export interface Client {
   readonly until: <A>(look: () => A | undefined) => Effect.Effect<A>
 }
 
-/** The code with which the library says why a connection closed. */
+/** The library's code for a closed connection. */
 export const closeCode = ({ updates }: Client) => {
   const closed = updates.find(({ connection }) => connection === "close")
   const error = closed?.lastDisconnect?.error as { output?: { statusCode: number } } | undefined
@@ -141,7 +141,7 @@ export const closed = (client: Client) => client.until(() => closeCode(client))
 export const ackOf = (client: Client, id: string) =>
   client.until(() => client.acks.find(({ attrs }) => attrs["id"] === id))
 
-/** Links a number by QR code, through the restart, and gives the logged-in client. */
+/** Links a number by QR code, through the restart, and returns the logged-in client. */
 export const linked = (
   server: WhatsAppServerShape,
   number: string,
@@ -161,7 +161,7 @@ export const sender = "+4915550000001"
 export const recipient = "+4915550000002"
 export const recipientJid = "4915550000002@s.whatsapp.net"
 
-/** A server that, at its end, has understood everything it was told. */
+/** A server that, at its end, has understood everything it received. */
 export const serverWith = (
   people: Readonly<Record<string, PersonOptions>>,
   options: ServerOptions = {},

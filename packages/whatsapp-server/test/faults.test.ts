@@ -1,4 +1,4 @@
-/** What can go wrong between a linked device and the server, ordered by a test. */
+/** Faults between a linked device and the server, ordered by a test. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ackOf, closed, connect, opened, recipient, sender, sending } from "./Client.ts"
@@ -42,7 +42,7 @@ for (const [drop, shown, acked] of [
   )
 }
 
-it.effect("an ack that is held back comes when it is let go", () =>
+it.effect("a withheld ack comes when it is released", () =>
   Effect.gen(function* () {
     const { client, send, server } = yield* sending
     yield* server.nextMessage({ outcome: "withhold ack" })
@@ -86,7 +86,7 @@ it.effect("a silent server keeps the connection and answers nothing", () =>
   }),
 )
 
-it.effect("while the listener is down nothing connects, and what came meanwhile is kept", () =>
+it.effect("nothing connects while the listener is down, and messages meanwhile are kept", () =>
   Effect.gen(function* () {
     const { client, send, server } = yield* sending
     yield* send("3EB0FF01")
@@ -106,7 +106,7 @@ it.effect("while the listener is down nothing connects, and what came meanwhile 
   }),
 )
 
-it.effect("an overlimit on questions is answered as such", () =>
+it.effect("a question over the limit is answered as such", () =>
   Effect.gen(function* () {
     const { client, server } = yield* sending
     yield* server.refuseNext("groups", 429)

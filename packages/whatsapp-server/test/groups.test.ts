@@ -1,4 +1,4 @@
-/** Groups: their list, sender keys, receipts of each member, and messages asked for again. */
+/** Groups: their list, sender keys, receipts of each member, and retries. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ackOf, linked, sender, serverWith } from "./Client.ts"
@@ -57,7 +57,7 @@ it.effect("each member's receipt names the member", () =>
   }),
 )
 
-it.effect("a member that lost its keys asks again and reads it then", () =>
+it.effect("a member that lost its keys requests a retry and reads it", () =>
   Effect.gen(function* () {
     const { client, send, server } = yield* groupServer("pn")
     yield* send("3EB0AD01")
@@ -69,7 +69,7 @@ it.effect("a member that lost its keys asks again and reads it then", () =>
   }),
 )
 
-it.effect("a group that a number is not in is not its to see", () =>
+it.effect("a number cannot see groups that it is not in", () =>
   Effect.gen(function* () {
     const { client, server } = yield* groupServer("pn")
     const other = yield* server.group({ subject: "Others", participants: members })

@@ -1,4 +1,4 @@
-/** How a client becomes a device of an account, and what can come between. */
+/** How a client becomes a device of an account, and the possible failures. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import {
@@ -50,7 +50,7 @@ it.effect("a typed pairing code links like a scan", () =>
   }),
 )
 
-it.effect("another pairing code than the one shown does not link", () =>
+it.effect("a wrong pairing code does not link", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const client = yield* connect(server)
@@ -63,7 +63,7 @@ it.effect("another pairing code than the one shown does not link", () =>
   }),
 )
 
-it.effect("a pairing code that the server refuses cannot be typed", () =>
+it.effect("a refused pairing code cannot be typed", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const client = yield* connect(server)
@@ -149,7 +149,7 @@ it.effect("each step can be refused", () =>
     const server = yield* serverWithPhone
     yield* server.nextConnection({ status: 503 })
     const hanging = yield* connect(server)
-    // The library listens for this answer without looking at it, and would wait without end.
+    // The library ignores this answer's content, and would wait forever.
     const status = new Promise<number | undefined>((resolve) => {
       hanging.socket.ws.on("unexpected-response", (_, answer) => resolve(answer.statusCode))
     })
@@ -178,7 +178,7 @@ it.effect("each step can be refused", () =>
   }),
 )
 
-it.effect("a device is remembered over a restart, and by its key alone", () =>
+it.effect("a device is remembered over a restart, by its key alone", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const client = yield* linked(server, number)
@@ -191,25 +191,27 @@ it.effect("a device is remembered over a restart, and by its key alone", () =>
   }),
 )
 
-it.effect("a device that was linked long ago logs in, brings its pre-keys, and is written to", () =>
-  Effect.gen(function* () {
-    const server = yield* serverWith({ [number]: {}, [recipient]: {} })
-    const client = yield* connect(server, {
-      creds: yield* server.linkedBefore(number),
-      keys: new Map(),
-    })
-    yield* opened(client)
-    yield* server.until(() => (server.preKeys(number)[0] ?? 0) > 100)
-    yield* Effect.promise(() => client.socket.sendMessage(recipientJid, { text: "Hello" }))
-    yield* server.until(() => server.copies(recipient) === 1)
-    yield* server.write(recipient, number, "Hello to you")
-    yield* client.until(() =>
-      client.messages.find(({ message }) => message?.conversation === "Hello to you"),
-    )
-  }),
+it.effect(
+  "a device that was linked long ago logs in, brings its pre-keys, and receives messages",
+  () =>
+    Effect.gen(function* () {
+      const server = yield* serverWith({ [number]: {}, [recipient]: {} })
+      const client = yield* connect(server, {
+        creds: yield* server.linkedBefore(number),
+        keys: new Map(),
+      })
+      yield* opened(client)
+      yield* server.until(() => (server.preKeys(number)[0] ?? 0) > 100)
+      yield* Effect.promise(() => client.socket.sendMessage(recipientJid, { text: "Hello" }))
+      yield* server.until(() => server.copies(recipient) === 1)
+      yield* server.write(recipient, number, "Hello to you")
+      yield* client.until(() =>
+        client.messages.find(({ message }) => message?.conversation === "Hello to you"),
+      )
+    }),
 )
 
-it.effect("a second connection of a device takes the place of the first", () =>
+it.effect("a second connection of a device replaces the first", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const first = yield* linked(server, number)
@@ -222,7 +224,7 @@ it.effect("a second connection of a device takes the place of the first", () =>
   }),
 )
 
-it.effect("a device that is taken away on the phone is logged out and stays out", () =>
+it.effect("a device removed on the phone is logged out and stays out", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const client = yield* linked(server, number)

@@ -5,7 +5,7 @@ import { ackOf, recipient, sending } from "./Client.ts"
 
 const levels = ["info", "warn", "error"] as const
 
-/** What is printed while the scope lasts. */
+/** Everything printed while the scope lasts. */
 const printed = Effect.acquireRelease(
   Effect.sync(() => {
     const before = levels.map((level) => [level, console[level]] as const)
@@ -19,23 +19,21 @@ const printed = Effect.acquireRelease(
     }),
 )
 
-it.effect(
-  "while sessions begin, break and begin again nothing is printed but what others say",
-  () =>
-    Effect.gen(function* () {
-      const { lines } = yield* printed
-      yield* Effect.scoped(
-        Effect.gen(function* () {
-          const { client, send, server } = yield* sending
-          yield* send("3EB0AE01")
-          yield* ackOf(client, "3EB0AE01")
-          yield* server.reinstall(recipient)
-          yield* send("3EB0AE02")
-          yield* server.until(() => server.copies(recipient) === 2)
-          console.info("others")
-        }),
-      )
-      console.info("Closing session: after the server")
-      assert.deepStrictEqual(lines, ["others", "Closing session: after the server"])
-    }),
+it.effect("prints nothing of its own while sessions start, break and restart", () =>
+  Effect.gen(function* () {
+    const { lines } = yield* printed
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        const { client, send, server } = yield* sending
+        yield* send("3EB0AE01")
+        yield* ackOf(client, "3EB0AE01")
+        yield* server.reinstall(recipient)
+        yield* send("3EB0AE02")
+        yield* server.until(() => server.copies(recipient) === 2)
+        console.info("others")
+      }),
+    )
+    console.info("Closing session: after the server")
+    assert.deepStrictEqual(lines, ["others", "Closing session: after the server"])
+  }),
 )

@@ -1,4 +1,4 @@
-/** Recipients: who is registered, media, receipts, messages asked for again, and pre-keys. */
+/** Recipients: registration, media, receipts, retries, and pre-keys. */
 import { assert, it } from "@effect/vitest"
 import { aesDecryptWithIV, getMediaKeys } from "baileys"
 import { Effect } from "effect"
@@ -14,7 +14,7 @@ const fetched = (url: string, ca: string | undefined) =>
     }).on("error", reject)
   })
 
-it.effect("numbers without a person are left out; Brazil's ninth digit is answered as it is", () =>
+it.effect("omits numbers without a person, and answers Brazil's ninth digit as stored", () =>
   Effect.gen(function* () {
     const { client, server } = yield* sending
     yield* server.person("+551187654321")
@@ -30,7 +30,7 @@ it.effect("numbers without a person are left out; Brazil's ninth digit is answer
   }),
 )
 
-it.effect("images and documents arrive whole, with caption, name and type", () =>
+it.effect("images and documents arrive complete, with caption, name and type", () =>
   Effect.gen(function* () {
     const { client, server } = yield* sending
     const document = Buffer.alloc(70_000, "page ")
@@ -60,7 +60,7 @@ it.effect("images and documents arrive whole, with caption, name and type", () =
   }),
 )
 
-it.effect("an uploaded file can be fetched from where the message points, over the same TLS", () =>
+it.effect("an uploaded file can be fetched from the message's address, over the same TLS", () =>
   Effect.gen(function* () {
     const { client, server } = yield* sending
     const document = Buffer.from("a file to fetch")
@@ -88,7 +88,7 @@ it.effect("without the certificate nothing is uploaded", () =>
   }),
 )
 
-it.effect("an upload that is refused fails the attempt, and the next one goes through", () =>
+it.effect("a refused upload fails the attempt, and the next one goes through", () =>
   Effect.gen(function* () {
     const { client, server } = yield* sending
     yield* server.refuseNext("upload", 500)
@@ -125,7 +125,7 @@ it.effect("receipts come in any order, repeated, by phone number or LID", () =>
   }),
 )
 
-it.effect("a person with receipts gives them without being told", () =>
+it.effect("a person with receipts sends them unprompted", () =>
   Effect.gen(function* () {
     const { client, send, server } = yield* sending
     yield* server.person(recipient, { receipts: ["delivered", "read"] })
@@ -139,7 +139,7 @@ it.effect("a person with receipts gives them without being told", () =>
 )
 
 for (const loss of ["loseSessions", "reinstall"] as const) {
-  it.effect(`after ${loss} the phone asks again, and shows the message once`, () =>
+  it.effect(`after ${loss} the phone requests a retry, and shows the message once`, () =>
     Effect.gen(function* () {
       const { client, send, server } = yield* sending
       yield* send("3EB0EA01")
@@ -173,7 +173,7 @@ it.effect("a person can write to a linked device", () =>
   }),
 )
 
-it.effect("a message to a person whose LID is not told reaches no device of theirs", () =>
+it.effect("a message to a person whose LID is secret reaches none of their devices", () =>
   Effect.gen(function* () {
     const server = yield* serverWith({ [sender]: {}, [recipient]: { showsLid: false } })
     const client = yield* linked(server, sender)

@@ -1,4 +1,4 @@
-/** What recipients get of what a linked device sends: once for each message id, and readable. */
+/** Recipients get a linked device's messages once for each message id, and readable. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ackOf, recipient, recipientJid, sender, sending } from "./Client.ts"
@@ -25,21 +25,19 @@ it.effect("a text is acked after the recipient's phone has decrypted it", () =>
   }),
 )
 
-it.effect(
-  "a device that has just been linked hears of ticks at once, its history being there",
-  () =>
-    Effect.gen(function* () {
-      const { client, send, server } = yield* sending
-      yield* send("3EB0AA03")
-      yield* ackOf(client, "3EB0AA03")
-      yield* server.receipt({ by: recipient, ids: ["3EB0AA03"], type: "delivered" })
-      const tick = yield* client.until(() => client.ticks.find(({ key }) => key.id === "3EB0AA03"))
-      assert.strictEqual(tick.update.status, 3)
-      assert.strictEqual(client.kept.creds.accountSyncCounter, 1)
-    }),
+it.effect("a newly linked device gets ticks at once, after its history", () =>
+  Effect.gen(function* () {
+    const { client, send, server } = yield* sending
+    yield* send("3EB0AA03")
+    yield* ackOf(client, "3EB0AA03")
+    yield* server.receipt({ by: recipient, ids: ["3EB0AA03"], type: "delivered" })
+    const tick = yield* client.until(() => client.ticks.find(({ key }) => key.id === "3EB0AA03"))
+    assert.strictEqual(tick.update.status, 3)
+    assert.strictEqual(client.kept.creds.accountSyncCounter, 1)
+  }),
 )
 
-it.effect("a message that is sent again with its id is shown once", () =>
+it.effect("a message repeated with its id is shown once", () =>
   Effect.gen(function* () {
     const { client, send, server } = yield* sending
     yield* send("3EB0AA02")

@@ -1,4 +1,4 @@
-/** Logging in and out: by code, by password, by QR code, and what a client asks about the server. */
+/** Logging in and out by code, password and QR code, and a client's questions about the server. */
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { randomBytes } from "node:crypto"
@@ -43,7 +43,7 @@ const checkApplication = (
   if (apiId !== state.apiId || apiHash !== state.apiHash) throw new Refused(400, "API_ID_INVALID")
 }
 
-/** The client belongs to that person from now on. */
+/** Assigns the client to that person. */
 const logIn = ({ key, state }: Call, person: Person): tl.auth.RawAuthorization => {
   if (person.isBanned) throw new Refused(401, "USER_DEACTIVATED_BAN")
   key.person = person
@@ -164,7 +164,7 @@ const logOut = (_: tl.auth.RawLogOutRequest, { key, state }: Call): tl.auth.RawL
   return { _: "auth.loggedOut" }
 }
 
-/** Limits that no test comes near. */
+/** Limits that no test reaches. */
 const limits = {
   chatSizeMax: 200,
   megagroupSizeMax: 200_000,
@@ -219,7 +219,7 @@ const getNearestDc = (_: tl.help.RawGetNearestDcRequest, { key }: Call): tl.RawN
   nearestDc: key.dcId,
 })
 
-/** A key of another data centre is logged in with what the own one was given. */
+/** A key of another data centre logs in with the data that its own one provided. */
 const exportAuthorization = (
   { dcId }: tl.auth.RawExportAuthorizationRequest,
   { key }: Call,

@@ -1,4 +1,4 @@
-/** Finding people, uploading files, and writing to people; how a person's box has changed. */
+/** Finding people, uploading files, and writing to people; changes of a person's box. */
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
 import { createHash } from "node:crypto"
@@ -16,7 +16,7 @@ import {
 } from "../ServerState.ts"
 import type { Person, Shown } from "../ServerState.ts"
 
-/** Who calls. */
+/** The caller. */
 const self = ({ key }: Call): Person => {
   if (key.awaited !== null) throw new Refused(401, "SESSION_PASSWORD_NEEDED")
   if (key.person === null) throw new Refused(401, "AUTH_KEY_UNREGISTERED")
@@ -116,7 +116,7 @@ const getFullUser = ({ id }: tl.users.RawGetFullUserRequest, call: Call): tl.use
   }
 }
 
-/** No part of a file is larger. */
+/** The maximum size of a file's part. */
 const partBytes = 512 * 1024
 
 const keepPart = (
@@ -137,7 +137,7 @@ const keepPart = (
   return true
 }
 
-/** The parts of a file, which are forgotten with it. */
+/** The parts of a file, which are removed with it. */
 const takeFile = (
   { uploads }: Person,
   { id, parts: count }: { readonly id: Long; readonly parts: number },
@@ -224,7 +224,7 @@ interface Written {
   readonly recipient: Person
 }
 
-/** Puts the message into both boxes. An id of the client's is taken once. */
+/** Puts the message into both boxes. A client's id is accepted once. */
 const deliver = (
   request: tl.messages.RawSendMessageRequest | tl.messages.RawSendMediaRequest,
   call: Call,
@@ -353,7 +353,7 @@ const getDifference = (
   }
 }
 
-/** What was written between two people, as one of them has it; the latest first. */
+/** The messages between two people, as one of them has them; the latest first. */
 const dialogOf = ({ events }: Person, other: Person): ReadonlyArray<tl.RawMessage> =>
   events
     .flatMap(({ update }) =>
