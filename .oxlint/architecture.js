@@ -72,6 +72,7 @@ const packagesUnderTheService = [
 /** What of the core calls the stores and transports: packages under the service import none of it. */
 const callersOfPorts = [
   "Admission",
+  "BrowserSessions",
   "CallbackUrls",
   "Caller",
   "Connections",

@@ -108,6 +108,10 @@ Read it back:
 `
 }
 
+/** The line with the link that signs the operator in. */
+export const signInText = (link: string): string =>
+  `Open the dashboard; this link signs in once, within 15 minutes:\n\n  ${link}\n`
+
 /** URL for a client on the same machine when the server listens on every address. */
 export const localUrl = (url: string): string =>
   url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")

@@ -2,8 +2,9 @@
  * The HTTP app. It binds its address, builds the service, shows what a first start must show, and
  * answers requests. The worker runs in the same process unless it runs elsewhere.
  */
-import { Worker, version } from "@messaging-service/core"
+import { BrowserSessions, Worker, WorkspaceStore, version } from "@messaging-service/core"
 import { HttpOptions, httpApp, monitoringApp } from "@messaging-service/http"
+import type { DashboardSource } from "@messaging-service/http"
 import type { CannotStart } from "@messaging-service/node"
 import {
   announce,
@@ -17,7 +18,7 @@ import type { HttpListener } from "@messaging-service/node/process"
 import { loadOrMakeSecret, openService, storeCannotStart } from "@messaging-service/service/compose"
 import { Effect, Redacted } from "effect"
 import type { Scope } from "effect"
-import { exampleText, keepKeys, localUrl, seedExample } from "./Example.ts"
+import { exampleText, keepKeys, localUrl, seedExample, signInText } from "./Example.ts"
 import type { Example } from "./Example.ts"
 import { operatorTokenKind } from "./ServerSettings.ts"
 import type { ServerSettings } from "./ServerSettings.ts"
@@ -68,12 +69,20 @@ const emulatorControls = Effect.map(
   (emulator) => emulator.emulatorControls,
 )
 
+/** Loads only when a page is asked for. */
+const dashboardFiles: DashboardSource = async () => {
+  const { loadDashboard } = await import("@messaging-service/dashboard")
+  return loadDashboard()
+}
+
 const serve = Effect.fnUntraced(function* serve(settings: ServerSettings, listeners: Listeners) {
   const { admin, metrics, open } = listeners
   const { inlineWorker, service, trustProxy } = settings
-  const token = yield* operatorToken(settings)
+  const { isNew, secret: token } = yield* operatorToken(settings)
   const options = {
     operatorToken: admin === null ? token : null,
+    dashboard: settings.dashboard ? dashboardFiles : null,
+    adjustableClock: service.clock === "adjustable",
     metrics: metrics === null,
     emulator: service.transport.kind === "simulated" ? yield* emulatorControls : null,
     publicUrl: service.publicUrl ?? open.url,
@@ -99,7 +108,9 @@ const serve = Effect.fnUntraced(function* serve(settings: ServerSettings, listen
     served.push(metrics.serve(app))
   }
   const worker = inlineWorker ? (yield* Worker).run : Effect.never
+  const isFirst = isNew || (yield* storeIsEmpty(settings))
   if (settings.seedExample) yield* showExample(settings, open)
+  if (isFirst && settings.dashboard && isTerminal()) yield* showSignIn(settings, listeners, token)
   yield* announce(service.log, readyLine(listeners))
   return yield* Effect.all([...served, worker], {
     concurrency: "unbounded",
@@ -116,18 +127,39 @@ const readyLine = ({ admin, metrics, open }: Listeners): string => {
   return `listening on ${open.url} (${others.join("; ")})`
 }
 
+/** The token, and whether this start has made it. */
 const operatorToken = Effect.fnUntraced(function* operatorToken({
   operatorToken: given,
   service,
 }: ServerSettings) {
-  if (given !== null) return given
+  if (given !== null) return { secret: given, isNew: false }
   const { file, isNew, secret } = yield* loadOrMakeSecret(service.dataDirectory, operatorTokenKind)
   if (isNew) {
     const shown = isTerminal() ? `: ${Redacted.value(secret)}` : ""
     yield* announce(service.log, `Operator token, kept in ${file}${shown}\n`)
   }
-  return secret
+  return { secret, isNew }
 })
+
+const storeIsEmpty = ({ service }: ServerSettings) =>
+  Effect.flatMap(WorkspaceStore, (store) => store.isEmpty).pipe(
+    Effect.catchTag("StoreUnavailable", (error) => Effect.fail(storeCannotStart(service, error))),
+  )
+
+/** A link for the person at the terminal; a log, which others read, never gets one. */
+const showSignIn = (
+  { service }: ServerSettings,
+  { admin, open }: Listeners,
+  token: Redacted.Redacted,
+) =>
+  Effect.gen(function* () {
+    const sessions = yield* BrowserSessions
+    const code = yield* sessions.operatorLink(Redacted.value(token))
+    const url = admin === null ? (service.publicUrl ?? localUrl(open.url)) : localUrl(admin.url)
+    yield* announce(service.log, signInText(`${url}/sign-in#code=${code}`))
+  }).pipe(
+    Effect.catchTag("StoreUnavailable", (error) => Effect.fail(storeCannotStart(service, error))),
+  )
 
 const showExample = ({ service }: ServerSettings, { url }: HttpListener) =>
   seedExample.pipe(

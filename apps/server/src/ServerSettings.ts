@@ -23,6 +23,8 @@ export interface ServerSettings {
   /** Whether this process also runs the worker. */
   readonly inlineWorker: boolean
   readonly seedExample: boolean
+  /** Whether it serves the dashboard, and with it browser sessions. */
+  readonly dashboard: boolean
   readonly service: ServiceSettings
 }
 
@@ -50,6 +52,7 @@ const serverVariables = {
   TRUST_PROXY: trueOrFalse,
   WORKER: oneOf("inline", "separate"),
   SEED_EXAMPLE: trueOrFalse,
+  DASHBOARD: trueOrFalse,
 }
 
 const variables = { ...serviceVariables, ...serverVariables }
@@ -82,6 +85,7 @@ export const readServerSettings = Effect.fnUntraced(function* readServerSettings
     inlineWorker,
     // Its number is a simulated phone.
     seedExample: service.transport.kind === "simulated" && (given.SEED_EXAMPLE ?? true),
+    dashboard: given.DASHBOARD ?? true,
     service,
   }
 })

@@ -12,6 +12,7 @@ const defaults: ServerSettings = {
   trustProxy: false,
   inlineWorker: true,
   seedExample: true,
+  dashboard: true,
   service: {
     host: "127.0.0.1",
     port: 8080,

@@ -93,6 +93,7 @@ describe.concurrent("a first start", () => {
       const server = yield* aServer(settings)
       const stdout = yield* server.stdout
       assert.lengthOf(Object.values(server.kept), 4)
+      assert.notInclude(stdout, "#code=")
       for (const secret of Object.values(server.kept)) assert.notInclude(stdout, secret)
       const files = ["operator-token", "live-key", "test-key", "version-1-key"].map((name) =>
         name === "operator-token" ? name : `example-${name}.memory`,
@@ -113,6 +114,14 @@ describe.concurrent("a first start", () => {
       assert.strictEqual((yield* pasted<processes.SeenMessage>(send)).status, "queued")
       assert.match(stdout, /^ {2}test key +svc_test_\w{38}$/m)
       assert.match(stdout, /^ {2}version 1 key +[0-9a-f]{40} /m)
+      const [, code = ""] = /\/sign-in#code=([0-9a-f]{64})$/m.exec(stdout) ?? []
+      const signedIn = yield* Effect.forEach([1, 2], () =>
+        processes.call("POST", `${server.url}/admin/v1/session`, { body: { code } }),
+      )
+      assert.deepStrictEqual(
+        signedIn.map(({ status }) => status),
+        [200, 401],
+      )
       const [, token = ""] = /^Operator token, kept in .+: (\S{40})$/m.exec(stdout) ?? []
       const workspaces = `${server.url}/admin/v1/workspaces`
       assert.strictEqual((yield* processes.call("GET", workspaces, { token })).status, 200)

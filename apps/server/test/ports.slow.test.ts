@@ -12,7 +12,7 @@ const statusOf = (url: string, token = "") =>
   })
 
 describe("a server with ADMIN_PORT and METRICS_PORT", () => {
-  it.effect("serves the operator API and the metrics there, and no longer on PORT", () =>
+  it.effect("serves the operator and the metrics there, and no longer on PORT", () =>
     Effect.gen(function* () {
       const server = yield* aServer({ ADMIN_PORT: "0", METRICS_PORT: "0" })
       const [, admin = "", metrics = ""] = yield* server.says(
@@ -20,7 +20,7 @@ describe("a server with ADMIN_PORT and METRICS_PORT", () => {
       )
       const served = {
         "/api/v2/me": [200, 404, 404],
-        "/admin/v1/workspaces": [404, 200, 404],
+        "/admin/v1/workspaces": [401, 200, 404],
         "/metrics": [404, 404, 200],
         "/health/live": [200, 200, 200],
         "/health/ready": [200, 200, 200],

@@ -303,6 +303,25 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/session": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the browser's session */
+        readonly get: operations["getSession"];
+        readonly put?: never;
+        /** Sign a browser in */
+        readonly post: operations["signIn"];
+        /** Sign the browser out */
+        readonly delete: operations["signOut"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/workspaces": {
         readonly parameters: {
             readonly query?: never;
@@ -964,6 +983,7 @@ export interface components {
     schemas: {
         readonly AdvanceClock: AdvanceClock;
         readonly Behaviour: Behaviour;
+        readonly BrowserSession: BrowserSession;
         readonly CallbackDelivery: CallbackDelivery;
         readonly CallbackSecret: CallbackSecret;
         readonly ChangeNumber: ChangeNumber;
@@ -988,6 +1008,7 @@ export interface components {
         readonly CreateReminder: CreateReminder;
         readonly CreateWebhook: CreateWebhook;
         readonly CreateWorkspace: CreateWorkspace;
+        readonly CurrentSession: CurrentSession;
         readonly Deleted: Deleted;
         readonly Delivery: Delivery;
         readonly Epoch: Epoch;
@@ -1006,7 +1027,7 @@ export interface components {
         readonly LastRun: LastRun;
         readonly Media: Media;
         readonly MediaFile: MediaFile;
-        /** @description An image or a file: exactly one of `url` and `media_id`. */
+        /** @description An image or a file: a link, or a file of the media directory. */
         readonly MediaReference: MediaReference;
         readonly Message: Message;
         readonly MessageRecipient: MessageRecipient;
@@ -1038,6 +1059,9 @@ export interface components {
         readonly SetBehaviour: SetBehaviour;
         readonly SetRegistered: SetRegistered;
         readonly Settled: Settled;
+        /** @description The operator token, or the code of a link. */
+        readonly SignIn: SignIn;
+        readonly SignedOut: SignedOut;
         readonly StoreRestored: StoreRestored;
         readonly TelegramCode: TelegramCode;
         readonly TelegramLogin: TelegramLogin;
@@ -1728,6 +1752,70 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["QueuedEvent"];
+                };
+            };
+        };
+    };
+    readonly getSession: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The session, or null. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CurrentSession"];
+                };
+            };
+        };
+    };
+    readonly signIn: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        readonly responses: {
+            /** @description The session, and its cookie. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["BrowserSession"];
+                };
+            };
+        };
+    };
+    readonly signOut: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Signed out. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SignedOut"];
                 };
             };
         };
@@ -2892,6 +2980,43 @@ export interface Behaviour {
     readonly latency_ms: number;
     readonly groups: readonly string[];
 }
+export interface BrowserSession {
+    /** @enum {string} */
+    readonly kind: "operator" | "portal";
+    /** @description Null for the operator. */
+    readonly workspace_id: number | null;
+    /**
+     * @description The operator's is `owner`.
+     * @enum {string}
+     */
+    readonly role: "owner" | "administrator" | "member";
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string;
+    /**
+     * Format: date-time
+     * @description The service's time.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly now: string;
+    /** @description Whether there are emulator controls. */
+    readonly simulated: boolean;
+    /** @description Whether the emulator can move the clock. */
+    readonly adjustable_clock: boolean;
+    /** @description Whether Telegram accounts can be logged in. */
+    readonly telegram: boolean;
+    /** @description Where a portal leads back to. */
+    readonly return_url: string | null;
+}
 export interface CallbackDelivery {
     readonly id: number;
     /** @description `evt_` and 24 characters. */
@@ -3186,6 +3311,10 @@ export interface CreateWorkspace {
     /** @description Null for no active plan; left out it is the Unlimited plan. */
     readonly plan?: components["schemas"]["PlanInput"] | null;
 }
+export interface CurrentSession {
+    /** @description Null without a valid cookie. */
+    readonly session: components["schemas"]["BrowserSession"] | null;
+}
 export interface Deleted {
     readonly id: number;
     /** @enum {boolean} */
@@ -3230,7 +3359,7 @@ export interface Epoch {
  * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
  * @enum {string}
  */
-export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
+export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
 export interface Held {
     readonly workspace_id: number;
     readonly messages: number;
@@ -3408,7 +3537,7 @@ export interface MediaFile {
      */
     readonly created_at: string;
 }
-/** @description An image or a file: exactly one of `url` and `media_id`. */
+/** @description An image or a file: a link, or a file of the media directory. */
 export type MediaReference = {
     /** @description Public http or https link of at most 2048 characters; fetched when the message is sent. */
     readonly url?: string;
@@ -3771,7 +3900,7 @@ export interface SendBatch {
      */
     readonly send_at?: string | null;
     /**
-     * @description In the future and after `send_at`: what was not sent by then becomes `expired`.
+     * @description In the future and after the time to send: what was not sent by then becomes `expired`.
      * @example 2030-01-31T09:00:00+02:00
      */
     readonly expires_at?: string | null;
@@ -3789,7 +3918,7 @@ export interface SendMessage {
      */
     readonly send_at?: string | null;
     /**
-     * @description In the future and after `send_at`: what was not sent by then becomes `expired`.
+     * @description In the future and after the time to send: what was not sent by then becomes `expired`.
      * @example 2030-01-31T09:00:00+02:00
      */
     readonly expires_at?: string | null;
@@ -3837,6 +3966,15 @@ export interface SetRegistered {
     readonly phones: readonly string[] | null;
 }
 export type Settled = unknown;
+/** @description The operator token, or the code of a link. */
+export type SignIn = {
+    readonly token?: string;
+    readonly code?: string;
+} & (unknown | unknown);
+export interface SignedOut {
+    /** @enum {boolean} */
+    readonly signed_out: true;
+}
 export interface StoreRestored {
     /**
      * @description The highest id of any kind that is known outside.
@@ -3973,7 +4111,7 @@ export interface ListMessagesQuery {
     readonly until?: string;
     /** @description Records of a page. */
     readonly limit?: number;
-    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
 export interface ListRemindersQuery {
@@ -3981,20 +4119,20 @@ export interface ListRemindersQuery {
     readonly active?: boolean;
     /** @description Records of a page. */
     readonly limit?: number;
-    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
 export interface ListMediaQuery {
     readonly type?: "image" | "file";
     /** @description Records of a page. */
     readonly limit?: number;
-    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
 export interface ListNumberChecksQuery {
     /** @description Records of a page. */
     readonly limit?: number;
-    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
 export interface ListNumberCheckResultsQuery {
@@ -4002,43 +4140,43 @@ export interface ListNumberCheckResultsQuery {
     readonly status?: readonly ("pending" | "registered" | "not_registered" | "failed")[];
     /** @description Records of a page. */
     readonly limit?: number;
-    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
 export interface ListWorkspacesQuery {
     /** @description Records of a page. */
     readonly limit?: number;
-    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
 export interface ListContactsQuery {
     /** @description Records of a page. */
     readonly limit?: number;
-    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
 export interface ListDeliveriesQuery {
     /** @description Records of a page. */
     readonly limit?: number;
-    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
 export interface ListCallbackDeliveriesQuery {
     /** @description Records of a page. */
     readonly limit?: number;
-    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
 export interface ListReminderRunsQuery {
     /** @description Records of a page. */
     readonly limit?: number;
-    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
 export interface ListHeldQuery {
     /** @description Records of a page. */
     readonly limit?: number;
-    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
 export interface ListSentQuery {
@@ -4046,6 +4184,6 @@ export interface ListSentQuery {
     readonly number_id?: number;
     /** @description Records of a page. */
     readonly limit?: number;
-    /** @description `next_cursor` of the page before; other filters must stay the same. */
+    /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }

@@ -39,6 +39,16 @@ const simulatorOf = (at: Endpoints) => ({
   settle: at.order("/admin/v1/simulator/settle"),
 })
 
+/** Browsers keep their session in a cookie; this client's token needs none. */
+const sessionOf = (at: Endpoints) => ({
+  /** Begins a session with the operator token, or with the code of a link. */
+  signIn: at.post("/admin/v1/session"),
+  /** The session of the request's cookie; null without one. */
+  get: at.get("/admin/v1/session"),
+  /** Ends the session of the request's cookie. */
+  signOut: at.remove("/admin/v1/session"),
+})
+
 /**
  * Creates a client for operators. A path's workspace is the first argument. Every method rejects with
  * a `MessagingError`; missing things give `workspace_not_found`, `key_not_found`, `number_not_found`
@@ -52,6 +62,9 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
   const role = actingRole === undefined ? {} : { "acting-role": actingRole }
   const at = makeEndpoints(makeAsk(connection, { ...bearer("token", token), ...role }))
   return {
+    /** Sessions of browsers. */
+    session: sessionOf(at),
+
     workspaces: {
       /** Creates a workspace. Default plan: unlimited. */
       create: at.post("/admin/v1/workspaces"),

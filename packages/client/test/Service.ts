@@ -41,6 +41,7 @@ const layerServed = layerHttp.pipe(
   Layer.provide(
     Layer.succeed(HttpOptions, {
       operatorToken: Redacted.make(token),
+      dashboard: () => Promise.resolve(new Map()),
       emulator: emulatorControls,
       publicUrl,
       trustProxy: false,

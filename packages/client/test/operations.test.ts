@@ -139,6 +139,11 @@ const entries: {
   testWebhook: async ({ client, webhook }) =>
     assert.strictEqual((await client.webhooks.test(webhook.id)).type, "ping"),
 
+  signIn: async ({ operator }) =>
+    assert.strictEqual((await operator.session.signIn({ token })).kind, "operator"),
+  getSession: async ({ operator }) => assert.isNull((await operator.session.get()).session),
+  signOut: async ({ operator }) => assert.isTrue((await operator.session.signOut()).signed_out),
+
   createWorkspace: async ({ operator }) =>
     assert.strictEqual((await operator.workspaces.create({ name: "Other" })).name, "Other"),
   listWorkspaces: async ({ operator }) =>

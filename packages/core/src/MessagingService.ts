@@ -3,6 +3,7 @@
  * way out, media files and ids, and has the whole service inside its own process.
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { BrowserSessions } from "./browser/BrowserSessions.ts"
 import { CallbackSecrets, CallbackUrls } from "./callback/CallbackSettings.ts"
 import type { Failure } from "./error/Refusal.ts"
 import { EventFeed, EventSignal } from "./event/EventFeed.ts"
@@ -121,7 +122,7 @@ const layerWaking = Layer.effectDiscard(
 
 /** What callers use: admission, messages, and the operator's services. */
 export const layerServices = Layer.mergeAll(
-  Admission.layer,
+  BrowserSessions.layer,
   MessageOperations.layer,
   Keys.layer,
   NumberOperations.layer,
@@ -143,7 +144,7 @@ export const layerServices = Layer.mergeAll(
   EnsuredWorkspaces.layer,
   IdleMonitor.layer,
 ).pipe(
-  Layer.provideMerge(Messages.layer),
+  Layer.provideMerge(Layer.mergeAll(Admission.layer, Messages.layer)),
   Layer.provideMerge(Numbers.layer),
   Layer.provideMerge(Workspaces.layer),
   Layer.provideMerge(

@@ -24,6 +24,26 @@ export { Version1ListStore, offsetOfPage } from "./Version1ListStore.ts"
 export type { OffsetPage, OffsetQuery, Period } from "./Version1ListStore.ts"
 export { version } from "./version.ts"
 export {
+  BrowserSessions,
+  SignInBody,
+  sessionLimit,
+  sessionRequestsPerMinute,
+} from "./browser/BrowserSessions.ts"
+export type { SignIn } from "./browser/BrowserSessions.ts"
+export {
+  BrowserSessionStore,
+  hasSessionEnded,
+  isSessionValid,
+  linkWorks,
+  operatorIdleMillis,
+} from "./browser/BrowserSessionStore.ts"
+export type {
+  BrowserSession,
+  NewBrowserSession,
+  NewSignInLink,
+  SessionQuery,
+} from "./browser/BrowserSessionStore.ts"
+export {
   callbackContentType,
   callbackTypes,
   connectionCallback,

@@ -17,7 +17,6 @@ import {
 } from "@messaging-service/core"
 import type { RejectingBulkhead, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
 import { Cause, Context, Effect, Layer, Metric } from "effect"
-import type { Redacted } from "effect"
 import { toWebHandlerLayerWith, toWebHandlerWith } from "effect/http/HttpEffect"
 import { serve } from "effect/http/HttpServer"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -29,6 +28,7 @@ import { docsUrlOf, HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import type { HttpSettings } from "./HttpOptions.ts"
 import { clientAddressReader, none, receive, refusalReply, serviceBusy } from "./IncomingRequest.ts"
 import type { ClientAddressOf, Handler, IncomingRequest, Reply } from "./IncomingRequest.ts"
+import { dashboardHandler, isOfDashboard } from "./open/dashboard.ts"
 import { docsRoutes } from "./open/docs.ts"
 import { linkRoutes } from "./open/links.ts"
 import type { LinkServices } from "./open/links.ts"
@@ -43,6 +43,8 @@ import {
 import { makeOperatorHandler } from "./operator/pipeline.ts"
 import type { OperatorRoute, OperatorServices } from "./operator/pipeline.ts"
 import { restoreRoutes as restoreOperatorRoutes } from "./operator/restore.ts"
+import { makeSessionCookie } from "./operator/sessionCookie.ts"
+import { sessionRoutes } from "./operator/sessions.ts"
 import {
   contactRoutes as contactOperatorRoutes,
   keyRoutes as keyOperatorRoutes,
@@ -112,6 +114,8 @@ const operatorRoutes = [
 /** A part of the interface, and the bound on its requests in flight. */
 interface Part<Services = never> {
   readonly prefix: string
+  /** In place of its prefix: whether it answers a request that no part before it does. */
+  readonly answers?: (incoming: IncomingRequest) => boolean
   readonly handler: Handler<Services>
   readonly places: Pick<RejectingBulkhead<never>, "tryAcquire" | "release">
   /** Refuses every request while this process must not work. */
@@ -127,11 +131,16 @@ const nowhere: Part = {
   places: { tryAcquire: () => true, release: () => undefined },
 }
 
-/** The first part whose prefix the path has. */
-const partOf = <Services>(parts: ReadonlyArray<Part<Services>>, path: string): Part<Services> => {
+const isUnder = (prefix: string, path: string): boolean =>
+  path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")
+
+/** The first part that answers the request. */
+const partOf = <Services>(
+  parts: ReadonlyArray<Part<Services>>,
+  incoming: IncomingRequest,
+): Part<Services> => {
   for (const part of parts) {
-    const { prefix } = part
-    if (path.startsWith(prefix) && (path.length === prefix.length || path[prefix.length] === "/")) {
+    if (part.answers === undefined ? isUnder(part.prefix, incoming.path) : part.answers(incoming)) {
       return part
     }
   }
@@ -177,38 +186,59 @@ const customerParts = Effect.fnUntraced(function* customerParts(
   return parts
 })
 
-const operatorPart = Effect.fnUntraced(function* operatorPart(
-  routes: ReadonlyArray<OperatorRoute>,
-  token: Redacted.Redacted,
+/** The operator API: for those with the token, and for signed-in browsers where there is a dashboard. */
+const operatorInterface = Effect.fnUntraced(function* operatorInterface(
+  options: HttpSettings,
   addressOf: ClientAddressOf,
 ) {
+  const { dashboard = null, emulator, operatorToken } = options
+  if (operatorToken === null && dashboard === null) return { routes: [], parts: [] }
+  const cookie = dashboard === null ? null : yield* makeSessionCookie(yield* publicUrlOf(options))
+  const routes: ReadonlyArray<OperatorRoute> = [
+    ...(cookie === null ? [] : sessionRoutes(options, cookie, addressOf)),
+    ...operatorRoutes,
+    ...(emulator === null ? [] : yield* emulator),
+  ]
   const part: Part<OperatorServices> = {
     prefix: "/admin/v1",
-    handler: yield* makeOperatorHandler(routes, token, addressOf),
+    handler: yield* makeOperatorHandler(routes, { token: operatorToken, cookie }, addressOf),
     places: makeRejectingBulkhead(sharedLimits.operatorRequests),
   }
-  return part
+  // The document is for those who use the API, and browsers use the dashboard.
+  return { routes: operatorToken === null ? [] : routes, parts: [part] }
+})
+
+/** The dashboard's pages and files, where one is served. */
+const dashboardParts = Effect.fnUntraced(function* dashboardParts(options: HttpSettings) {
+  const { dashboard = null } = options
+  if (dashboard === null) return []
+  const part: Part = {
+    prefix: "/",
+    answers: isOfDashboard,
+    handler: dashboardHandler(dashboard, yield* publicUrlOf(options)),
+    places: makeRejectingBulkhead(sharedLimits.dashboardFiles),
+  }
+  return [part]
 })
 
 type AllServices = ServicesV1 | ServicesV2 | OperatorServices | LinkServices | MonitoringServices
 
 const allParts = Effect.gen(function* allParts() {
   const options = yield* HttpOptions
-  const { customers = true, emulator, operatorToken } = options
+  const { customers = true } = options
   const addressOf = clientAddressReader(options)
   const places = makeRejectingBulkhead<WorkspaceId>(sharedLimits.requests)
 
   const v1 = customers ? yield* routesV1 : []
   const links = customers ? linkRoutes : []
   const watched = yield* watchedRoutes
-  const operator =
-    operatorToken === null ? [] : [...operatorRoutes, ...(emulator === null ? [] : yield* emulator)]
+  const operator = yield* operatorInterface(options, addressOf)
   const docs = yield* docsRoutes((pages, publicUrl) =>
     apiDocument(
       {
         v2: customers ? routesV2 : [],
         v1,
-        operator,
+        operator: operator.routes,
         open: [...links, ...watched, ...pages],
       },
       publicUrl,
@@ -217,9 +247,10 @@ const allParts = Effect.gen(function* allParts() {
   const parts: ReadonlyArray<Part<AllServices>> = [
     ...(customers ? yield* customerParts(v1, places, addressOf) : []),
     ...openParts(links, places),
-    ...(operatorToken === null ? [] : [yield* operatorPart(operator, operatorToken, addressOf)]),
+    ...operator.parts,
     ...openParts(docs, places),
     ...watchedParts(watched),
+    ...(yield* dashboardParts(options)),
   ]
   return parts
 })
@@ -309,7 +340,7 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
     return Effect.flatMap(HttpServerRequest, function answer(request) {
       const started = performance.now()
       const incoming = receive(request, ids)
-      const part = partOf(parts, incoming.path)
+      const part = partOf(parts, incoming)
       const { handler, mayWork, places, prefix, replyToRefusal = refusalReply } = part
 
       const work = Effect.suspend(function work() {

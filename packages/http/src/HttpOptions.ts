@@ -4,9 +4,33 @@ import type { Redacted } from "effect"
 import type { EmulatorControls } from "./operator/pipeline.ts"
 import type { ClientAddressSettings } from "./IncomingRequest.ts"
 
+/** A file of the dashboard, by its path without a leading slash. */
+export interface DashboardFile {
+  readonly body: Uint8Array
+  /** Its content type. */
+  readonly type: string
+  /** With its quotes. */
+  readonly etag: string
+  /** Compressed copies; absent where they would not be smaller. */
+  readonly br?: Uint8Array
+  readonly gzip?: Uint8Array
+  /** Whether its name holds a hash of its content. */
+  readonly immutable: boolean
+}
+
+/** Called when the first page is asked for. */
+export type DashboardSource = () => Promise<ReadonlyMap<string, DashboardFile>>
+
 export interface HttpSettings extends ClientAddressSettings {
-  /** The bearer token of the operator API; null disables that API. */
+  /**
+   * The bearer token of the operator API. Null admits no operator; portals still are admitted where
+   * a dashboard is served.
+   */
   readonly operatorToken: Redacted.Redacted | null
+  /** Loads the dashboard's files. Null or left out: no pages and no browser sessions. */
+  readonly dashboard?: DashboardSource | null
+  /** Whether the emulator controls can move the clock. Default: false. */
+  readonly adjustableClock?: boolean
   /** False serves neither version of the interface, and no links. Default: true. */
   readonly customers?: boolean
   /** False when `/metrics` is served elsewhere, or not at all. Default: true. */

@@ -100,6 +100,7 @@ const clock = { now: "2030-01-31T07:00:00Z" }
 const emulatorRoutes = [
   route(`PUT ${simulatorPath}/numbers/{number_id}/behaviour`, {
     id: "setBehaviour",
+    right: "operator",
     summary: "Set how a phone behaves",
     about: "Replaces the phone's whole behaviour; omitted fields get their defaults.",
     request: json<JsonValue>()(BehaviourBody, {
@@ -121,6 +122,7 @@ const emulatorRoutes = [
   }),
   route(`POST ${simulatorPath}/numbers/{number_id}/scan`, {
     id: "scanCode",
+    right: "operator",
     summary: "Scan the QR code or type the pairing code",
     about:
       "The number is connected before the answer. Of a Telegram account: the QR code of its login.",
@@ -135,6 +137,7 @@ const emulatorRoutes = [
   }),
   route(`POST ${simulatorPath}/numbers/{number_id}/logout`, {
     id: "logOut",
+    right: "operator",
     summary: "Log a phone out",
     success: "The number, disconnected.",
     answer: bodyOf(NumberJson, { ...examples.number, status: "disconnected" }),
@@ -146,6 +149,7 @@ const emulatorRoutes = [
   }),
   route(`PUT ${simulatorPath}/registered`, {
     id: "setRegistered",
+    right: "operator",
     summary: "Set which phones exist",
     about: "For number checks and sends: others fail with `recipient_not_found`.",
     request: json<JsonValue>()(RegisteredBody, { phones: ["+15550001234"] }),
@@ -159,6 +163,7 @@ const emulatorRoutes = [
   }),
   route(`POST ${simulatorPath}/messages/{message_id}/ticks`, {
     id: "tick",
+    right: "operator",
     summary: "Let a tick arrive",
     request: json<JsonValue>()(TickBody, { status: "delivered" }),
     success: "The message as it is now.",
@@ -173,6 +178,7 @@ const emulatorRoutes = [
   }),
   route(`GET ${simulatorPath}/sent`, {
     id: "listSent",
+    right: "operator",
     summary: "List sent copies",
     about: "Newest first: one entry for each copy that a recipient would see.",
     request: query<ListSent>()(SentQuery),
@@ -185,6 +191,7 @@ const emulatorRoutes = [
   }),
   route(`GET ${simulatorPath}/clock`, {
     id: "getClock",
+    right: "operator",
     summary: "Read the clock",
     success: "The service's time.",
     answer: bodyOf(ClockJson, clock),
@@ -194,6 +201,7 @@ const emulatorRoutes = [
   }),
   route(`POST ${simulatorPath}/clock/advance`, {
     id: "advanceClock",
+    right: "operator",
     summary: "Advance the clock",
     about: "From due time to due time, doing the due work at each. Needs `CLOCK=adjustable`.",
     request: json<JsonValue>()(AdvanceBody, { seconds: 3600 }),
@@ -207,6 +215,7 @@ const emulatorRoutes = [
   }),
   route(`POST ${simulatorPath}/settle`, {
     id: "settle",
+    right: "operator",
     summary: "Wait until the service is idle",
     success: "Nothing is due or in flight.",
     answer: bodyOf(Schema.Struct({}).annotate({ identifier: "Settled" }), {}),

@@ -28,7 +28,7 @@ import { Layer, Redacted } from "effect"
 import { createServer } from "node:http"
 import { emulatorControls } from "../src/emulator.ts"
 import { HttpOptions, layerHttp } from "../src/index.ts"
-import type { HttpSettings } from "../src/index.ts"
+import type { DashboardFile, HttpSettings } from "../src/index.ts"
 import { layerDisk } from "./Disk.ts"
 import { Doors } from "./Doors.ts"
 
@@ -36,8 +36,37 @@ export const operatorToken = "an operator's token"
 
 export const publicUrl = "https://messages.test"
 
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+/** A dashboard of three files. */
+export const dashboardFiles: ReadonlyMap<string, DashboardFile> = new Map([
+  [
+    "index.html",
+    {
+      body: bytes('<meta content="./"><script src="./assets/main-1a2b.js"></script>'),
+      type: "text/html; charset=utf-8",
+      etag: '"page"',
+      br: bytes("of another page"),
+      immutable: false,
+    },
+  ],
+  [
+    "assets/main-1a2b.js",
+    {
+      body: bytes("console.log(1)"),
+      type: "text/javascript; charset=utf-8",
+      etag: '"main"',
+      br: bytes("br"),
+      gzip: bytes("gzip"),
+      immutable: true,
+    },
+  ],
+  ["icon.svg", { body: bytes("<svg/>"), type: "image/svg+xml", etag: '"icon"', immutable: false }],
+])
+
 export const defaultSettings: HttpSettings = {
   operatorToken: Redacted.make(operatorToken),
+  dashboard: () => Promise.resolve(dashboardFiles),
   emulator: emulatorControls,
   publicUrl,
   trustProxy: false,

@@ -65,7 +65,7 @@ describe("the web-standard handler", () => {
       )
       const { dispose, handler } = toWebHandler(failing, settings)
       for (let request = 0; request < 2; request++) {
-        const outcome = await handler(new Request("http://x/")).then(
+        const outcome = await handler(new Request("http://x/nothing")).then(
           () => "answered",
           (error: unknown) => String(error),
         )
@@ -78,7 +78,7 @@ describe("the web-standard handler", () => {
   it.effect("a requested emulator must be among the services", () =>
     Effect.promise(async () => {
       const { dispose, handler } = toWebHandler(embedded, defaultSettings)
-      const outcome = await handler(new Request("http://x/")).then(
+      const outcome = await handler(new Request("http://x/nothing")).then(
         () => "answered",
         (error: unknown) => String(error),
       )
@@ -124,7 +124,7 @@ describe("the web-standard handler", () => {
       ).pipe(Layer.provideMerge(embedded))
       for (const publicUrl of ["https://one.test", Effect.succeed("https://two.test")]) {
         const { dispose, handler } = toWebHandler(curious, { ...settings, publicUrl })
-        const answer = await handler(new Request("http://x/"))
+        const answer = await handler(new Request("http://x/nothing"))
         const { error } = (await answer.json()) as { readonly error: { readonly docs: string } }
         assert.isTrue(error.docs.startsWith(`${origins.at(-1)}/`))
         await dispose()
@@ -141,7 +141,7 @@ describe("the web-standard handler", () => {
       }
       const counted = embedded.pipe(Layer.merge(Layer.succeed(Ids, fixed)))
       const { dispose, handler } = toWebHandler(counted, settings)
-      const answer = await handler(new Request("http://x/"))
+      const answer = await handler(new Request("http://x/nothing"))
       assert.strictEqual(answer.headers.get("x-request-id"), `req_${"7".repeat(24)}`)
       await dispose()
     }),

@@ -11,7 +11,7 @@ const requestId = /^req_[0-9A-Za-z]{24}$/
 const everyKind: ReadonlyArray<readonly [Call, number]> = [
   [{ path: "/health/live" }, 200],
   [{ path: "/health/live", method: "POST" }, 405],
-  [{ path: "/" }, 404],
+  [{ path: "/nothing" }, 404],
   [{ path: "/api/v2/nothing" }, 404],
   [{ path: "/api/v2/me" }, 401],
   [{ path: "/api/v2/me", method: "PATCH" }, 405],

@@ -14,17 +14,20 @@ const documented = Effect.map(operate({ path: "/openapi.json" }), ({ body }) =>
 )
 
 describe("a disabled part", () => {
-  layer(layerService({ settings: { operatorToken: null } }))("without the operator API", (it) => {
-    it.effect("is the operator API without an operator token", () =>
-      Effect.gen(function* () {
-        const { socket } = yield* Doors
-        for (const token of ["", "null", operatorToken]) {
-          const answer = yield* socket.call({ path: "/admin/v1/workspaces", token })
-          assert.strictEqual(answer.status, 404)
-        }
-      }),
-    )
-  })
+  layer(layerService({ settings: { operatorToken: null, dashboard: null } }))(
+    "without the operator API",
+    (it) => {
+      it.effect("is the operator API without an operator token", () =>
+        Effect.gen(function* () {
+          const { socket } = yield* Doors
+          for (const token of ["", "null", operatorToken]) {
+            const answer = yield* socket.call({ path: "/admin/v1/workspaces", token })
+            assert.strictEqual(answer.status, 404)
+          }
+        }),
+      )
+    },
+  )
 
   layer(layerService({ settings: { emulator: null } }))("without the emulator", (it) => {
     it.effect("is the emulator with live transports", () =>

@@ -5,6 +5,7 @@
 import * as ports from "@messaging-service/core"
 import { Context, Effect, Layer, Record } from "effect"
 import { contactStore, erasureStore, keyStore, restoreStore, workspaceStore } from "./workspaces.ts"
+import { browserSessionStore } from "./browserSessions.ts"
 import { callbackSalts, deliveryQueue, webhookStore } from "./webhooks.ts"
 import { idempotencyStore, Tables } from "./tables.ts"
 import { laneQueue } from "./lanes.ts"
@@ -42,6 +43,7 @@ export const memoryStore = (tables: Tables) =>
     port(ports.WorkspaceStore, workspaceStore(tables)),
     port(ports.ErasureStore, erasureStore(tables)),
     port(ports.KeyStore, keyStore(tables)),
+    port(ports.BrowserSessionStore, browserSessionStore(tables)),
     port(ports.NumberStore, numberStore(tables)),
     port(ports.LinkingStore, linkingStore(tables)),
     port(ports.ContactStore, contactStore(tables)),

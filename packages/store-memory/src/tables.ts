@@ -24,6 +24,8 @@ import type {
   Message,
   MessageId,
   Mode,
+  NewBrowserSession,
+  NewSignInLink,
   NumberCheck,
   NumberCheckId,
   NumberCheckResult,
@@ -323,6 +325,22 @@ export const byDueDelivery = (a: DeliveryRow, b: DeliveryRow): number =>
 const byNextRun = (a: ReminderRow, b: ReminderRow): number =>
   (a.reminder.nextRunAt ?? 0) - (b.reminder.nextRunAt ?? 0) || a.reminder.id - b.reminder.id
 
+export interface BrowserSessionRow {
+  readonly session: NewBrowserSession
+  /** What it began with; null: the operator token. */
+  readonly link: SignInLinkRow | null
+  lastUsedAt: number
+  minute: RequestWindow
+}
+
+export interface SignInLinkRow {
+  readonly link: NewSignInLink
+  usedAt: number | null
+  /** Of its session; null until it was used. */
+  expiresAt: number | null
+  revokedAt: number | null
+}
+
 export class Tables {
   readonly workspaces = new Table<WorkspaceId, WorkspaceRow>()
   readonly keys = new Table<KeyId, KeyRow>()
@@ -378,6 +396,10 @@ export class Tables {
   /** Runs after deliveries were queued. */
   readonly queuedListeners = new Set<() => void>()
   readonly secrets = new Map<string, string>()
+  /** By the hash of their id, oldest first. */
+  readonly browserSessions = new Map<string, BrowserSessionRow>()
+  /** By the hash of their code, oldest first. */
+  readonly signInLinks = new Map<string, SignInLinkRow>()
   clockOffset = 0
   epoch = 1
   firstMessageOfEpoch = 1

@@ -28,6 +28,7 @@ import type {
   WorkspaceStore,
 } from "@messaging-service/core"
 import { Effect } from "effect"
+import { endPortal, removePortal } from "./browserSessions.ts"
 import { newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { closeLane, holdLane, openLane, resume, turnWithFirst, turnWithWorkspace } from "./lanes.ts"
@@ -98,6 +99,7 @@ export const workspaceStore = (tables: Tables): Steps<typeof WorkspaceStore.Serv
     row.admits = admits
     if (row.workspace.accountDisabled !== wasDisabled) {
       for (const lane of row.lanes) if (!lane.removed) turnWithWorkspace(tables, lane, now)
+      if (!wasDisabled) endPortal(tables, id, now)
     }
     return row.workspace
   },
@@ -110,6 +112,7 @@ export const workspaceStore = (tables: Tables): Steps<typeof WorkspaceStore.Serv
     for (const lane of row.lanes) if (!lane.removed) closeLane(tables, lane, now)
     for (const endpoint of row.endpoints) removeEndpoint(tables, endpoint, now)
     dropCallbacks(tables, row)
+    removePortal(tables, id, now)
     return true
   },
 

@@ -518,6 +518,25 @@ create function is_record_void(created_at timestamptz, now timestamptz) returns 
 language sql stable parallel safe
 return created_at <= now - interval '24 hours';
 
+create function has_session_ended(s browser_sessions, now timestamptz) returns boolean
+language sql stable parallel safe
+return s.expires_at <= now
+  or (s.workspace_id is null and s.last_used_at <= now - interval '2 hours');
+
+create function is_session_valid(s browser_sessions, now timestamptz, mark text)
+returns boolean
+language sql stable parallel safe
+return not has_session_ended(s, now)
+  and (s.workspace_id is not null or coalesce(s.token_mark = mark, false));
+
+-- As far as the link tells by itself.
+create function link_works(l sign_in_links, now timestamptz, mark text) returns boolean
+language sql immutable parallel safe
+return l.used_at is null
+  and l.revoked_at is null
+  and l.code_expires_at > now
+  and (l.workspace_id is not null or coalesce(l.token_mark = mark, false));
+
 ---------------------------------------------------------------------------- numbers and linking
 
 -- Null without a limit. Index numbers_by_workspace.

@@ -103,6 +103,52 @@ create index api_keys_by_workspace on api_keys (workspace_id, id);
 create index api_keys_to_erase on api_keys (id)
   where revoked_at is not null and erased_at is null;
 
+-- Links that sign a browser in once, by the hash of their code.
+create table sign_in_links (
+  id bigint generated always as identity primary key,
+  -- Null: the operator's.
+  workspace_id bigint references workspaces,
+  role text not null,
+  return_url text,
+  -- Its index serves the exchange.
+  code_hash text not null unique,
+  -- The operator token that it stands for, as a signature.
+  token_mark text,
+  created_at timestamptz not null,
+  code_expires_at timestamptz not null,
+  -- How long its session lasts.
+  session_millis bigint not null,
+  used_at timestamptz,
+  -- The end of its session; null until it was used.
+  expires_at timestamptz,
+  revoked_at timestamptz
+);
+-- Serves the list of a workspace's links.
+create index sign_in_links_by_workspace on sign_in_links (workspace_id, id desc);
+-- Serves the sweep of old ones.
+create index sign_in_links_by_age on sign_in_links (code_expires_at);
+
+-- Signed-in browsers, by the hash of the id in their cookie.
+create table browser_sessions (
+  hash text primary key,
+  -- Its order is that of their beginning.
+  id bigint generated always as identity,
+  -- Null: the operator's.
+  workspace_id bigint references workspaces,
+  link_id bigint,
+  role text not null,
+  return_url text,
+  token_mark text,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  last_used_at timestamptz not null,
+  -- Requests in the present clock minute.
+  minute_start timestamptz not null,
+  minute_count integer not null
+) with (fillfactor = 70);
+-- Serves the limit of their number, and the end of a workspace's.
+create index browser_sessions_by_holder on browser_sessions (coalesce(workspace_id, 0), id);
+
 -- Requests with a key in its present minute and day; lost in a crash.
 create unlogged table key_windows (
   key_id bigint primary key,

@@ -12,6 +12,7 @@ import type {
   ServiceSecrets,
 } from "@messaging-service/core"
 import { Context, Effect, Layer, Random } from "effect"
+import { browserSessionStore } from "./browser/browserSessions.ts"
 import { callersTransactions, identityPlace } from "./database/CallersTransaction.ts"
 import { Database } from "./database/Database.ts"
 import type { DatabaseService } from "./database/Database.ts"
@@ -129,6 +130,7 @@ const storesOf = (wanted: Schema) =>
       Context.make(ports.WorkspaceStore, workspaceStore(database)),
       Context.make(ports.ErasureStore, erasureStore(database)),
       Context.make(ports.KeyStore, yield* keyStore(database)),
+      Context.make(ports.BrowserSessionStore, browserSessionStore(database)),
       Context.make(ports.NumberStore, numberStore(database, queued)),
       Context.make(ports.LinkingStore, linkingStore(database, queued)),
       Context.make(ports.NumberCheckStore, numberCheckStore(database)),

@@ -63,6 +63,10 @@ export const sqlTypes = {
     params: { now: "timestamptz", numberId: "bigint[]", messageId: "bigint[]", state: "text[]", sentAt: "timestamptz[]", errorCode: "text[]", errorMessage: "text[]", foundMediaType: "text[]", endPhone: "text[]", givesBack: "boolean[]", eventId: "text[]", eventType: "text[]", eventAt: "timestamptz[]", eventBody: "text[]", callbackTarget: "text[]", callbackUrl: "text[]", callbackBody: "text[]" },
     columns: { message_id: "bigint", queued: "boolean" },
   },
+  "end_portal": {
+    params: { workspaceId: "bigint", now: "timestamptz" },
+    columns: { answer: "void?" },
+  },
   "end_webhook_deliveries": {
     params: { endpoints: "bigint[]" },
     columns: { answer: "void?" },
@@ -83,6 +87,10 @@ export const sqlTypes = {
     params: { owner: "bigint[]", mode: "text[]", before: "timestamptz[]", lastId: "bigint[]", list: "integer", after: "bigint", most: "integer" },
     columns: { next_list: "integer", next_after: "bigint" },
   },
+  "exchange_sign_in_link": {
+    params: { codeHash: "text", hash: "text", now: "timestamptz", tokenMark: "text", most: "integer" },
+    columns: { workspace_id: "bigint?", role: "text?", return_url: "text?", created_at: "timestamptz?", expires_at: "timestamptz?" },
+  },
   "finish_arrivals": {
     params: {},
     columns: { answer: "void?" },
@@ -102,6 +110,10 @@ export const sqlTypes = {
   "hold_idempotency_claim": {
     params: { keyId: "bigint", key: "text", token: "text" },
     columns: { answer: "boolean?" },
+  },
+  "insert_browser_session": {
+    params: { workspaceId: "bigint", role: "text", returnUrl: "text", createdAt: "timestamptz", expiresAt: "timestamptz", hash: "text", tokenMark: "text", linkId: "bigint", most: "integer" },
+    columns: { answer: "void?" },
   },
   "insert_number_check": {
     params: { workspace: "bigint", mode: "text", number: "bigint", name: "text", phones: "text[]", now: "timestamptz", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
@@ -198,6 +210,30 @@ export const sqlTypes = {
   "stop_webhook_endpoints": {
     params: { endpoints: "bigint[]", reason: "text" },
     columns: { answer: "void?" },
+  },
+  "browser.use": {
+    params: { now: "timestamptz", minuteStart: "timestamptz", hash: "text", tokenMark: "text" },
+    columns: { workspace_id: "bigint?", role: "text", return_url: "text?", created_at: "timestamptz", expires_at: "timestamptz", minute_count: "integer" },
+  },
+  "browser.isValid": {
+    params: { hash: "text", now: "timestamptz", tokenMark: "text" },
+    columns: {},
+  },
+  "browser.end": {
+    params: { hash: "text" },
+    columns: {},
+  },
+  "browser.insertLink": {
+    params: { workspaceId: "bigint", role: "text", returnUrl: "text", codeHash: "text", tokenMark: "text", createdAt: "timestamptz", codeExpiresAt: "timestamptz", sessionMillis: "bigint" },
+    columns: {},
+  },
+  "browser.forgetSessions": {
+    params: { now: "timestamptz", limit: "bigint" },
+    columns: { hash: "text" },
+  },
+  "browser.forgetLinks": {
+    params: { before: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint" },
   },
   "contact.insert": {
     params: { workspaceId: "bigint", name: "text", phone: "text", username: "text", createdAt: "timestamptz" },

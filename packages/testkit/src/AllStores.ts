@@ -1,5 +1,6 @@
 /** Every storage port of the core and of the emulator: the dependencies of the contract suite. */
 import type {
+  BrowserSessionStore,
   CallbackSalts,
   CallersTransactions,
   ClockStore,
@@ -32,6 +33,7 @@ export type AllStores =
   | WorkspaceStore
   | ErasureStore
   | KeyStore
+  | BrowserSessionStore
   | NumberStore
   | LinkingStore
   | NumberCheckStore

@@ -163,6 +163,13 @@ const entries = {
   // Operator API
   missing_operator_token: entry(401, "Send the operator token as `Authorization: Bearer <token>`."),
   invalid_operator_token: entry(401, "This is not the operator token."),
+  session_ended: entry(401, "The session has ended. Sign in again."),
+  invalid_portal_code: entry(401, "This link is not valid: unknown, used, revoked or too old."),
+  cross_site_request: entry(
+    403,
+    "A browser session changes things only from the dashboard's own pages.",
+  ),
+  operator_required: entry(403, "Only the operator may do this."),
   role_required: entry(403, "The acting role may not do this."),
   workspace_not_found: entry(404, "There is no such workspace."),
   key_not_found: entry(404, "There is no such key in this workspace."),

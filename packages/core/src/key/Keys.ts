@@ -376,6 +376,21 @@ export class Admission extends Context.Service<
       operatorToken: string,
       clientAddress: string | null,
     ): Effect.Effect<void, Failure>
+    /** As `admitOperator`, for a token that came without a header. */
+    checkOperatorToken(
+      token: string,
+      operatorToken: string,
+      clientAddress: string | null,
+    ): Effect.Effect<void, Failure>
+    /**
+     * Guards a secret that opens the operator API: `find` runs only for an address below the limit,
+     * and null counts as a wrong secret, refused with `refusal`.
+     */
+    guardOperators<A>(
+      clientAddress: string | null,
+      find: Effect.Effect<A | null, StoreUnavailable>,
+      refusal: Refusal,
+    ): Effect.Effect<A, Failure>
   }
 >()("core/Admission") {
   static readonly layer = Layer.effect(
@@ -425,6 +440,27 @@ export class Admission extends Context.Service<
         const code = keyRefusal(key, now) ?? refusalV2(workspace)
         return code === undefined ? undefined : refuse(code)
       }
+
+      const guardOperators = Effect.fnUntraced(function* guardOperators<A>(
+        clientAddress: string | null,
+        find: Effect.Effect<A | null, StoreUnavailable>,
+        refusal: Refusal,
+      ): Effect.fn.Return<A, Failure> {
+        const now = yield* Clock.currentTimeMillis
+        if (clientAddress !== null && wrongKeys.isExceeded("operator", clientAddress, now)) {
+          return yield* tooManyWrong
+        }
+        return (yield* find) ?? (yield* wrong("operator", clientAddress ?? "", refusal))
+      })
+
+      const checkOperatorToken = (token: string, operatorToken: string, address: string | null) =>
+        Effect.asVoid(
+          guardOperators(
+            address,
+            Effect.sync(() => (sameSecret(token, operatorToken) ? true : null)),
+            refuse("invalid_operator_token"),
+          ),
+        )
 
       return Admission.of({
         admitV2: Effect.fn("Admission.admitV2")(
@@ -485,15 +521,11 @@ export class Admission extends Context.Service<
           function* admitOperator(authorization, operatorToken, clientAddress) {
             const token = bearerToken(authorization)
             if (token === undefined) return yield* refuse("missing_operator_token")
-            const now = yield* Clock.currentTimeMillis
-            if (clientAddress !== null && wrongKeys.isExceeded("operator", clientAddress, now)) {
-              return yield* tooManyWrong
-            }
-            if (!sameSecret(token, operatorToken)) {
-              return yield* wrong("operator", clientAddress ?? "", refuse("invalid_operator_token"))
-            }
+            yield* checkOperatorToken(token, operatorToken, clientAddress)
           },
         ),
+        checkOperatorToken,
+        guardOperators,
       })
     }),
   )

@@ -279,6 +279,10 @@ export const sharedLimits = table({
   requests: { whole: 1024, share: { of: "workspace", most: 256 } },
   /** Separate from customers, so that operators can act under full load. */
   operatorRequests: { whole: 64, share: null },
+  /** The part of `operatorRequests` that portals may hold, so that customers leave room for operators. */
+  portalRequests: { whole: 32, share: { of: "workspace", most: 8 } },
+  /** Pages and files of the dashboard, which are sent from memory. */
+  dashboardFiles: { whole: 64, share: null },
   /** Health and metrics; separate, so that a busy service does not look dead to its supervisor. */
   watchingRequests: { whole: 64, share: null },
   /**

@@ -572,6 +572,8 @@ const requestOf = (command: unknown): Result.Result<TelegramLoginRequest, Refusa
 export class TelegramLogins extends Context.Service<
   TelegramLogins,
   {
+    /** Whether accounts can be logged in: see `TelegramLogin`. */
+    readonly isConfigured: boolean
     /**
      * POST …/telegram-login. Fails with `connect_in_progress`, `already_connected` and
      * `telegram_not_configured`. All of these fail with `number_not_found`, and all but this with
@@ -616,6 +618,7 @@ export class TelegramLogins extends Context.Service<
       }
 
       return TelegramLogins.of({
+        isConfigured: login.isConfigured,
         begin: Effect.fn("TelegramLogins.begin")(function* begin(role, workspaceId, id, command) {
           const number = yield* accountOf(role, workspaceId, id)
           const request = yield* Effect.fromResult(requestOf(command))

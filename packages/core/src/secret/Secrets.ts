@@ -101,7 +101,13 @@ export const secretsKeyRule = "32 bytes in hexadecimal (64 characters)"
 export const newSecretsKey = (ids: typeof Ids.Service): string => ids.hex(hexLength)
 
 /** What a key signs. */
-export type SigningPurpose = "cursors" | "mediaLinks" | "qrLinks" | "webhooks" | "callbacks"
+export type SigningPurpose =
+  | "cursors"
+  | "mediaLinks"
+  | "qrLinks"
+  | "webhooks"
+  | "callbacks"
+  | "browserSessions"
 
 /** The store was first used with another secrets key. */
 export class WrongSecretsKey extends /*#__PURE__*/ Data.TaggedError("WrongSecretsKey") {

@@ -107,6 +107,7 @@ export const layerStoredSecrets: Layer.Layer<
       qrLinks: yield* keyOf("qrLinks"),
       webhooks: yield* keyOf("webhooks"),
       callbacks: yield* keyOf("callbacks"),
+      browserSessions: yield* keyOf("browserSessions"),
     }
     if (former !== present) {
       yield* store.replace("secrets-key-check", kept, present.derived("check"))

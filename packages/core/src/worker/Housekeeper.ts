@@ -3,6 +3,7 @@
  * runs seldom; several workers may run it at once.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import { forgetBrowserSessions } from "../browser/BrowserSessions.ts"
 import { eventsKeptMillis, Outbox, WebhookStore } from "../webhook/WebhookStore.ts"
 import { makeMediaSweep } from "../media/MediaDirectory.ts"
 import { makeErasure, makeOrphaned } from "../workspace/Workspaces.ts"
@@ -47,6 +48,7 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
   const outbox = yield* Outbox
   const reminders = yield* ReminderStore
   const checks = yield* NumberCheckStore
+  const forgetSessions = yield* forgetBrowserSessions
   const erase = yield* makeErasure
   const housekeeping = yield* Housekeeping
   const context = yield* Effect.context<WakeUp | DueWork>()
@@ -62,6 +64,7 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
       outbox.forget(now - eventsKeptMillis),
       reminders.forget(now - runsKeptMillis),
       checks.forget(now - checksKeptMillis),
+      forgetSessions,
       sweepMedia,
       // Last: it deletes records of files whose bytes are gone by now.
       erase,

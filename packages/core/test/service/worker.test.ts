@@ -48,7 +48,7 @@ const counting = () => {
 
 /** Housekeeping's calls every ten minutes. */
 const isHousekeeping = (operation: string) =>
-  /^(ErasureStore\.|IdempotencyStore\.forgetVoid|WebhookStore\.forgetAttempts|Outbox\.forget|ReminderStore\.forget|NumberCheckStore\.forget|MediaStore\.)/.test(
+  /^(ErasureStore\.|IdempotencyStore\.forgetVoid|WebhookStore\.forgetAttempts|Outbox\.forget|ReminderStore\.forget|NumberCheckStore\.forget|BrowserSessionStore\.forget|MediaStore\.)/.test(
     operation,
   )
 

@@ -150,7 +150,8 @@ const refusedReading = (takes: Takes<unknown> | undefined): ReadonlyArray<Refuse
 
 /** Properties common to the operations of a table. */
 interface Common {
-  readonly security: string
+  /** Any one of these is enough. */
+  readonly security: ReadonlyArray<string>
   /** Request headers. */
   readonly headers: ReadonlyArray<Header>
   /** Refusals before the request is read. */
@@ -163,7 +164,7 @@ interface Common {
 
 const routeOperation = (route: Heading & Entry, common: Common): Operation => ({
   ...route,
-  security: [common.security],
+  security: common.security,
   query: route.request?.takes === "query" ? route.request.schema : undefined,
   headers: [...common.headers, clientRequestId],
   body: requestBody(route.request),
@@ -220,7 +221,7 @@ const operationV2 = (route: RouteV2): Operation => {
   return routeOperation(
     { ...route, about: about(route.about, rule) },
     {
-      security: "apiKey",
+      security: ["apiKey"],
       headers: route.idempotent === true ? [idempotencyKey] : [],
       refused: [
         ...refusedByV2,
@@ -268,18 +269,49 @@ const refusedByOperator: ReadonlyArray<Refused> = [
   "service_unavailable",
 ]
 
+/** What a cookie adds where there are browser sessions. */
+const refusedSession = ({ method, right }: OperatorRoute): ReadonlyArray<Refused> => [
+  "session_ended",
+  "rate_limited",
+  ...(method === "GET" ? [] : (["cross_site_request"] as const)),
+  ...(right === "operator" ? (["operator_required"] as const) : []),
+]
+
 /** Everything in a workspace may be missing there, and needs a role in it. */
 const refusedWithin = ({ path }: OperatorRoute): ReadonlyArray<Refused> =>
   path.startsWith(`${workspacePath}/`) ? ["workspace_not_found", "role_required"] : []
 
-const operatorOperation = (route: OperatorRoute): Operation =>
+/** Signing in and out, for which no credentials are needed. */
+const openOperation = (route: OperatorRoute): Operation =>
   routeOperation(route, {
-    security: "operatorToken",
-    headers: [actingRole],
-    refused: [...refusedByOperator, ...refusedWithin(route)],
+    security: [],
+    headers: [],
+    answerHeaders: route.method === "GET" ? [] : [header("Set-Cookie", "The session, or its end.")],
+    refused: [
+      ...(route.method === "POST"
+        ? (["invalid_operator_token", "too_many_auth_failures"] as const)
+        : []),
+      ...(route.method === "GET" ? (["rate_limited"] as const) : []),
+      "internal_error",
+      "service_unavailable",
+    ],
   })
 
+const operatorOperation = (route: OperatorRoute, hasSessions: boolean): Operation =>
+  route.right === "open"
+    ? openOperation(route)
+    : routeOperation(route, {
+        security: hasSessions ? ["operatorToken", "browserSession"] : ["operatorToken"],
+        headers: [actingRole],
+        refused: [
+          ...refusedByOperator,
+          ...(hasSessions ? refusedSession(route) : []),
+          ...refusedWithin(route),
+        ],
+      })
+
 const operatorTags = [
+  { name: "Browser sessions", description: "Signing the dashboard's users in and out." },
   { name: "Workspaces", description: "Owners of keys, numbers, contacts and messages." },
   { name: "Keys", description: "Keys of both versions." },
   { name: "Workspace numbers", description: "The numbers of a workspace." },
@@ -294,19 +326,33 @@ const operatorTags = [
   },
 ]
 
-/** With the emulator's tag where its controls are among the routes. */
-const documentOperator = (routes: ReadonlyArray<OperatorRoute>): DescribedPart => ({
-  name: "Operator API",
-  tags: operatorTags.filter(({ name }) => routes.some(({ tag }) => tag === name)),
-  security: {
-    operatorToken: {
-      type: "http",
-      scheme: "bearer",
-      description: "The service's `OPERATOR_TOKEN`.",
+/** With those tags alone that have routes. */
+const documentOperator = (routes: ReadonlyArray<OperatorRoute>): DescribedPart => {
+  const hasSessions = routes.some(({ right }) => right === "open")
+  return {
+    name: "Operator API",
+    tags: operatorTags.filter(({ name }) => routes.some(({ tag }) => tag === name)),
+    security: {
+      operatorToken: {
+        type: "http",
+        scheme: "bearer",
+        description: "The service's `OPERATOR_TOKEN`.",
+      },
+      ...(hasSessions
+        ? {
+            browserSession: {
+              type: "apiKey",
+              in: "cookie",
+              name: "messaging-XXXXXX",
+              description:
+                "A browser session, by the cookie that signing in sets. Its name ends in six characters of the service's own, and begins with `__Host-` or `__Secure-` over https.",
+            },
+          }
+        : {}),
     },
-  },
-  operations: routes.map(operatorOperation),
-})
+    operations: routes.map((route) => operatorOperation(route, hasSessions)),
+  }
+}
 
 // Version 1, generated from its table of routes alone (contract: Version 1)
 

@@ -97,6 +97,7 @@ const run = {
 export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   route(`GET ${workspacePath}/webhooks`, {
     id: "listWorkspaceWebhooks",
+    right: "read",
     summary: "List webhook endpoints",
     about: "Oldest first, of live and test keys, including stopped ones.",
     success: "The endpoints.",
@@ -111,6 +112,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`GET ${webhookPath}/deliveries`, {
     id: "listDeliveries",
+    right: "read",
     summary: "Read the delivery log",
     about: "Every attempt, newest first.",
     request: query<ListPage>()(PageInput),
@@ -127,6 +129,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${webhookPath}/resume`, {
     id: "resumeWebhook",
+    right: "administrate",
     summary: "Resume a stopped endpoint",
     success: "The endpoint, active again.",
     answer: bodyOf(EndpointJson, examples.webhook),
@@ -138,6 +141,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${webhookPath}/redeliver`, {
     id: "redeliverEvent",
+    right: "administrate",
     summary: "Deliver an event again",
     about: "Starts a new schedule with attempt 1 and the same event id.",
     request: json<RedeliverEvent>()(RedeliverBody, { event_id: delivery.event_id }),
@@ -156,6 +160,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`GET ${workspacePath}/callbacks/deliveries`, {
     id: "listCallbackDeliveries",
+    right: "read",
     summary: "Read the delivery log of version 1 callbacks",
     about: "Every attempt, newest first.",
     request: query<ListPage>()(PageInput),
@@ -171,6 +176,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`GET ${workspacePath}/callback-secret`, {
     id: "getCallbackSecret",
+    right: "administrate",
     summary: "Read the secret of version 1 callbacks",
     about: "Every workspace has one from its creation.",
     success: "The secret.",
@@ -182,6 +188,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${workspacePath}/callback-secret/rotate`, {
     id: "rotateCallbackSecret",
+    right: "administrate",
     summary: "Change the secret of version 1 callbacks",
     about: "The old secret stops working at once; attempts in flight still use it.",
     success: "The new secret.",
@@ -193,6 +200,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   operatorRoute("Reminder runs")(`GET ${workspacePath}/reminders/{reminder_id}/runs`, {
     id: "listReminderRuns",
+    right: "read",
     summary: "Read a reminder's log",
     about: "Every run, newest first, with what it sent or why it sent nothing.",
     request: query<ListPage>()(PageInput),

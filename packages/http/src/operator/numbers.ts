@@ -14,6 +14,7 @@ import {
   NumberPatch,
   Numbers,
   PauseBody,
+  refuse,
   TelegramCodeBody,
   TelegramLoginBody,
   TelegramLogins,
@@ -139,9 +140,16 @@ const connected = {
 
 const paused = { ...connected, reason: "paused", paused_until: "2030-01-31T09:00:00Z" }
 
+/** How fast a number sends and which way it takes is the operator's matter. */
+const refuseOperatorsFields = (request: unknown) =>
+  typeof request === "object" && request !== null && ("pacing" in request || "proxyUrl" in request)
+    ? Effect.fail(refuse("operator_required"))
+    : Effect.void
+
 export const numberRoutes: ReadonlyArray<OperatorRoute> = [
   route(`POST ${workspacePath}/numbers`, {
     id: "createNumber",
+    right: "operator",
     summary: "Add a number",
     request: json<CreateNumber>()(NumberBody, { platform: "whatsapp", phone: "+15550001000" }),
     status: 201,
@@ -155,6 +163,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`GET ${workspacePath}/numbers`, {
     id: "listWorkspaceNumbers",
+    right: "read",
     summary: "List numbers",
     success: "The numbers, oldest first.",
     answer: listOf(NumberJson, examples.number),
@@ -166,18 +175,21 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`PATCH ${numberPath}`, {
     id: "updateNumber",
+    right: "administrate",
     summary: "Change a number's label, pacing and proxy",
     request: json<ChangeNumber>()(NumberPatch, { label: "Front desk", pacing: { per_minute: 10 } }),
     success: "The number as it is now.",
     answer: bodyOf(OperatedNumberJson, operated),
     refused: [missingNumber],
-    handler: Effect.fnUntraced(function* updateNumber({ id, request, role }) {
+    handler: Effect.fnUntraced(function* updateNumber({ admitted, id, request, role }) {
       const numbers = yield* Numbers
+      if (admitted.kind === "portal") yield* refuseOperatorsFields(request)
       return operatedJson(yield* numbers.update(role, id("id"), id("number_id"), request))
     }),
   }),
   route(`DELETE ${numberPath}`, {
     id: "deleteNumber",
+    right: "administrate",
     summary: "Remove a number",
     about: "Cancels its waiting messages, each with its event.",
     success: "Deleted.",
@@ -190,6 +202,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`GET ${numberPath}/connection`, {
     id: "getConnection",
+    right: "read",
     summary: "Read a number's connection",
     about: "These fields always tell why a message of the number waits.",
     success: "The connection.",
@@ -202,6 +215,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${numberPath}/pause`, {
     id: "pauseNumber",
+    right: "administrate",
     summary: "Pause a number",
     about: "A paused number sends nothing; its messages wait, and may expire.",
     request: optionalJson<PauseNumber>()(PauseBody, { until: "2030-01-31T09:00:00Z" }),
@@ -215,6 +229,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${numberPath}/resume`, {
     id: "resumeNumber",
+    right: "administrate",
     summary: "Resume a number",
     about: "Ends every pause: an operator's, and those that the remote server caused.",
     success: "The connection.",
@@ -227,6 +242,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${numberPath}/logout`, {
     id: "logOutNumber",
+    right: "administrate",
     summary: "Log a number out",
     about:
       "Logs its device out at the remote server and wipes its credentials. Waiting messages wait until the number is linked again.",
@@ -282,6 +298,7 @@ const loginPath = `${numberPath}/telegram-login` as const
 export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
   route(`POST ${loginPath}`, {
     id: "beginTelegramLogin",
+    right: "administrate",
     summary: "Log a Telegram account in",
     about: "By a code that Telegram sends, or by a QR code, within ten minutes.",
     request: json<BeginTelegramLogin>()(TelegramLoginBody, {
@@ -305,6 +322,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`GET ${loginPath}`, {
     id: "getTelegramLogin",
+    right: "administrate",
     summary: "Read a Telegram login",
     success: "The login.",
     answer: bodyOf(LoginJson, codeSent),
@@ -316,6 +334,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`DELETE ${loginPath}`, {
     id: "cancelTelegramLogin",
+    right: "administrate",
     summary: "Cancel a Telegram login",
     success: "The login is cancelled.",
     answer: bodyOf(Schema.Struct({ cancelled: Schema.Literal(true) }), { cancelled: true }),
@@ -328,6 +347,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${loginPath}/code`, {
     id: "giveTelegramCode",
+    right: "administrate",
     summary: "Enter the code that Telegram sent",
     about: "After a wrong one, try again. It is not stored.",
     request: json<GiveTelegramCode>()(TelegramCodeBody, { code: "12345" }),
@@ -341,6 +361,7 @@ export const telegramLoginRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${loginPath}/password`, {
     id: "giveTelegramPassword",
+    right: "administrate",
     summary: "Enter the account's password",
     about: "After a wrong one, try again. It is not stored.",
     request: json<GiveTelegramPassword>()(TelegramPasswordBody, {

@@ -1,9 +1,19 @@
 /**
- * The operator API: an entry of its table of routes, and the steps of every request under
- * `/admin/v1`.
+ * The operator API: an entry of its table of routes, who is admitted, and the steps of every request
+ * under `/admin/v1`.
  */
-import { Admission, MediaFiles, parseId, refuse, roles } from "@messaging-service/core"
+import {
+  Admission,
+  BrowserSessions,
+  makeRejectingBulkhead,
+  MediaFiles,
+  parseId,
+  refuse,
+  roles,
+  sharedLimits,
+} from "@messaging-service/core"
 import type {
+  BrowserSession,
   CallbackSecrets,
   Contacts,
   Keys,
@@ -18,21 +28,24 @@ import type {
   StoreUnavailable,
   TelegramLogins,
   WebhookOperations,
+  WorkspaceId,
   Workspaces,
 } from "@messaging-service/core"
 import { Effect, Redacted, Result } from "effect"
 import type { Schema } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { Entry, Input } from "../Entry.ts"
-import { authorizationOf, knownAddress } from "../IncomingRequest.ts"
-import type { ClientAddressOf, Handler } from "../IncomingRequest.ts"
+import { authorizationOf, knownAddress, takeWorkspaceShare } from "../IncomingRequest.ts"
+import type { ClientAddressOf, Handler, IncomingRequest } from "../IncomingRequest.ts"
 import type { Heading, Refused } from "../openapi/Operation.ts"
 import { readRequest } from "../readRequest.ts"
 import { routeAt, routeFinder } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
+import type { SessionCookie } from "./sessionCookie.ts"
 
 /** The services of handlers. */
 export type OperatorServices =
+  | BrowserSessions
   | CallbackSecrets
   | Contacts
   | Keys
@@ -46,9 +59,17 @@ export type OperatorServices =
   | WebhookOperations
   | Workspaces
 
+/**
+ * What an operation asks of a portal's session (contract: Who may do what); the operator may do
+ * everything. `open`: no credentials are asked for.
+ */
+export type Right = "open" | "read" | "send" | "administrate" | "own" | "operator"
+
 interface OperatorInput<Path extends string, Request> extends Input<Path, Request> {
-  /** The operator's role. */
+  readonly admitted: Admitted
+  /** The role that the operator or the portal acts in. */
   readonly role: Role
+  readonly incoming: IncomingRequest
 }
 
 interface OperatorEntry<
@@ -57,6 +78,9 @@ interface OperatorEntry<
   Answer extends Schema.Top = Schema.Top,
   Services = OperatorServices,
 > extends Entry<Request, Answer> {
+  readonly right: Right
+  /** Of an open operation: what is checked before anything of the request is read. */
+  readonly before?: (incoming: IncomingRequest) => Effect.Effect<void, Refusal>
   handler(
     input: OperatorInput<Path, Request>,
   ): Effect.Effect<Answer["Type"], Refusal | StoreUnavailable, Services>
@@ -105,36 +129,111 @@ const actingRole = (request: HttpServerRequest): Result.Result<Role, Refusal> =>
       )
 }
 
-/** Answers requests of operators with that token. */
+/** The caller, by the credentials of its request. */
+export type Admitted =
+  | { readonly kind: "operator" }
+  | {
+      readonly kind: "portal"
+      readonly session: BrowserSession & { readonly workspaceId: WorkspaceId }
+    }
+
+const operator: Admitted = { kind: "operator" }
+
+const portalRoles: Readonly<Record<Right, ReadonlyArray<Role>>> = {
+  open: roles,
+  read: roles,
+  send: roles,
+  administrate: ["owner", "administrator"],
+  own: ["owner"],
+  operator: [],
+}
+
+const operatorRequired = refuse("operator_required")
+const workspaceNotFound = refuse("workspace_not_found")
+const roleRequired = refuse("role_required")
+
+/**
+ * What a portal's session may do. It sees no workspace but its own: all others are missing. Returns the
+ * role in which the core acts: its duties know no reading and sending, which every role of a portal may.
+ */
+const portalRole = (
+  { role, workspaceId }: BrowserSession,
+  right: Right,
+  workspace: number | undefined,
+): Result.Result<Role, Refusal> => {
+  if (right === "operator") return Result.fail(operatorRequired)
+  if (workspace !== workspaceId) return Result.fail(workspaceNotFound)
+  if (!portalRoles[right].includes(role)) return Result.fail(roleRequired)
+  return Result.succeed(right === "read" || right === "send" ? "owner" : role)
+}
+
+/** Who may ask, and where browsers keep their sessions. */
+export interface OperatorAccess {
+  /** Null admits no operator. */
+  readonly token: Redacted.Redacted | null
+  /** Null: there are no browser sessions. */
+  readonly cookie: SessionCookie | null
+}
+
+/** Answers requests of operators, who show that token or a session's cookie, and of portals. */
 export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandler(
   routes: ReadonlyArray<OperatorRoute>,
-  token: Redacted.Redacted,
+  { cookie, token: redacted }: OperatorAccess,
   addressOf: ClientAddressOf,
 ) {
   const admission = yield* Admission
+  const sessions = yield* BrowserSessions
   const files = yield* MediaFiles
   const find = routeFinder(routes)
+  const token = redacted === null ? null : Redacted.value(redacted)
+  const portals = makeRejectingBulkhead<WorkspaceId>(sharedLimits.portalRequests)
+
+  const admitByToken = Effect.fnUntraced(function* admitByToken(
+    authorization: string | undefined,
+    request: HttpServerRequest,
+  ) {
+    if (authorization === undefined) return yield* refuse("missing_operator_token")
+    if (token === null) return yield* refuse("invalid_operator_token")
+    yield* admission.admitOperator(authorization, token, knownAddress(addressOf(request)))
+    return operator
+  })
+
+  /** A request with `Authorization` is judged by that alone. */
+  const admit = Effect.fnUntraced(function* admit(incoming: IncomingRequest) {
+    const { request } = incoming
+    const authorization = authorizationOf(request)
+    const id = authorization === undefined ? cookie?.read(request) : undefined
+    if (cookie === null || id === undefined) return yield* admitByToken(authorization, request)
+    yield* cookie.requireOwnPage(request)
+    const session = yield* sessions.admit(id, token)
+    const { workspaceId } = session
+    if (workspaceId === null) return operator
+    yield* takeWorkspaceShare(portals, workspaceId)
+    const admitted: Admitted = { kind: "portal", session: { ...session, workspaceId } }
+    return admitted
+  })
 
   const handler: Handler<OperatorServices> = Effect.fnUntraced(function* handleOperator(incoming) {
     const { request } = incoming
 
     // Route
     const { parameter, route } = yield* Effect.fromResult(find(incoming))
+    const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))
 
-    // Token, role
-    yield* admission.admitOperator(
-      authorizationOf(request),
-      Redacted.value(token),
-      knownAddress(addressOf(request)),
+    // Token or session, role
+    if (route.before !== undefined) yield* route.before(incoming)
+    const admitted = route.right === "open" ? operator : yield* admit(incoming)
+    const role = yield* Effect.fromResult(
+      admitted.kind === "portal"
+        ? portalRole(admitted.session, route.right, id("id"))
+        : actingRole(request),
     )
-    const role = yield* Effect.fromResult(actingRole(request))
 
     // Content type, size, JSON; query
     const read = yield* readRequest(route.request, incoming, files)
 
     // Roles, fields, and checks of stored state
-    const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))
-    const body = yield* route.handler({ role, id, request: read.request })
+    const body = yield* route.handler({ admitted, role, id, incoming, request: read.request })
     return { status: route.status ?? 200, body }
   }, Effect.scoped)
   return handler

@@ -51,6 +51,7 @@ const selecting = json<SelectHeld>()(HeldBody, { filter: {} })
 export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
   route("POST /admin/v1/store/restored", {
     id: "storeRestored",
+    right: "operator",
     summary: "Report a restored store",
     about:
       "Call it after a restore, or after a lagging standby took over. The service never reuses earlier ids, and holds everything that waits.",
@@ -65,6 +66,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route("GET /admin/v1/held", {
     id: "listHeldWorkspaces",
+    right: "operator",
     summary: "List workspaces with held messages",
     success: "Each workspace with held messages or reminders.",
     answer: listOf(HeldJson, { workspace_id: 3, messages: 82, reminders: 1 }),
@@ -77,6 +79,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`GET ${workspacePath}/held`, {
     id: "listHeld",
+    right: "operator",
     summary: "List a workspace's held messages",
     request: query<ListPage>()(PageInput),
     success: "A page of messages, newest first.",
@@ -91,6 +94,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${workspacePath}/held/release`, {
     id: "releaseHeld",
+    right: "operator",
     summary: "Release held messages",
     about:
       "Messages leave in the order of their due times. A selected reminder continues with its next run; missed runs are not made up.",
@@ -109,6 +113,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`POST ${workspacePath}/held/cancel`, {
     id: "cancelHeld",
+    right: "operator",
     summary: "Cancel held messages",
     about:
       "Each with its event. A selected reminder is not deleted: it continues with its next run.",
@@ -127,6 +132,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   operatorRoute("Workspace messages")(`DELETE ${workspacePath}/messages/{message_id}`, {
     id: "cancelWorkspaceMessage",
+    right: "send",
     summary: "Cancel a waiting message",
     about: "As with the workspace's own key; live or test.",
     success: "The cancelled message.",

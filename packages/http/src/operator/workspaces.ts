@@ -92,6 +92,7 @@ const route = operatorRoute("Workspaces")
 export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
   route(`POST ${workspacesPath}`, {
     id: "createWorkspace",
+    right: "operator",
     summary: "Create a workspace",
     request: json<CreateWorkspace>()(WorkspaceBody, { name: "Example" }),
     status: 201,
@@ -105,6 +106,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`GET ${workspacesPath}`, {
     id: "listWorkspaces",
+    right: "operator",
     summary: "List workspaces",
     about: "Newest first.",
     request: query<ListPage>()(PageInput),
@@ -117,6 +119,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`GET ${workspacePath}`, {
     id: "getWorkspace",
+    right: "read",
     summary: "Read a workspace",
     success: "The workspace.",
     answer: bodyOf(WorkspaceJson, examples.workspace),
@@ -128,6 +131,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`PATCH ${workspacePath}`, {
     id: "updateWorkspace",
+    right: "operator",
     summary: "Change a workspace",
     request: json<ChangeWorkspace>()(WorkspacePatch, { account_disabled: true }),
     success: "The workspace as it is now.",
@@ -140,6 +144,7 @@ export const workspaceRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   route(`DELETE ${workspacePath}`, {
     id: "deleteWorkspace",
+    right: "operator",
     summary: "Delete a workspace",
     about: "Stops its keys, cancels its waiting messages and removes its webhook endpoints.",
     success: "Deleted.",
@@ -213,6 +218,7 @@ const example = {
 export const keyRoutes: ReadonlyArray<OperatorRoute> = [
   keyRoute(`POST ${workspacePath}/keys`, {
     id: "createKey",
+    right: "administrate",
     summary: "Create a key",
     about: "At most 10 active keys of each version.",
     request: json<CreateKey>()(KeyBody, { version: 2, name: "Shop", scopes: "all" }),
@@ -231,6 +237,7 @@ export const keyRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   keyRoute(`GET ${workspacePath}/keys`, {
     id: "listKeys",
+    right: "administrate",
     summary: "List keys",
     about: "Oldest first, including revoked keys. Lists only keys that the acting role may see.",
     success: "The keys.",
@@ -243,6 +250,7 @@ export const keyRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   keyRoute(`DELETE ${workspacePath}/keys/{key_id}`, {
     id: "revokeKey",
+    right: "administrate",
     summary: "Revoke a key",
     about:
       "Revokes a version 2 key with the webhook endpoints that it created; deletes a version 1 key.",
@@ -279,6 +287,7 @@ const contactRoute = operatorRoute("Contacts")
 export const contactRoutes: ReadonlyArray<OperatorRoute> = [
   contactRoute(`POST ${workspacePath}/contacts`, {
     id: "createContact",
+    right: "administrate",
     summary: "Save a contact",
     request: json<CreateContact>()(ContactBody, { name: "Ada", phone: "+15550001234" }),
     status: 201,
@@ -292,6 +301,7 @@ export const contactRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   contactRoute(`GET ${workspacePath}/contacts`, {
     id: "listContacts",
+    right: "read",
     summary: "List contacts",
     about: "Newest first.",
     request: query<ListPage>()(PageInput),
@@ -304,6 +314,7 @@ export const contactRoutes: ReadonlyArray<OperatorRoute> = [
   }),
   contactRoute(`DELETE ${workspacePath}/contacts/{contact_id}`, {
     id: "deleteContact",
+    right: "administrate",
     summary: "Delete a contact",
     success: "Deleted.",
     answer: bodyOf(DeletedJson, deleted(6)),

@@ -349,6 +349,13 @@ describe("the document and the service", () => {
           yield* ask(customer("POST", `${v2}/messages`, kept), 202)
           yield* ask(operator("POST", store), 409)
 
+          // Browser sessions
+          const session = "/admin/v1/session"
+          yield* ask({ method: "POST", path: session, json: { token: operatorToken } }, 200)
+          yield* ask({ method: "POST", path: session, json: { code: "wrong" } }, 401)
+          yield* ask({ path: session }, 200)
+          yield* ask({ method: "DELETE", path: session }, 200)
+
           // The end, and what needs no key
           yield* ask(customer("DELETE", `${v2}/media/${file.id}`), 200)
           yield* ask(operator("DELETE", `${at}/contacts/${contact.id}`), 200)

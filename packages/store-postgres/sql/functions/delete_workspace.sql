@@ -60,6 +60,10 @@ begin
   where d.workspace_id = p_id;
   delete from webhook_lanes l
   where l.workspace_id = p_id;
+
+  perform end_portal(p_id, p_now);
+  delete from sign_in_links l
+  where l.workspace_id = p_id;
   return true;
 end
 $$;

@@ -11,6 +11,7 @@ import { codeSchema, functionNames } from "./build.ts"
 /** Every table. */
 export const relations = [
   "api_keys",
+  "browser_sessions",
   "builds",
   "clock",
   "connection_reports",
@@ -37,6 +38,7 @@ export const relations = [
   "service_secrets",
   "session_keys",
   "sessions",
+  "sign_in_links",
   "simulated_behaviours",
   "simulated_registered",
   "simulated_sent",

@@ -72,6 +72,8 @@ const updateWorkspace = statement("workspace.update")
 const lockLanes = statement("workspace.lockLanes")
 const disableLanes = statement("workspace.disable")
 const remove = statement("delete_workspace")
+/** No session of a disabled workspace goes on. */
+const endPortal = statement("end_portal")
 
 export const workspaceStore = (database: DatabaseService): typeof WorkspaceStore.Service => ({
   insert: (workspace, admits) =>
@@ -122,6 +124,7 @@ export const workspaceStore = (database: DatabaseService): typeof WorkspaceStore
         const disabled = workspace.accountDisabled
         if (disabled !== current.accountDisabled) {
           yield* disableLanes.in(run, { id, disabled, now })
+          if (disabled) yield* endPortal.in(run, { workspaceId: id, now })
         }
         return workspace
       }),

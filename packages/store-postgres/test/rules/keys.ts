@@ -7,14 +7,18 @@ import {
   countRequest,
   coversMessages,
   dayMillis,
+  hasSessionEnded,
   holdsAllKeys,
   isCounted,
   isClaimVoid,
   isLimited,
   isRecordVoid,
   keyRefusal,
+  linkWorks,
   messagesRemaining,
   minuteMillis,
+  operatorIdleMillis,
+  isSessionValid,
   unlimitedPlan,
 } from "@messaging-service/core"
 import type {
@@ -29,6 +33,8 @@ import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
 import { countedWindow } from "../../src/key/keys.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
+
+const aMark = draw.from(["one", "two"])
 
 export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("whether a key can be used", () =>
@@ -45,6 +51,64 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
             q: { now: iso(now) },
           },
           core: keyRefusal({ expiresAt, revokedAt }, now) === undefined,
+        }
+      }),
+    }),
+  )
+
+  it.effect("whether a browser session has ended, and whether it is valid", () =>
+    compare("browser sessions", {
+      rows: { s: "browser_sessions", q: "(now timestamptz, mark text)" },
+      sql: "array[has_session_ended(s, q.now), is_session_valid(s, q.now, q.mark)]",
+      draw: Effect.gen(function* () {
+        const [expiresAt, lastUsedAt] = [yield* draw.time, yield* draw.time]
+        const apart = yield* draw.from([-1, 0, 1])
+        const now = yield* draw.from([expiresAt, lastUsedAt + operatorIdleMillis])
+        const workspaceId = (yield* draw.maybe(draw.id)) as WorkspaceId | null
+        const [tokenMark, mark] = [yield* draw.maybe(aMark), yield* draw.maybe(aMark)]
+        const query = { now: now + apart, tokenMark: mark }
+        const session = { workspaceId, expiresAt, tokenMark }
+        return {
+          facts: {
+            s: {
+              workspace_id: workspaceId,
+              token_mark: tokenMark,
+              expires_at: iso(expiresAt),
+              last_used_at: iso(lastUsedAt),
+            },
+            q: { now: iso(query.now), mark },
+          },
+          core: [
+            hasSessionEnded(session, lastUsedAt, query.now),
+            isSessionValid(session, lastUsedAt, query),
+          ],
+        }
+      }),
+    }),
+  )
+
+  it.effect("whether a link signs in", () =>
+    compare("links", {
+      rows: { l: "sign_in_links", q: "(now timestamptz, mark text)" },
+      sql: "link_works(l, q.now, q.mark)",
+      draw: Effect.gen(function* () {
+        const [codeExpiresAt, now] = [yield* draw.time, yield* draw.time]
+        const [usedAt, revokedAt] = [yield* draw.maybe(draw.time), yield* draw.maybe(draw.time)]
+        const workspaceId = (yield* draw.maybe(draw.id)) as WorkspaceId | null
+        const [tokenMark, mark] = [yield* draw.maybe(aMark), yield* draw.maybe(aMark)]
+        const link = { workspaceId, codeExpiresAt, tokenMark, usedAt, revokedAt }
+        return {
+          facts: {
+            l: {
+              workspace_id: workspaceId,
+              token_mark: tokenMark,
+              code_expires_at: iso(codeExpiresAt),
+              used_at: iso(usedAt),
+              revoked_at: iso(revokedAt),
+            },
+            q: { now: iso(now), mark },
+          },
+          core: linkWorks(link, { now, tokenMark: mark }),
         }
       }),
     }),

@@ -8,6 +8,7 @@ import type { AllStores } from "../AllStores.ts"
 import { attachmentRaces, attachments } from "./contract/attachments.ts"
 import { accepting } from "./contract/acceptance.ts"
 import { allowance } from "./contract/allowance.ts"
+import { browserSessions } from "./contract/browserSessions.ts"
 import { erasure } from "./contract/erasure.ts"
 import { callbacks } from "./contract/callbacks.ts"
 import { connectionCallbacks } from "./contract/connectionCallbacks.ts"
@@ -113,6 +114,7 @@ const topics = {
   secrets,
   sessions,
   "fences of sessions": sessionFences,
+  "browser sessions": browserSessions,
   "races of media": mediaRaces,
   "races of attachments": attachmentRaces,
   "races of number checks": numberCheckRaces,

@@ -1,0 +1,168 @@
+/** Signing a browser in and out (contract: Browser sessions). */
+import {
+  BrowserSessions,
+  described,
+  formatInstant,
+  roles,
+  SignInBody,
+  TelegramLogins,
+} from "@messaging-service/core"
+import type { BrowserSession, SignIn } from "@messaging-service/core"
+import { Clock, Effect, Redacted, Schema } from "effect"
+import { bodyOf, IdJson, json, TimeJson } from "../Entry.ts"
+import type { HttpSettings } from "../HttpOptions.ts"
+import { authorizationOf, knownAddress } from "../IncomingRequest.ts"
+import type { ClientAddressOf, IncomingRequest } from "../IncomingRequest.ts"
+import { operatorRoute } from "./pipeline.ts"
+import type { OperatorRoute } from "./pipeline.ts"
+import type { SessionCookie } from "./sessionCookie.ts"
+
+const SessionJson = Schema.Struct({
+  kind: Schema.Literals(["operator", "portal"]),
+  workspace_id: described(Schema.NullOr(IdJson), "Null for the operator."),
+  role: described(Schema.Literals(roles), "The operator's is `owner`."),
+  created_at: TimeJson,
+  expires_at: TimeJson,
+  now: described(TimeJson, "The service's time."),
+  simulated: described(Schema.Boolean, "Whether there are emulator controls."),
+  adjustable_clock: described(Schema.Boolean, "Whether the emulator can move the clock."),
+  telegram: described(Schema.Boolean, "Whether Telegram accounts can be logged in."),
+  return_url: described(Schema.NullOr(Schema.String), "Where a portal leads back to."),
+}).annotate({ identifier: "BrowserSession" })
+
+const CurrentSessionJson = Schema.Struct({
+  session: described(Schema.NullOr(SessionJson), "Null without a valid cookie."),
+}).annotate({ identifier: "CurrentSession" })
+
+const SignedOutJson = Schema.Struct({ signed_out: Schema.Literal(true) }).annotate({
+  identifier: "SignedOut",
+})
+
+const example = {
+  kind: "operator",
+  workspace_id: null,
+  role: "owner",
+  created_at: "2030-01-31T07:00:00Z",
+  expires_at: "2030-01-31T19:00:00Z",
+  now: "2030-01-31T07:00:00Z",
+  simulated: true,
+  adjustable_clock: false,
+  telegram: true,
+  return_url: null,
+} as const
+
+const route = operatorRoute("Browser sessions")
+
+const sessionPath = "/admin/v1/session"
+
+/** What the session operations need of the service that serves them. */
+interface SessionDoor {
+  readonly settings: HttpSettings
+  readonly cookie: SessionCookie
+  readonly addressOf: ClientAddressOf
+}
+
+const tokenOf = ({ settings: { operatorToken } }: SessionDoor): string | null =>
+  operatorToken === null ? null : Redacted.value(operatorToken)
+
+/** The id in the cookie. A request with `Authorization` has no session. */
+const idOf = ({ cookie }: SessionDoor, { request }: IncomingRequest): string | undefined =>
+  authorizationOf(request) === undefined ? cookie.read(request) : undefined
+
+const requireOwnPage = (door: SessionDoor) => (incoming: IncomingRequest) =>
+  idOf(door, incoming) === undefined
+    ? door.cookie.refuseOtherSites(incoming.request)
+    : door.cookie.requireOwnPage(incoming.request)
+
+const sessionJson = Effect.fnUntraced(function* sessionJson(
+  { settings: { adjustableClock = false, emulator } }: SessionDoor,
+  session: BrowserSession,
+) {
+  const { workspaceId } = session
+  const logins = yield* TelegramLogins
+  const shown: typeof SessionJson.Type = {
+    kind: workspaceId === null ? "operator" : "portal",
+    workspace_id: workspaceId,
+    role: session.role,
+    created_at: formatInstant(session.createdAt),
+    expires_at: formatInstant(session.expiresAt),
+    now: formatInstant(yield* Clock.currentTimeMillis),
+    simulated: emulator !== null,
+    adjustable_clock: emulator !== null && adjustableClock,
+    telegram: logins.isConfigured,
+    return_url: session.returnUrl,
+  }
+  return shown
+})
+
+const signInRoute = (door: SessionDoor): OperatorRoute =>
+  route(`POST ${sessionPath}`, {
+    id: "signIn",
+    right: "open",
+    summary: "Sign a browser in",
+    about:
+      "Sets a cookie that no script can read. A code works once. An operator's session lasts 12 hours, and 2 hours without a request.",
+    request: json<SignIn>()(SignInBody, { code: "0".repeat(64) }),
+    success: "The session, and its cookie.",
+    answer: bodyOf(SessionJson, example),
+    refused: ["invalid_portal_code", "cross_site_request"],
+    before: requireOwnPage(door),
+    handler: Effect.fnUntraced(function* signIn({ incoming, request }) {
+      const sessions = yield* BrowserSessions
+      const clientAddress = knownAddress(door.addressOf(incoming.request))
+      const place = { operatorToken: tokenOf(door), clientAddress }
+      const { id, session } = yield* sessions.signIn(request, place)
+      const former = idOf(door, incoming)
+      if (former !== undefined) yield* sessions.end(former)
+      door.cookie.set(incoming, id, session)
+      return yield* sessionJson(door, session)
+    }),
+  })
+
+const getSessionRoute = (door: SessionDoor): OperatorRoute =>
+  route(`GET ${sessionPath}`, {
+    id: "getSession",
+    right: "open",
+    summary: "Read the browser's session",
+    success: "The session, or null.",
+    answer: bodyOf(CurrentSessionJson, { session: example }),
+    handler: Effect.fnUntraced(function* getSession({ incoming }) {
+      const sessions = yield* BrowserSessions
+      const id = idOf(door, incoming)
+      if (id === undefined) return { session: null }
+      const session = yield* Effect.catchIf(
+        sessions.admit(id, tokenOf(door)),
+        (failure) => failure._tag === "Refusal" && failure.code === "session_ended",
+        () => Effect.succeed(null),
+      )
+      return { session: session === null ? null : yield* sessionJson(door, session) }
+    }),
+  })
+
+const signOutRoute = (door: SessionDoor): OperatorRoute =>
+  route(`DELETE ${sessionPath}`, {
+    id: "signOut",
+    right: "open",
+    summary: "Sign the browser out",
+    about: "Ends the session and clears the cookie. Without a session the answer is the same.",
+    success: "Signed out.",
+    answer: bodyOf(SignedOutJson, { signed_out: true }),
+    refused: ["cross_site_request"],
+    before: requireOwnPage(door),
+    handler: Effect.fnUntraced(function* signOut({ incoming }) {
+      const sessions = yield* BrowserSessions
+      const id = idOf(door, incoming)
+      if (id !== undefined) yield* sessions.end(id)
+      door.cookie.clear(incoming)
+      return { signed_out: true as const }
+    }),
+  })
+
+export const sessionRoutes = (
+  settings: HttpSettings,
+  cookie: SessionCookie,
+  addressOf: ClientAddressOf,
+): ReadonlyArray<OperatorRoute> => {
+  const door = { settings, cookie, addressOf }
+  return [signInRoute(door), getSessionRoute(door), signOutRoute(door)]
+}
