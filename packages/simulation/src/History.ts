@@ -348,14 +348,15 @@ export interface FinalState {
   readonly numbers: ReadonlyArray<number>
 }
 
-/** What remains of ended messages at a later moment, in a workspace with a retention of a day. */
+/** What remains of ended messages at a later moment, with a retention of a day. */
 export interface Kept {
   readonly at: number
   /** Ids of messages, and of events, of the audited workspace. */
   readonly messages: ReadonlyArray<number>
   readonly events: ReadonlyArray<string>
-  /** Messages of a workspace that keeps everything. */
+  /** Messages of another workspace, and whether the service keeps them longer. */
   readonly others: number
+  readonly areOthersKept: boolean
   /** Codes of refusals for erased messages; "" for an answer. */
   readonly refusals: ReadonlyArray<string>
 }

@@ -9,6 +9,7 @@ import {
   NumberProxies,
   PhoneDirectory,
   RealTime,
+  RetentionDays,
   SecretsKey,
   SessionVault,
   TelegramTransport,
@@ -103,6 +104,8 @@ export interface ClusterOptions {
   readonly faults: FaultPoints
   readonly record: Recorder
   readonly coverage: Coverage
+  /** The service's retention in days; null for none. */
+  readonly retentionDays: number | null
   /** The interval of idle polls while there are faults, in milliseconds. */
   readonly poll: number
   /** Whether processes share numbers, each with a maximum. */
@@ -216,7 +219,7 @@ export class Cluster {
 
   /** Time, randomness and logs. */
   #ground({ leaps, process }: Running) {
-    const { seed, world } = this.#options
+    const { retentionDays, seed, world } = this.#options
     const chance = new Chance(`${seed}/random/${process.name}`)
     return Context.make(WorkerName, process.name).pipe(
       Context.add(RealTime, {
@@ -230,6 +233,7 @@ export class Cluster {
       }),
       Context.add(Random.Random, randomFrom(chance)),
       Context.add(DailyQuota, quota),
+      Context.add(RetentionDays, retentionDays),
     )
   }
 

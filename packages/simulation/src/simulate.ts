@@ -79,6 +79,26 @@ const day = 24 * hour
 /** One of so many seeds runs for a day, until ended records are erased. */
 const forgetfulOf = 30
 
+/** Days for which the service and the audited workspace keep ended messages; null for no limit. */
+interface Retention {
+  readonly service: number | null
+  readonly own: number
+}
+
+/** The lower retention applies: a day. */
+const retentions: readonly [Retention, ...ReadonlyArray<Retention>] = [
+  { service: null, own: 1 },
+  { service: 2, own: 1 },
+  { service: 1, own: 2 },
+]
+
+/** Null for a run without erasure. A long run outlasts a service's retention of a day. */
+const drawRetention = (seed: string, isLong: boolean): Retention | null => {
+  const chance = new Chance(`${seed}/retention`)
+  if (chance.below(forgetfulOf) !== 0) return null
+  return isLong ? retentions[0] : oneOf(chance, retentions)
+}
+
 /** Monday, 2 March 2026, noon. */
 const start = Date.UTC(2026, 2, 2, 12)
 
@@ -260,6 +280,8 @@ class Simulation {
   readonly #kept: Array<Kept> = []
   /** The number of entries at the audit. */
   #auditedEntries = 0
+  /** Null: nothing is erased. */
+  readonly #retention: Retention | null
   readonly #processes: number
   readonly #platforms: ReadonlyArray<Platform>
   #hits: Array<{ left: number; readonly hit: () => void }> = []
@@ -307,6 +329,7 @@ class Simulation {
         Effect.provideService(Random.Random, randomFrom(new Chance(`${seed}/ids`))),
       ),
     )
+    this.#retention = drawRetention(seed, options.isLong === true)
     this.#cluster = new Cluster({
       world,
       seed,
@@ -315,6 +338,7 @@ class Simulation {
       faults: this.#faults,
       remote: this.#remote,
       store: this.#store,
+      retentionDays: this.#retention?.service ?? null,
       poll: oneOf(shape, [second, 5 * second, 30 * second]),
       // A single process may have every number.
       isShared: board !== null && (this.#processes > 1 || live.below(2) === 0),
@@ -376,14 +400,14 @@ class Simulation {
     }
     const { isLong } = this.#setting
     world.runUntil(start + (isLong ? longMillis : shortMillis))
-    const isForgetful = new Chance(`${this.#seed}/retention`).below(forgetfulOf) === 0
-    if (isForgetful) this.#keepForADay(given)
+    const retention = this.#retention
+    if (retention !== null) this.#keep(given, retention.own)
     // The judged state no longer changes.
     for (const { process } of this.#cluster.running) process.pause()
     const final = { ...this.#audit(given, endOfRuns), lines }
     this.#auditedEntries = this.#record.entries.length
-    if (isForgetful) {
-      this.#kept.push(this.#look(given, probes, []))
+    if (retention !== null) {
+      this.#kept.push({ ...this.#look(given, probes), refusals: [] })
       for (const { process } of this.#cluster.running) process.resume()
       this.#forget(given, probes, final)
     }
@@ -391,10 +415,9 @@ class Simulation {
     return final
   }
 
-  /** Sets the shortest retention. */
-  #keepForADay({ workspace }: Given): void {
+  #keep({ workspace }: Given, days: number): void {
     this.#askCalmly(
-      Workspaces.use((service) => service.update("owner", workspace, { retentionDays: 1 })),
+      Workspaces.use((service) => service.update("owner", workspace, { retentionDays: days })),
     )
   }
 
@@ -408,7 +431,9 @@ class Simulation {
   #forget(given: Given, probes: Given, { messages: before }: FinalState): void {
     for (const about of [5 * minute, 40 * minute]) {
       this.#world.runUntil(start + day + about)
-      const left = new Set<number>(this.#storedOf(given).map(({ id }) => id))
+      // Look before any call: housekeeping may run before its answer.
+      const looked = this.#look(given, probes)
+      const left = new Set(looked.messages)
       const gone = before.filter(({ id, mode }) => mode === "live" && !left.has(id))
       const refusals = gone.slice(0, 3).map(({ id }) =>
         this.#askCalmly(
@@ -421,11 +446,11 @@ class Simulation {
           ),
         ),
       )
-      this.#kept.push(this.#look(given, probes, refusals))
+      this.#kept.push({ ...looked, refusals })
     }
   }
 
-  #look(given: Given, probes: Given, refusals: ReadonlyArray<string>): Kept {
+  #look(given: Given, probes: Given): Omit<Kept, "refusals"> {
     // One step reads everything: otherwise housekeeping could run in between.
     const [own, others, outbox, at] = this.#read(
       Effect.all([
@@ -440,7 +465,7 @@ class Simulation {
       messages: own.map(({ id }) => id),
       events: outbox.map(({ eventId }) => eventId),
       others: others.length,
-      refusals,
+      areOthersKept: this.#retention?.service !== 1,
     }
   }
 

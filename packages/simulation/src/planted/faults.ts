@@ -567,7 +567,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "messages are erased an hour early",
-    within: 100,
+    within: 200,
     edits: [
       edit(
         "core/src/workspace/Workspaces.ts",
@@ -585,6 +585,13 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
         "now - days * dayMillis",
         "now - days * dayMillis - 3_600_000",
       ),
+    ],
+  },
+  {
+    name: "the longer retention holds",
+    within: 200,
+    edits: [
+      edit("core/src/workspace/Workspaces.ts", "Math.min(service, own)", "Math.max(service, own)"),
     ],
   },
   {

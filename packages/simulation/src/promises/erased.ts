@@ -13,7 +13,11 @@ export const erased: JudgedPromise = {
     const violations: Array<string> = []
     const ended = new Map(final.events.map(({ createdAt, messageId }) => [messageId, createdAt]))
     const eventsOf = Map.groupBy(final.events, ({ messageId }) => messageId)
-    for (const { at, events, messages, others, refusals } of later) {
+    const last = later.at(-1)
+    if (last?.areOthersKept === false && last.others >= first.others) {
+      violations.push(`${last.others} messages are left that the service keeps for a day`)
+    }
+    for (const { areOthersKept, at, events, messages, others, refusals } of later) {
       const left = new Set(messages)
       const leftEvents = new Set(events)
       for (const { id, name } of final.messages) {
@@ -30,7 +34,7 @@ export const erased: JudgedPromise = {
           }
         }
       }
-      if (others !== first.others) {
+      if (areOthersKept && others !== first.others) {
         violations.push(
           `${others} messages in place of ${first.others} are left of another workspace`,
         )
