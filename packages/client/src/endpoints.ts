@@ -87,13 +87,13 @@ type BodyArgument<O> = O extends { readonly requestBody: unknown }
   ? [body: BodyOf<O>]
   : [body?: BodyOf<O>]
 
-export const makeEndpoints = (ask: Ask) => {
-  /** Splits the arguments of a call. */
-  const read = (path: string, given: ReadonlyArray<unknown>) => {
-    const count = path.split("{").length - 1
-    return { ids: given.slice(0, count), rest: given.slice(count) }
-  }
+/** Splits the arguments of a call. */
+const read = (path: string, given: ReadonlyArray<unknown>) => {
+  const count = path.split("{").length - 1
+  return { ids: given.slice(0, count), rest: given.slice(count) }
+}
 
+export const makeEndpoints = (ask: Ask) => {
   const plain =
     <V extends "get" | "post" | "delete">(verb: V) =>
     <Path extends Having<V, "plain">>(path: Path) =>
@@ -141,20 +141,27 @@ export const makeEndpoints = (ask: Ask) => {
     create:
       <Path extends Having<"post", "create">>(path: Path) =>
       async (
-        body: BodyOf<Operation<Path, "post">>,
-        options?: CreationOptions,
-      ): Promise<Given<AnswerOf<Operation<Path, "post">>>> =>
-        unwrapped(await ask({ method: "POST", path, json: body, keyed: true }, options)),
+        ...given: [
+          ...ids: IdsOf<Path>,
+          body: BodyOf<Operation<Path, "post">>,
+          options?: CreationOptions,
+        ]
+      ): Promise<Given<AnswerOf<Operation<Path, "post">>>> => {
+        const { ids, rest } = read(path, given)
+        const [json, options] = rest as [unknown, CreationOptions?]
+        return unwrapped(await ask({ method: "POST", path, ids, json, keyed: true }, options))
+      },
     /** POST of a file. */
     upload:
       <Path extends Having<"post", "upload">>(path: Path) =>
       async (
-        upload: Upload,
-        options?: CreationOptions,
-      ): Promise<Given<AnswerOf<Operation<Path, "post">>>> =>
-        unwrapped(
-          await ask({ method: "POST", path, file: toUpload(upload), keyed: true }, options),
-        ),
+        ...given: [...ids: IdsOf<Path>, upload: Upload, options?: CreationOptions]
+      ): Promise<Given<AnswerOf<Operation<Path, "post">>>> => {
+        const { ids, rest } = read(path, given)
+        const [upload, options] = rest as [Upload, CreationOptions?]
+        const file = toUpload(upload)
+        return unwrapped(await ask({ method: "POST", path, ids, file, keyed: true }, options))
+      },
     /** POST without an idempotency key, with a body and without. */
     post: withBody("post"),
     order: plain("post"),

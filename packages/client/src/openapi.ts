@@ -596,7 +596,8 @@ export interface paths {
         /** List webhook endpoints */
         readonly get: operations["listWorkspaceWebhooks"];
         readonly put?: never;
-        readonly post?: never;
+        /** Create a webhook endpoint */
+        readonly post: operations["createWorkspaceWebhook"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -814,11 +815,240 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /** Read a message */
+        readonly get: operations["getWorkspaceMessage"];
         readonly put?: never;
         readonly post?: never;
         /** Cancel a waiting message */
         readonly delete: operations["cancelWorkspaceMessage"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/messages": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List messages */
+        readonly get: operations["listWorkspaceMessages"];
+        readonly put?: never;
+        /** Send a message */
+        readonly post: operations["sendWorkspaceMessage"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/messages/batch": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Send to many recipients */
+        readonly post: operations["sendWorkspaceBatch"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/link": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Connect a WhatsApp number */
+        readonly post: operations["linkNumber"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/reminders": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List reminders */
+        readonly get: operations["listWorkspaceReminders"];
+        readonly put?: never;
+        /** Create a reminder */
+        readonly post: operations["createWorkspaceReminder"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/reminders/{reminder_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a reminder */
+        readonly get: operations["getWorkspaceReminder"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a reminder */
+        readonly delete: operations["deleteWorkspaceReminder"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Change, pause or resume a reminder */
+        readonly patch: operations["updateWorkspaceReminder"];
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/media": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List files */
+        readonly get: operations["listWorkspaceMedia"];
+        readonly put?: never;
+        /** Upload a file */
+        readonly post: operations["uploadWorkspaceMedia"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/media/{media_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a file's record */
+        readonly get: operations["getWorkspaceMedia"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a file */
+        readonly delete: operations["deleteWorkspaceMedia"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/number-checks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List number checks */
+        readonly get: operations["listWorkspaceNumberChecks"];
+        readonly put?: never;
+        /** Check which phones are registered */
+        readonly post: operations["createWorkspaceNumberCheck"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/number-checks/{check_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a number check */
+        readonly get: operations["getWorkspaceNumberCheck"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/number-checks/{check_id}/results": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List the results of a check */
+        readonly get: operations["listWorkspaceNumberCheckResults"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a webhook endpoint */
+        readonly delete: operations["deleteWorkspaceWebhook"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/rotate-secret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Replace the signing secret */
+        readonly post: operations["rotateWorkspaceWebhookSecret"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Send a ping */
+        readonly post: operations["testWorkspaceWebhook"];
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -2436,6 +2666,35 @@ export interface operations {
             };
         };
     };
+    readonly createWorkspaceWebhook: {
+        readonly parameters: {
+            readonly query?: CreateWorkspaceWebhookQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateWebhook"];
+            };
+        };
+        readonly responses: {
+            /** @description The endpoint with its secret; a repeat with the same `Idempotency-Key` omits it. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookWithSecret"] | components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
     readonly listDeliveries: {
         readonly parameters: {
             readonly query?: ListDeliveriesQuery;
@@ -2734,6 +2993,29 @@ export interface operations {
             };
         };
     };
+    readonly getWorkspaceMessage: {
+        readonly parameters: {
+            readonly query?: GetWorkspaceMessageQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The message as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
     readonly cancelWorkspaceMessage: {
         readonly parameters: {
             readonly query?: never;
@@ -2753,6 +3035,530 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceMessages: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceMessagesQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of messages. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Message"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly sendWorkspaceMessage: {
+        readonly parameters: {
+            readonly query?: SendWorkspaceMessageQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SendMessage"];
+            };
+        };
+        readonly responses: {
+            /** @description The message was accepted: `queued`, or `scheduled` for a later `send_at`. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    readonly sendWorkspaceBatch: {
+        readonly parameters: {
+            readonly query?: SendWorkspaceBatchQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SendBatch"];
+            };
+        };
+        readonly responses: {
+            /** @description One message for each recipient, in their order. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Message"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly linkNumber: {
+        readonly parameters: {
+            readonly query?: LinkNumberQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ConnectNumber"];
+            };
+        };
+        readonly responses: {
+            /** @description The number, `connecting`. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceReminders: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceRemindersQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of reminders. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Reminder"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createWorkspaceReminder: {
+        readonly parameters: {
+            readonly query?: CreateWorkspaceReminderQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateReminder"];
+            };
+        };
+        readonly responses: {
+            /** @description The reminder. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Reminder"];
+                };
+            };
+        };
+    };
+    readonly getWorkspaceReminder: {
+        readonly parameters: {
+            readonly query?: GetWorkspaceReminderQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly reminder_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The reminder. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Reminder"];
+                };
+            };
+        };
+    };
+    readonly deleteWorkspaceReminder: {
+        readonly parameters: {
+            readonly query?: DeleteWorkspaceReminderQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly reminder_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The reminder no longer runs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly updateWorkspaceReminder: {
+        readonly parameters: {
+            readonly query?: UpdateWorkspaceReminderQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly reminder_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeReminder"];
+            };
+        };
+        readonly responses: {
+            /** @description The reminder as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Reminder"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceMedia: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceMediaQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of files. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["MediaFile"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly uploadWorkspaceMedia: {
+        readonly parameters: {
+            readonly query?: UploadWorkspaceMediaQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description At most 67108864 bytes.
+                     */
+                    readonly file: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The file. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MediaFile"];
+                };
+            };
+        };
+    };
+    readonly getWorkspaceMedia: {
+        readonly parameters: {
+            readonly query?: GetWorkspaceMediaQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly media_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record, with a fresh link. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MediaFile"];
+                };
+            };
+        };
+    };
+    readonly deleteWorkspaceMedia: {
+        readonly parameters: {
+            readonly query?: DeleteWorkspaceMediaQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly media_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Deleted. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceNumberChecks: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceNumberChecksQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of checks. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["NumberCheck"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createWorkspaceNumberCheck: {
+        readonly parameters: {
+            readonly query?: CreateWorkspaceNumberCheckQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CheckNumbers"];
+            };
+        };
+        readonly responses: {
+            /** @description The check; its results follow. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NumberCheck"];
+                };
+            };
+        };
+    };
+    readonly getWorkspaceNumberCheck: {
+        readonly parameters: {
+            readonly query?: GetWorkspaceNumberCheckQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly check_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The check. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NumberCheck"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceNumberCheckResults: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceNumberCheckResultsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly check_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of results. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["NumberCheckResult"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly deleteWorkspaceWebhook: {
+        readonly parameters: {
+            readonly query?: DeleteWorkspaceWebhookQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The service sends nothing more to it, including repeats. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly rotateWorkspaceWebhookSecret: {
+        readonly parameters: {
+            readonly query?: RotateWorkspaceWebhookSecretQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The endpoint with its new secret. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+        };
+    };
+    readonly testWorkspaceWebhook: {
+        readonly parameters: {
+            readonly query?: TestWorkspaceWebhookQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A `ping` is on its way. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["QueuedEvent"];
                 };
             };
         };
@@ -4155,6 +4961,10 @@ export interface ListContactsQuery {
     /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
+export interface CreateWorkspaceWebhookQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
 export interface ListDeliveriesQuery {
     /** @description Records of a page. */
     readonly limit?: number;
@@ -4178,6 +4988,125 @@ export interface ListHeldQuery {
     readonly limit?: number;
     /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
+}
+export interface GetWorkspaceMessageQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListWorkspaceMessagesQuery {
+    /** @description One or several, comma-separated. */
+    readonly status?: readonly ("queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired")[];
+    /** @description Id of the sending number. */
+    readonly from?: number;
+    /** @description The recipient's phone, E.164 with a leading +; write + as %2B. */
+    readonly to?: string;
+    /** @description Created then or later. ISO 8601 with an offset; write + as %2B. */
+    readonly since?: string;
+    /** @description Created before. ISO 8601 with an offset; write + as %2B. */
+    readonly until?: string;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface SendWorkspaceMessageQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface SendWorkspaceBatchQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface LinkNumberQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListWorkspaceRemindersQuery {
+    /** @description Only running or only paused ones. */
+    readonly active?: boolean;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface CreateWorkspaceReminderQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface GetWorkspaceReminderQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface DeleteWorkspaceReminderQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface UpdateWorkspaceReminderQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListWorkspaceMediaQuery {
+    readonly type?: "image" | "file";
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface UploadWorkspaceMediaQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface GetWorkspaceMediaQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface DeleteWorkspaceMediaQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListWorkspaceNumberChecksQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface CreateWorkspaceNumberCheckQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface GetWorkspaceNumberCheckQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListWorkspaceNumberCheckResultsQuery {
+    /** @description One or several, comma-separated. */
+    readonly status?: readonly ("pending" | "registered" | "not_registered" | "failed")[];
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface DeleteWorkspaceWebhookQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface RotateWorkspaceWebhookSecretQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface TestWorkspaceWebhookQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
 }
 export interface ListSentQuery {
     /** @description Only what left this number's phone. */

@@ -49,6 +49,76 @@ const sessionOf = (at: Endpoints) => ({
   signOut: at.remove("/admin/v1/session"),
 })
 
+/** As a key of the workspace does it. `mode` of lists is `live` or `test`. */
+const messagesOf = (at: Endpoints) => ({
+  /** Messages, newest first. */
+  list: at.list("/admin/v1/workspaces/{id}/messages"),
+  /** Sends a message. */
+  send: at.create("/admin/v1/workspaces/{id}/messages"),
+  /** Sends to many recipients: all or nothing. */
+  sendBatch: at.create("/admin/v1/workspaces/{id}/messages/batch"),
+  /** A message as it is now. */
+  get: at.get("/admin/v1/workspaces/{id}/messages/{message_id}"),
+  /** Cancels a waiting message, live or test. Fails with `not_cancellable`. */
+  cancel: at.remove("/admin/v1/workspaces/{id}/messages/{message_id}"),
+})
+
+const remindersOf = (at: Endpoints) => ({
+  /** Creates a reminder. */
+  create: at.create("/admin/v1/workspaces/{id}/reminders"),
+  /** Reminders, newest first, paused ones included. */
+  list: at.list("/admin/v1/workspaces/{id}/reminders"),
+  /** A reminder with its next and its last run. */
+  get: at.get("/admin/v1/workspaces/{id}/reminders/{reminder_id}"),
+  /** Changes the given fields. */
+  update: at.patch("/admin/v1/workspaces/{id}/reminders/{reminder_id}"),
+  /** Deletes a reminder. */
+  delete: at.remove("/admin/v1/workspaces/{id}/reminders/{reminder_id}"),
+  /** Every run of a reminder, newest first: what it sent, or why it sent nothing. */
+  runs: at.list("/admin/v1/workspaces/{id}/reminders/{reminder_id}/runs"),
+})
+
+const mediaOf = (at: Endpoints) => ({
+  /** Uploads a file. */
+  upload: at.upload("/admin/v1/workspaces/{id}/media"),
+  /** Files, newest first. */
+  list: at.list("/admin/v1/workspaces/{id}/media"),
+  /** A file with a fresh link. */
+  get: at.get("/admin/v1/workspaces/{id}/media/{media_id}"),
+  /** Deletes a file. */
+  delete: at.remove("/admin/v1/workspaces/{id}/media/{media_id}"),
+})
+
+const numberChecksOf = (at: Endpoints) => ({
+  /** Starts checking which phones are on WhatsApp. */
+  create: at.create("/admin/v1/workspaces/{id}/number-checks"),
+  /** Checks, newest first. */
+  list: at.list("/admin/v1/workspaces/{id}/number-checks"),
+  /** A check and its progress. */
+  get: at.get("/admin/v1/workspaces/{id}/number-checks/{check_id}"),
+  /** Results for each phone. */
+  results: at.list("/admin/v1/workspaces/{id}/number-checks/{check_id}/results"),
+})
+
+const webhooksOf = (at: Endpoints) => ({
+  /** Adds an endpoint that belongs to no key. Only this response shows its `secret`. */
+  create: at.create("/admin/v1/workspaces/{id}/webhooks"),
+  /** All endpoints of a workspace, of live and test keys, stopped ones included. */
+  list: at.get("/admin/v1/workspaces/{id}/webhooks"),
+  /** Removes an endpoint. */
+  delete: at.remove("/admin/v1/workspaces/{id}/webhooks/{webhook_id}"),
+  /** Replaces its secret. The old one stops working at once. */
+  rotateSecret: at.order("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/rotate-secret"),
+  /** Sends it a `ping`. */
+  test: at.order("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/test"),
+  /** Every attempt to deliver to an endpoint, newest first. */
+  deliveries: at.list("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries"),
+  /** Restarts a stopped endpoint. */
+  resume: at.order("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/resume"),
+  /** Delivers an event again, under the same event id. Fails with `webhook_stopped`. */
+  redeliver: at.post("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver"),
+})
+
 /**
  * Creates a client for operators. A path's workspace is the first argument. Every method rejects with
  * a `MessagingError`; missing things give `workspace_not_found`, `key_not_found`, `number_not_found`
@@ -92,6 +162,8 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       create: at.post("/admin/v1/workspaces/{id}/numbers"),
       /** All numbers of a workspace, with their pacing and proxy. */
       list: at.get("/admin/v1/workspaces/{id}/numbers"),
+      /** Starts linking a WhatsApp number, as `numbers.connect` of a key does. */
+      link: at.create("/admin/v1/workspaces/{id}/numbers/link"),
       /** Changes the label, the pacing or the proxy. */
       update: at.patch("/admin/v1/workspaces/{id}/numbers/{number_id}"),
       /** Removes a number; its waiting messages become cancelled. */
@@ -129,16 +201,7 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       delete: at.remove("/admin/v1/workspaces/{id}/contacts/{contact_id}"),
     },
 
-    webhooks: {
-      /** All endpoints of a workspace, of live and test keys, stopped ones included. */
-      list: at.get("/admin/v1/workspaces/{id}/webhooks"),
-      /** Every attempt to deliver to an endpoint, newest first. */
-      deliveries: at.list("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries"),
-      /** Restarts a stopped endpoint. */
-      resume: at.order("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/resume"),
-      /** Delivers an event again, under the same event id. Fails with `webhook_stopped`. */
-      redeliver: at.post("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver"),
-    },
+    webhooks: webhooksOf(at),
 
     callbacks: {
       /** Every attempt at a callback of version 1, newest first. */
@@ -149,15 +212,10 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       rotateSecret: at.order("/admin/v1/workspaces/{id}/callback-secret/rotate"),
     },
 
-    reminders: {
-      /** Every run of a reminder, newest first: what it sent, or why it sent nothing. */
-      runs: at.list("/admin/v1/workspaces/{id}/reminders/{reminder_id}/runs"),
-    },
-
-    messages: {
-      /** Cancels a waiting message of a workspace, live or test. Fails with `not_cancellable`. */
-      cancel: at.remove("/admin/v1/workspaces/{id}/messages/{message_id}"),
-    },
+    reminders: remindersOf(at),
+    messages: messagesOf(at),
+    media: mediaOf(at),
+    numberChecks: numberChecksOf(at),
 
     /** A store that went back in time, through a restored backup or a lagging standby. */
     store: {

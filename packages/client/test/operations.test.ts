@@ -158,6 +158,91 @@ const entries: {
   deleteWorkspace: async ({ operator, workspace }) =>
     assert.isTrue((await operator.workspaces.delete(workspace)).deleted),
 
+  listWorkspaceMessages: async ({ operator, workspace, made }) =>
+    assert.include(
+      (await operator.messages.list(workspace, { status: ["sent"], mode: "live" }).page()).data.map(
+        ({ id }) => id,
+      ),
+      made.message,
+    ),
+  sendWorkspaceMessage: async ({ operator, workspace }) =>
+    assert.strictEqual(
+      (await operator.messages.send(workspace, { to, text: "Hello" })).status,
+      "queued",
+    ),
+  sendWorkspaceBatch: async ({ operator, workspace }) =>
+    assert.lengthOf(
+      await operator.messages.sendBatch(workspace, { to: [to, to], text: "Hello" }),
+      2,
+    ),
+  getWorkspaceMessage: async ({ operator, workspace, made }) =>
+    assert.strictEqual((await operator.messages.get(workspace, made.message)).status, "sent"),
+
+  createWorkspaceReminder: async ({ operator, workspace }) =>
+    assert.match(
+      (await operator.reminders.create(workspace, reminder)).next_run_at ?? "",
+      /T09:00:00/,
+    ),
+  listWorkspaceReminders: async ({ operator, workspace, made }) =>
+    assert.strictEqual((await first(operator.reminders.list(workspace)))?.id, made.reminder),
+  getWorkspaceReminder: async ({ operator, workspace, made }) =>
+    assert.isTrue((await operator.reminders.get(workspace, made.reminder)).active),
+  updateWorkspaceReminder: async ({ operator, workspace, made }) =>
+    assert.isFalse(
+      (await operator.reminders.update(workspace, made.reminder, { active: false })).active,
+    ),
+  deleteWorkspaceReminder: async ({ operator, workspace, made }) =>
+    assert.isTrue((await operator.reminders.delete(workspace, made.reminder)).deleted),
+
+  uploadWorkspaceMedia: async ({ operator, workspace }) =>
+    assert.strictEqual(
+      (await operator.media.upload(workspace, { file: new Blob(["a,b\n"]), file_name: "list.csv" }))
+        .size,
+      4,
+    ),
+  listWorkspaceMedia: async ({ operator, workspace, made }) =>
+    assert.strictEqual((await first(operator.media.list(workspace)))?.id, made.media),
+  getWorkspaceMedia: async ({ operator, workspace, made }) =>
+    assert.match((await operator.media.get(workspace, made.media)).url, /^https:/),
+  deleteWorkspaceMedia: async ({ operator, workspace, made }) =>
+    assert.isTrue((await operator.media.delete(workspace, made.media)).deleted),
+
+  createWorkspaceNumberCheck: async ({ operator, workspace }) =>
+    assert.strictEqual(
+      (await operator.numberChecks.create(workspace, { phones: [to.phone] })).total,
+      1,
+    ),
+  listWorkspaceNumberChecks: async ({ operator, workspace, made }) =>
+    assert.strictEqual((await first(operator.numberChecks.list(workspace)))?.id, made.check),
+  getWorkspaceNumberCheck: async ({ operator, workspace, made }) =>
+    assert.strictEqual(
+      (await operator.numberChecks.get(workspace, made.check)).status,
+      "completed",
+    ),
+  listWorkspaceNumberCheckResults: async ({ operator, workspace, made }) =>
+    assert.strictEqual(
+      (await first(operator.numberChecks.results(workspace, made.check)))?.phone,
+      to.phone,
+    ),
+
+  createWorkspaceWebhook: async ({ operator, workspace }) =>
+    assert.property(
+      await operator.webhooks.create(workspace, { url: "https://example.com/other" }),
+      "secret",
+    ),
+  deleteWorkspaceWebhook: async ({ operator, workspace, webhook }) =>
+    assert.isTrue((await operator.webhooks.delete(workspace, webhook.id)).deleted),
+  rotateWorkspaceWebhookSecret: async ({ operator, workspace, webhook }) =>
+    assert.lengthOf((await operator.webhooks.rotateSecret(workspace, webhook.id)).secret, 64),
+  testWorkspaceWebhook: async ({ operator, workspace, webhook }) =>
+    assert.strictEqual((await operator.webhooks.test(workspace, webhook.id)).type, "ping"),
+
+  linkNumber: async ({ operator, workspace }) =>
+    assert.strictEqual(
+      (await operator.numbers.link(workspace, { login_method: "qr" })).status,
+      "connecting",
+    ),
+
   createKey: async ({ operator, workspace }) =>
     assert.match(
       (await operator.keys.create(workspace, { version: 2, name: "Test", mode: "test" })).key,

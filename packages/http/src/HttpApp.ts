@@ -50,6 +50,7 @@ import {
   keyRoutes as keyOperatorRoutes,
   workspaceRoutes as workspaceOperatorRoutes,
 } from "./operator/workspaces.ts"
+import { workspaceOperations } from "./operator/workspaceOperations.ts"
 import { refusalReplyV1 } from "./v1/failures.ts"
 import { makeHandlerV1 } from "./v1/pipeline.ts"
 import type { RouteV1, ServicesV1 } from "./v1/pipeline.ts"
@@ -107,6 +108,7 @@ const operatorRoutes = [
   ...contactOperatorRoutes,
   ...deliveryOperatorRoutes,
   ...restoreOperatorRoutes,
+  ...workspaceOperations(routesV2),
 ]
 
 // Parts: a prefix of paths with its handler and bounds

@@ -32,14 +32,19 @@ interface ReadRequest {
 
 type ReadFailure = Refusal | StoreUnavailable
 
-/** Reads and checks the body, then the query. An upload lasts until the scope closes. */
+/**
+ * Reads and checks the body, then the query but for the parameters that the caller reads itself. An
+ * upload lasts until the scope closes.
+ */
 export const readRequest = Effect.fnUntraced(function* readRequest(
   takes: Takes<unknown> | undefined,
   incoming: IncomingRequest,
   files: typeof MediaFiles.Service,
+  passedOver: ReadonlyArray<string> = [],
 ): Effect.fn.Return<ReadRequest, ReadFailure, Scope.Scope> {
   const body = yield* readBody(takes, incoming, files)
-  const parameters = yield* Effect.fromResult(parseQuery(incoming.query))
+  const all = yield* Effect.fromResult(parseQuery(incoming.query))
+  const parameters = all.filter(([name]) => !passedOver.includes(name))
   if (takes?.takes === "query") {
     const request = readNames(yield* Effect.fromResult(queryRecord(parameters)))
     incoming.source = "query"

@@ -162,10 +162,27 @@ interface Common {
   readonly refusalHeaders?: (status: number) => ReadonlyArray<Header>
 }
 
-const routeOperation = (route: Heading & Entry, common: Common): Operation => ({
+type Parameters = Schema.Top & { readonly fields: object }
+
+/** The parameters of both. */
+const queryOf = (
+  request: Entry["request"],
+  more: Parameters | undefined,
+): Schema.Top | undefined => {
+  const own = request?.takes === "query" ? request.schema : undefined
+  if (own === undefined || more === undefined) return own ?? more
+  return Schema.Struct({ ...own.fields, ...more.fields } as Schema.Struct.Fields)
+}
+
+const routeOperation = (
+  route: Heading & Entry & { readonly parameters?: Parameters },
+  common: Common,
+): Operation => ({
   ...route,
+  // An operation's parameters are those of its path.
+  parameters: {},
   security: common.security,
-  query: route.request?.takes === "query" ? route.request.schema : undefined,
+  query: queryOf(route.request, route.parameters),
   headers: [...common.headers, clientRequestId],
   body: requestBody(route.request),
   answers: [
@@ -302,12 +319,14 @@ const operatorOperation = (route: OperatorRoute, hasSessions: boolean): Operatio
     ? openOperation(route)
     : routeOperation(route, {
         security: hasSessions ? ["operatorToken", "browserSession"] : ["operatorToken"],
-        headers: [actingRole],
+        headers: [actingRole, ...(route.idempotent === true ? [idempotencyKey] : [])],
         refused: [
           ...refusedByOperator,
           ...(hasSessions ? refusedSession(route) : []),
           ...refusedWithin(route),
+          ...(route.idempotent === true ? refusedIdempotency : []),
         ],
+        answerHeaders: route.idempotent === true ? [replayed] : [],
       })
 
 const operatorTags = [
@@ -319,6 +338,10 @@ const operatorTags = [
   { name: "Deliveries", description: "Attempts to deliver events and callbacks." },
   { name: "Reminder runs", description: "Outcomes of the runs of reminders." },
   { name: "Workspace messages", description: "The messages of a workspace." },
+  { name: "Workspace reminders", description: "The reminders of a workspace." },
+  { name: "Workspace media", description: "The media directory of a workspace." },
+  { name: "Workspace number checks", description: "The number checks of a workspace." },
+  { name: "Workspace webhooks", description: "The webhook endpoints of a workspace." },
   { name: "Restored stores", description: "Messages and reminders held since a restore." },
   {
     name: "Emulator",

@@ -15,6 +15,7 @@ import {
 import type {
   BrowserSession,
   CallbackSecrets,
+  IdempotencyKey,
   Contacts,
   Keys,
   MediaLinks,
@@ -41,10 +42,13 @@ import type { Heading, Refused } from "../openapi/Operation.ts"
 import { readRequest } from "../readRequest.ts"
 import { routeAt, routeFinder } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
+import { idempotencyKeyOf, idempotencyOf } from "../v2/pipeline.ts"
+import type { ServicesV2 } from "../v2/pipeline.ts"
 import type { SessionCookie } from "./sessionCookie.ts"
 
 /** The services of handlers. */
 export type OperatorServices =
+  | ServicesV2
   | BrowserSessions
   | CallbackSecrets
   | Contacts
@@ -70,6 +74,8 @@ interface OperatorInput<Path extends string, Request> extends Input<Path, Reques
   /** The role that the operator or the portal acts in. */
   readonly role: Role
   readonly incoming: IncomingRequest
+  /** Null unless the operation is idempotent and the header was sent. */
+  readonly idempotency: IdempotencyKey | null
 }
 
 interface OperatorEntry<
@@ -79,6 +85,10 @@ interface OperatorEntry<
   Services = OperatorServices,
 > extends Entry<Request, Answer> {
   readonly right: Right
+  /** Honours `Idempotency-Key`; other operations ignore the header. */
+  readonly idempotent?: true
+  /** Parameters of the query that the handler reads itself, besides its `request`. */
+  readonly parameters?: Schema.Top & { readonly fields: object }
   /** Of an open operation: what is checked before anything of the request is read. */
   readonly before?: (incoming: IncomingRequest) => Effect.Effect<void, Refusal>
   handler(
@@ -139,7 +149,8 @@ export type Admitted =
 
 const operator: Admitted = { kind: "operator" }
 
-const portalRoles: Readonly<Record<Right, ReadonlyArray<Role>>> = {
+/** The roles that each right takes. */
+export const rolesWith: Readonly<Record<Right, ReadonlyArray<Role>>> = {
   open: roles,
   read: roles,
   send: roles,
@@ -163,7 +174,7 @@ const portalRole = (
 ): Result.Result<Role, Refusal> => {
   if (right === "operator") return Result.fail(operatorRequired)
   if (workspace !== workspaceId) return Result.fail(workspaceNotFound)
-  if (!portalRoles[right].includes(role)) return Result.fail(roleRequired)
+  if (!rolesWith[right].includes(role)) return Result.fail(roleRequired)
   return Result.succeed(right === "read" || right === "send" ? "owner" : role)
 }
 
@@ -229,11 +240,16 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
         : actingRole(request),
     )
 
+    const key = yield* Effect.fromResult(idempotencyKeyOf(route, incoming))
+
     // Content type, size, JSON; query
-    const read = yield* readRequest(route.request, incoming, files)
+    const passedOver = Object.keys(route.parameters?.fields ?? {})
+    const read = yield* readRequest(route.request, incoming, files, passedOver)
 
     // Roles, fields, and checks of stored state
-    const body = yield* route.handler({ admitted, role, id, incoming, request: read.request })
+    const idempotency = idempotencyOf(key, route, incoming, read.fingerprinted)
+    const input = { admitted, role, id, incoming, idempotency, request: read.request }
+    const body = yield* route.handler(input)
     return { status: route.status ?? 200, body }
   }, Effect.scoped)
   return handler

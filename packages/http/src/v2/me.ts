@@ -50,7 +50,10 @@ const KeyInfo = Schema.Struct({
   }),
 }).annotate({ identifier: "KeyInfo" })
 
-export const keyInfo = ({ key, workspace }: KeyCaller): typeof KeyInfo.Type => ({
+export const keyInfo = ({
+  key,
+  workspace,
+}: Pick<KeyCaller, "key" | "workspace">): typeof KeyInfo.Type => ({
   workspace: { id: workspace.id, name: workspace.name },
   key: { id: key.id, ...keyFieldsOf(key) },
   plan: workspace.plan && { name: workspace.plan.name },
@@ -68,5 +71,8 @@ export const meRoute = routeV2("Account")("GET /api/v2/me", {
   about: "Tells what the key is and may do. Sends nothing.",
   success: "What the key is and may do.",
   answer: bodyOf(KeyInfo, examples.keyInfo),
-  handler: ({ caller }) => Effect.succeed(keyInfo(caller)),
+  handler: ({ caller: { key, workspace } }) =>
+    key === null
+      ? Effect.die(new Error("A caller without a key asked about it"))
+      : Effect.succeed(keyInfo({ key, workspace })),
 })

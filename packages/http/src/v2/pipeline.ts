@@ -15,7 +15,7 @@ import {
 import type {
   Connections,
   IdempotencyKey,
-  KeyCaller,
+  Caller,
   MediaDirectory,
   MediaLinks,
   Messages,
@@ -39,6 +39,7 @@ import type { Heading } from "../openapi/Operation.ts"
 import { readRequest } from "../readRequest.ts"
 import { routeAt, routeFinder } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
+import type { JsonValue } from "../StrictJson.ts"
 
 /** The services of handlers. */
 export type ServicesV2 =
@@ -51,7 +52,8 @@ export type ServicesV2 =
   | Webhooks
 
 interface InputV2<Path extends string, Request> extends Input<Path, Request> {
-  readonly caller: KeyCaller
+  /** With a key, or trusted for the operator and a workspace's portal. */
+  readonly caller: Caller
   /** Null unless the operation is idempotent and the header was sent. */
   readonly idempotency: IdempotencyKey | null
 }
@@ -94,13 +96,24 @@ const showRate = ({ answerHeaders: headers }: IncomingRequest, rate: RateState):
 }
 
 /** Null when the operation is not idempotent or the header was not sent. */
-const idempotencyKeyOf = (
-  { idempotent }: RouteV2,
+export const idempotencyKeyOf = (
+  { idempotent }: Pick<RouteV2, "idempotent">,
   { request }: IncomingRequest,
 ): Result.Result<string | null, Refusal> =>
   idempotent === true
     ? parseIdempotencyKey(headerValues(request, "idempotency-key"))
     : Result.succeed(null)
+
+/** The key with what tells repeats of its request from others. */
+export const idempotencyOf = (
+  key: string | null,
+  { method }: Pick<RouteV2, "method">,
+  { path }: IncomingRequest,
+  fingerprinted: JsonValue,
+): IdempotencyKey | null =>
+  key === null
+    ? null
+    : { key, fingerprint: fingerprint(method, path, canonicalJson(fingerprinted)) }
 
 /** Answers requests of version 2. */
 export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
@@ -126,7 +139,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
   )
 
   const handler: Handler<ServicesV2> = Effect.fnUntraced(function* handleV2(incoming) {
-    const { path, request } = incoming
+    const { request } = incoming
 
     // Route
     const found = find(incoming)
@@ -157,9 +170,7 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
     const read = yield* readRequest(route.request, incoming, files)
 
     // Fields, idempotency, and checks of the clock and stored state
-    const body = canonicalJson(read.fingerprinted)
-    const idempotency =
-      key === null ? null : { key, fingerprint: fingerprint(route.method, path, body) }
+    const idempotency = idempotencyOf(key, route, incoming, read.fingerprinted)
     const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))
     const input = { caller, id, request: read.request, idempotency }
     const { status = 200 } = route

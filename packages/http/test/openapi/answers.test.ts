@@ -10,6 +10,7 @@ import { aPart, form, multipart } from "../v2/Uploading.ts"
 import { layerWithWayOut } from "../webhooks/Asking.ts"
 import { aReceiver, bodyOfDelivery } from "../webhooks/Receiver.ts"
 import { checker, operationsOf, undocumented } from "./Document.ts"
+import { workspaceTour } from "./workspaceTour.ts"
 import { aTour, admin, simulator, v2, phone } from "./Tour.ts"
 
 interface Listed {
@@ -33,7 +34,8 @@ describe("the document and the service", () => {
       "agree about the success of every operation, and about many refusals",
       () =>
         Effect.gen(function* () {
-          const { document, ask, as, seen } = yield* aTour
+          const tour = yield* aTour
+          const { document, ask, as, seen } = tour
           const operator = as(operatorToken)
 
           // Workspaces, keys, numbers, contacts
@@ -348,6 +350,8 @@ describe("the document and the service", () => {
           yield* ask(operator("POST", `${at}/held/cancel`, { filter: {} }), 200)
           yield* ask(customer("POST", `${v2}/messages`, kept), 202)
           yield* ask(operator("POST", store), 409)
+
+          yield* workspaceTour(tour, at, url, number.id)
 
           // Browser sessions
           const session = "/admin/v1/session"

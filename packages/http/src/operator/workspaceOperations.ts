@@ -1,0 +1,230 @@
+/**
+ * Operations of version 2, done in a workspace by the operator or its portal (contract: Operations of
+ * version 2 in a workspace). Each is the entry of version 2 itself, called by a trusted caller.
+ */
+import { Caller, refuse, Workspaces } from "@messaging-service/core"
+import type { Mode, OperationName, Refusal } from "@messaging-service/core"
+import { Effect, Result, Schema } from "effect"
+import { parseQuery } from "../IncomingRequest.ts"
+import type { IncomingRequest } from "../IncomingRequest.ts"
+import { routeAt } from "../RouteTable.ts"
+import type { MethodAndPath } from "../RouteTable.ts"
+import type { RouteV2 } from "../v2/pipeline.ts"
+import { rolesWith, workspacePath } from "./pipeline.ts"
+import type { OperatorRoute, Right } from "./pipeline.ts"
+
+interface WorkspaceOperation {
+  readonly of: OperationName
+  readonly id: string
+  readonly at: MethodAndPath
+  readonly right: Right
+  readonly tag: string
+}
+
+const operation = (
+  of: OperationName,
+  right: Right,
+  tag: string,
+  id: string,
+  at: MethodAndPath,
+): WorkspaceOperation => ({ of, right, tag, id, at })
+
+const messages = "Workspace messages"
+const reminders = "Workspace reminders"
+const media = "Workspace media"
+const checks = "Workspace number checks"
+const webhooks = "Workspace webhooks"
+
+const reminderPath = `${workspacePath}/reminders` as const
+const mediaPath = `${workspacePath}/media` as const
+const checkPath = `${workspacePath}/number-checks` as const
+const webhookPath = `${workspacePath}/webhooks/{webhook_id}` as const
+
+const operations: ReadonlyArray<WorkspaceOperation> = [
+  operation(
+    "listMessages",
+    "read",
+    messages,
+    "listWorkspaceMessages",
+    `GET ${workspacePath}/messages`,
+  ),
+  operation(
+    "sendMessage",
+    "send",
+    messages,
+    "sendWorkspaceMessage",
+    `POST ${workspacePath}/messages`,
+  ),
+  operation(
+    "sendBatch",
+    "send",
+    messages,
+    "sendWorkspaceBatch",
+    `POST ${workspacePath}/messages/batch`,
+  ),
+  operation(
+    "getMessage",
+    "read",
+    messages,
+    "getWorkspaceMessage",
+    `GET ${workspacePath}/messages/{message_id}`,
+  ),
+  operation(
+    "connectNumber",
+    "administrate",
+    "Workspace numbers",
+    "linkNumber",
+    `POST ${workspacePath}/numbers/link`,
+  ),
+  operation(
+    "createReminder",
+    "administrate",
+    reminders,
+    "createWorkspaceReminder",
+    `POST ${reminderPath}`,
+  ),
+  operation("listReminders", "read", reminders, "listWorkspaceReminders", `GET ${reminderPath}`),
+  operation(
+    "getReminder",
+    "read",
+    reminders,
+    "getWorkspaceReminder",
+    `GET ${reminderPath}/{reminder_id}`,
+  ),
+  operation(
+    "updateReminder",
+    "administrate",
+    reminders,
+    "updateWorkspaceReminder",
+    `PATCH ${reminderPath}/{reminder_id}`,
+  ),
+  operation(
+    "deleteReminder",
+    "administrate",
+    reminders,
+    "deleteWorkspaceReminder",
+    `DELETE ${reminderPath}/{reminder_id}`,
+  ),
+  operation("uploadMedia", "send", media, "uploadWorkspaceMedia", `POST ${mediaPath}`),
+  operation("listMedia", "read", media, "listWorkspaceMedia", `GET ${mediaPath}`),
+  operation("getMedia", "read", media, "getWorkspaceMedia", `GET ${mediaPath}/{media_id}`),
+  operation("deleteMedia", "send", media, "deleteWorkspaceMedia", `DELETE ${mediaPath}/{media_id}`),
+  operation("createNumberCheck", "send", checks, "createWorkspaceNumberCheck", `POST ${checkPath}`),
+  operation("listNumberChecks", "read", checks, "listWorkspaceNumberChecks", `GET ${checkPath}`),
+  operation(
+    "getNumberCheck",
+    "read",
+    checks,
+    "getWorkspaceNumberCheck",
+    `GET ${checkPath}/{check_id}`,
+  ),
+  operation(
+    "listNumberCheckResults",
+    "read",
+    checks,
+    "listWorkspaceNumberCheckResults",
+    `GET ${checkPath}/{check_id}/results`,
+  ),
+  operation(
+    "createWebhook",
+    "administrate",
+    webhooks,
+    "createWorkspaceWebhook",
+    `POST ${workspacePath}/webhooks`,
+  ),
+  operation(
+    "deleteWebhook",
+    "administrate",
+    webhooks,
+    "deleteWorkspaceWebhook",
+    `DELETE ${webhookPath}`,
+  ),
+  operation(
+    "rotateWebhookSecret",
+    "administrate",
+    webhooks,
+    "rotateWorkspaceWebhookSecret",
+    `POST ${webhookPath}/rotate-secret`,
+  ),
+  operation(
+    "testWebhook",
+    "administrate",
+    webhooks,
+    "testWorkspaceWebhook",
+    `POST ${webhookPath}/test`,
+  ),
+]
+
+const modes: ReadonlyArray<string> = ["live", "test"] satisfies ReadonlyArray<Mode>
+
+const ModeParameter = Schema.Struct({
+  mode: Schema.optionalKey(
+    Schema.String.annotate({
+      description: "Acts as a live or a test key. Default: `live`.",
+      parameter: { type: "string", enum: modes, default: "live" },
+    }),
+  ),
+})
+
+const isMode = (text: string): text is Mode => modes.includes(text)
+
+const wrongMode = refuse("validation_failed", {
+  field: "mode",
+  message: "mode: must be live or test, and given only once",
+})
+
+const modeOf = ({ query }: IncomingRequest): Result.Result<Mode, Refusal> =>
+  Result.flatMap(parseQuery(query), (entries) => {
+    const [mode = "live", ...more] = entries.flatMap(([name, value]) =>
+      name === "mode" ? value : [],
+    )
+    return more.length === 0 && isMode(mode) ? Result.succeed(mode) : Result.fail(wrongMode)
+  })
+
+const roleRequired = refuse("role_required")
+
+/** The name of the path's last id, which version 2 calls `id`. */
+const ownIdOf = (path: string): string =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name).at(-1) ?? ""
+
+const inWorkspace = (entry: RouteV2, { at, id: name, right, tag }: WorkspaceOperation) => {
+  const { about, answer, refused, request, status, success, summary } = entry
+  const route: OperatorRoute = {
+    ...routeAt(at),
+    id: name,
+    tag,
+    right,
+    summary,
+    ...(about === undefined ? {} : { about }),
+    ...(request === undefined ? {} : { request }),
+    ...(status === undefined ? {} : { status }),
+    ...(refused === undefined ? {} : { refused }),
+    ...(entry.idempotent === true ? { idempotent: true } : {}),
+    success,
+    answer,
+    parameters: ModeParameter,
+    handler: Effect.fnUntraced(function* handleInWorkspace(input) {
+      const { idempotency, incoming, request: given, role } = input
+      // The path is one of the table: its names are known only there.
+      const id = input.id as <Id extends number>(name: string) => Id | undefined
+      const workspaces = yield* Workspaces
+      const workspace = yield* workspaces.get(id("id"))
+      if (!rolesWith[right].includes(role)) return yield* roleRequired
+      const caller = Caller.trusted(workspace, { mode: yield* Effect.fromResult(modeOf(incoming)) })
+      const ownId = <Id extends number>() => id<Id>(ownIdOf(at))
+      const asked = { caller, id: ownId, request: given, idempotency }
+      if (entry.idempotent !== true) return yield* entry.handler(asked)
+      const { answer: made, replayed } = yield* entry.handler(asked)
+      if (replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
+      return made
+    }),
+  }
+  return route
+}
+
+/** Those of the operations that the table of version 2 has. */
+export const workspaceOperations = (routes: ReadonlyArray<RouteV2>): ReadonlyArray<OperatorRoute> =>
+  operations.flatMap((one) => {
+    const entry = routes.find(({ id }) => id === one.of)
+    return entry === undefined ? [] : inWorkspace(entry, one)
+  })

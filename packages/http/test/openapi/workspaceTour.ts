@@ -1,0 +1,67 @@
+/** Operations of version 2 in a workspace, as a part of the tour through the whole interface. */
+import { Effect } from "effect"
+import type { Made } from "../Records.ts"
+import { operatorToken } from "../Service.ts"
+import type { aTour } from "./Tour.ts"
+import { aPart, form, multipart } from "../v2/Uploading.ts"
+
+type Tour = Effect.Success<typeof aTour>
+
+/** `at` is the path of the workspace; `url` that of a receiver. */
+export const workspaceTour = Effect.fnUntraced(function* workspaceTour(
+  { as, ask }: Tour,
+  at: string,
+  url: string,
+  from: number,
+) {
+  const operator = as(operatorToken)
+  const to = { phone: "+15550001234" }
+  const once = { headers: [["idempotency-key", "one of the operator"]] } as const
+  const message = { from, to, text: "Hello", send_at: "2999-01-31T09:00:00Z" }
+  const sent = yield* ask(operator("POST", `${at}/messages`, message, once), 202)
+  yield* ask(operator("POST", `${at}/messages`, message, once), 202)
+  yield* ask(operator("POST", `${at}/messages`, { ...message, text: "Else" }, once), 422)
+  yield* ask(operator("POST", `${at}/messages/batch`, { ...message, to: [to] }), 202)
+  yield* ask(operator("GET", `${at}/messages?mode=test&limit=1`), 200)
+  yield* ask(operator("GET", `${at}/messages?mode=dead`), 400)
+  yield* ask(operator("GET", `${at}/messages/${sent.id}?mode=live`), 200)
+  yield* ask(operator("GET", `${at}/messages/987654`), 404)
+
+  yield* ask(operator("POST", `${at}/numbers/link`, { login_method: "qr" }), 202)
+
+  const reminder = {
+    name: "Rent",
+    from,
+    to,
+    text: "Rent is due",
+    schedule: { cron: "0 9 1 * *", timezone: "Europe/London" },
+  }
+  const { id } = yield* ask(operator("POST", `${at}/reminders`, reminder), 201)
+  yield* ask(operator("GET", `${at}/reminders`), 200)
+  yield* ask(operator("GET", `${at}/reminders/${id}`), 200)
+  yield* ask(operator("PATCH", `${at}/reminders/${id}`, { active: false }), 200)
+  yield* ask(operator("DELETE", `${at}/reminders/${id}`), 200)
+
+  const upload = operator("POST", `${at}/media`, undefined, {
+    body: form([aPart()]),
+    headers: [multipart],
+  })
+  const file = yield* ask(upload, 201)
+  yield* ask(operator("GET", `${at}/media`), 200)
+  yield* ask(operator("GET", `${at}/media/${file.id}`), 200)
+  yield* ask(operator("DELETE", `${at}/media/${file.id}`), 200)
+
+  const check = yield* ask(
+    operator("POST", `${at}/number-checks`, { from, phones: [to.phone] }),
+    202,
+  )
+  yield* ask(operator("GET", `${at}/number-checks`), 200)
+  yield* ask(operator("GET", `${at}/number-checks/${check.id}`), 200)
+  yield* ask(operator("GET", `${at}/number-checks/${check.id}/results`), 200)
+
+  const endpoint = yield* ask<Made>(operator("POST", `${at}/webhooks`, { url }), 201)
+  const path = `${at}/webhooks/${endpoint.id}`
+  yield* ask(operator("POST", `${path}/rotate-secret`), 200)
+  yield* ask(operator("POST", `${path}/test`), 202)
+  yield* ask(operator("DELETE", path), 200)
+})

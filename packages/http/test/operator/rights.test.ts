@@ -1,0 +1,194 @@
+/**
+ * Who may do what (contract: Who may do what): every operation of the operator API is asked for by each
+ * kind of caller. An operation without a line in the table fails.
+ */
+import { assert, describe, layer } from "@effect/vitest"
+import { BrowserSessionStore } from "@messaging-service/core"
+import type { Role, WorkspaceId } from "@messaging-service/core"
+import { Effect } from "effect"
+import { createHash, randomBytes } from "node:crypto"
+import { Doors, errorOf } from "../Doors.ts"
+import { operationsOf, served } from "../openapi/Document.ts"
+import { aWorkspace } from "../Records.ts"
+import { layerService } from "../Service.ts"
+
+const all = ["operator", "owner", "administrator", "member"] as const
+
+type Caller = (typeof all)[number]
+
+const operator: ReadonlyArray<Caller> = ["operator"]
+const administrators: ReadonlyArray<Caller> = ["operator", "owner", "administrator"]
+const everyone: ReadonlyArray<Caller> = all
+
+const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
+  signIn: everyone,
+  getSession: everyone,
+  signOut: everyone,
+
+  createWorkspace: operator,
+  listWorkspaces: operator,
+  getWorkspace: everyone,
+  updateWorkspace: operator,
+  deleteWorkspace: operator,
+
+  // Of version 2 only for owners, as the body says.
+  createKey: administrators,
+  listKeys: administrators,
+  revokeKey: administrators,
+
+  createContact: administrators,
+  listContacts: everyone,
+  deleteContact: administrators,
+
+  createNumber: operator,
+  listWorkspaceNumbers: everyone,
+  linkNumber: administrators,
+  updateNumber: administrators,
+  deleteNumber: administrators,
+  getConnection: everyone,
+  pauseNumber: administrators,
+  resumeNumber: administrators,
+  logOutNumber: administrators,
+  beginTelegramLogin: administrators,
+  getTelegramLogin: administrators,
+  cancelTelegramLogin: administrators,
+  giveTelegramCode: administrators,
+  giveTelegramPassword: administrators,
+
+  listWorkspaceMessages: everyone,
+  sendWorkspaceMessage: everyone,
+  sendWorkspaceBatch: everyone,
+  getWorkspaceMessage: everyone,
+  cancelWorkspaceMessage: everyone,
+
+  createWorkspaceReminder: administrators,
+  listWorkspaceReminders: everyone,
+  getWorkspaceReminder: everyone,
+  updateWorkspaceReminder: administrators,
+  deleteWorkspaceReminder: administrators,
+  listReminderRuns: everyone,
+
+  uploadWorkspaceMedia: everyone,
+  listWorkspaceMedia: everyone,
+  getWorkspaceMedia: everyone,
+  deleteWorkspaceMedia: everyone,
+
+  createWorkspaceNumberCheck: everyone,
+  listWorkspaceNumberChecks: everyone,
+  getWorkspaceNumberCheck: everyone,
+  listWorkspaceNumberCheckResults: everyone,
+
+  listWorkspaceWebhooks: everyone,
+  createWorkspaceWebhook: administrators,
+  deleteWorkspaceWebhook: administrators,
+  rotateWorkspaceWebhookSecret: administrators,
+  testWorkspaceWebhook: administrators,
+  listDeliveries: everyone,
+  resumeWebhook: administrators,
+  redeliverEvent: administrators,
+  listCallbackDeliveries: everyone,
+  getCallbackSecret: administrators,
+  rotateCallbackSecret: administrators,
+
+  storeRestored: operator,
+  listHeldWorkspaces: operator,
+  listHeld: operator,
+  releaseHeld: operator,
+  cancelHeld: operator,
+
+  setBehaviour: operator,
+  scanCode: operator,
+  logOut: operator,
+  setRegistered: operator,
+  tick: operator,
+  listSent: operator,
+  getClock: operator,
+  advanceClock: operator,
+  settle: operator,
+}
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
+
+/** A session of that caller, which needs no signing in. */
+const aSession = (caller: Caller, workspaceId: number) =>
+  Effect.gen(function* () {
+    const store = yield* BrowserSessionStore
+    const { socket } = yield* Doors
+    if (caller === "operator") {
+      const answer = yield* socket.call({
+        method: "POST",
+        path: "/admin/v1/session",
+        json: { token: "an operator's token" },
+      })
+      return answer.headers["set-cookie"]?.split(";")[0] ?? ""
+    }
+    const id = randomBytes(32).toString("hex")
+    const now = Date.now()
+    yield* store.insert(
+      {
+        hash: sha256(id),
+        workspaceId: workspaceId as WorkspaceId,
+        role: caller satisfies Role,
+        returnUrl: null,
+        tokenMark: null,
+        createdAt: now,
+        expiresAt: now + 3_600_000,
+      },
+      20,
+    )
+    const cleared = yield* socket.call({ method: "DELETE", path: "/admin/v1/session" })
+    return `${cleared.headers["set-cookie"]?.split(";")[0] ?? ""}${id}`
+  })
+
+/** What says that the caller may not. */
+const refused = ["operator_required", "role_required", "session_ended", "workspace_not_found"]
+
+const admitted = (status: number, code: string): boolean =>
+  status !== 401 && !refused.includes(code)
+
+describe("rights", () => {
+  layer(layerService())("over real sockets", (it) => {
+    it.effect("every operation has a line in the table, and every line an operation", () =>
+      Effect.gen(function* () {
+        const ids = operationsOf(yield* served).flatMap(({ id, path }) =>
+          path.startsWith("/admin/v1") ? id : [],
+        )
+        assert.sameMembers(ids, Object.keys(table))
+      }),
+    )
+
+    for (const caller of all) {
+      it.effect(
+        `a session of ${caller === "operator" ? "the operator" : `a portal's ${caller}`} may do what the table says`,
+        () =>
+          Effect.gen(function* () {
+            const { socket } = yield* Doors
+            const operations = operationsOf(yield* served).filter(({ path }) =>
+              path.startsWith("/admin/v1"),
+            )
+            for (const { id, method, path } of operations) {
+              const workspace = yield* aWorkspace()
+              const cookie = yield* aSession(caller, workspace.id)
+              const answer = yield* socket.call({
+                method,
+                path: path
+                  .replace("/workspaces/{id}", `/workspaces/${workspace.id}`)
+                  .replaceAll(/\{\w+\}/g, "987654"),
+                headers: [
+                  ["cookie", cookie],
+                  ["sec-fetch-site", "same-origin"],
+                ],
+                ...(["POST", "PUT", "PATCH"].includes(method) ? { body: "{" } : {}),
+              })
+              const code = answer.status < 400 ? "" : errorOf(answer).code
+              const may = table[id]?.includes(caller) ?? false
+              const isAdmitted = admitted(answer.status, code) || path === "/admin/v1/session"
+              assert.strictEqual(isAdmitted, may, `${caller} ${id}: ${answer.status} ${code}`)
+              if (!may) assert.strictEqual(answer.status, 403, answer.text)
+            }
+          }),
+        60_000,
+      )
+    }
+  })
+})
