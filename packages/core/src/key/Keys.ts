@@ -119,6 +119,77 @@ export interface NewApiKey {
   readonly key: string
 }
 
+/** What makes keys. */
+interface KeyWork {
+  readonly store: KeyStore["Service"]
+  readonly numbers: NumberStore["Service"]
+  readonly ids: Ids["Service"]
+}
+
+const insert = Effect.fnUntraced(function* insert(
+  { store }: KeyWork,
+  text: string,
+  key: Omit<ApiKey, "id" | "last4" | "lastUsedAt" | "lastUsedIp" | "revokedAt">,
+) {
+  const record = yield* store.insert(
+    { ...key, hash: hashSecret(text), last4: text.slice(-4) },
+    keyLimit,
+  )
+  return record === null ? yield* refuse("key_limit_reached") : { record, key: text }
+})
+
+const createV2 = Effect.fnUntraced(function* createV2(
+  keys: KeyWork,
+  workspaceId: WorkspaceId,
+  command: CreateKey,
+) {
+  const { ids, numbers } = keys
+  const input = yield* Effect.fromResult(decodeV2(command))
+  const mode = input.mode ?? "live"
+  const numberIds = input.numberIds == null ? null : [...new Set(input.numberIds)]
+  for (const id of numberIds ?? []) {
+    const found = yield* numbers.get(workspaceId, id as NumberId)
+    if (found === null || !isSeenBy(mode, found)) {
+      return yield* refuse("number_not_found", { field: "numberIds" })
+    }
+  }
+  const now = yield* Clock.currentTimeMillis
+  const chosen = input.scopes ?? "all"
+  return yield* insert(keys, makeKeyV2(ids, mode), {
+    workspaceId,
+    version: 2,
+    name: input.name,
+    mode,
+    scopes: scopes.filter((scope) => chosen === "all" || chosen.includes(scope)),
+    numberIds: numberIds as ReadonlyArray<NumberId> | null,
+    expiresAt: input.expiresIn == null ? null : now + lifetimes[input.expiresIn],
+    createdAt: now,
+  })
+})
+
+const createV1 = Effect.fnUntraced(function* createV1(
+  keys: KeyWork,
+  workspaceId: WorkspaceId,
+  command: CreateKey,
+) {
+  const { ids, store } = keys
+  yield* Effect.fromResult(decodeV1(command))
+  const made = (yield* store.list(workspaceId)).filter((key) => key.version === 1).length
+  return yield* insert(keys, makeKeyV1(ids), {
+    workspaceId,
+    version: 1,
+    name: `API Key ${made + 1}`,
+    mode: "live",
+    scopes,
+    numberIds: null,
+    expiresAt: null,
+    createdAt: yield* Clock.currentTimeMillis,
+  })
+})
+
+/** Unchecked JSON, possibly null. */
+const isVersion1 = (command: CreateKey | null) => command?.version === 1
+
 export class Keys extends Context.Service<
   Keys,
   {
@@ -149,73 +220,16 @@ export class Keys extends Context.Service<
 >()("core/Keys") {
   static readonly layer = Layer.effect(
     Keys,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* KeyStore
-      const numbers = yield* NumberStore
       const workspaces = yield* Workspaces
-      const ids = yield* Ids
-
-      const insert = (
-        text: string,
-        key: Omit<ApiKey, "id" | "last4" | "lastUsedAt" | "lastUsedIp" | "revokedAt">,
-      ) =>
-        Effect.gen(function* () {
-          const record = yield* store.insert(
-            { ...key, hash: hashSecret(text), last4: text.slice(-4) },
-            keyLimit,
-          )
-          return record === null ? yield* refuse("key_limit_reached") : { record, key: text }
-        })
-
-      const createV2 = (workspaceId: WorkspaceId, command: CreateKey) =>
-        Effect.gen(function* () {
-          const input = yield* Effect.fromResult(decodeV2(command))
-          const mode = input.mode ?? "live"
-          const numberIds = input.numberIds == null ? null : [...new Set(input.numberIds)]
-          for (const id of numberIds ?? []) {
-            const found = yield* numbers.get(workspaceId, id as NumberId)
-            if (found === null || !isSeenBy(mode, found)) {
-              return yield* refuse("number_not_found", { field: "numberIds" })
-            }
-          }
-          const now = yield* Clock.currentTimeMillis
-          const chosen = input.scopes ?? "all"
-          return yield* insert(makeKeyV2(ids, mode), {
-            workspaceId,
-            version: 2,
-            name: input.name,
-            mode,
-            scopes: scopes.filter((scope) => chosen === "all" || chosen.includes(scope)),
-            numberIds: numberIds as ReadonlyArray<NumberId> | null,
-            expiresAt: input.expiresIn == null ? null : now + lifetimes[input.expiresIn],
-            createdAt: now,
-          })
-        })
-
-      const createV1 = (workspaceId: WorkspaceId, command: CreateKey) =>
-        Effect.gen(function* () {
-          yield* Effect.fromResult(decodeV1(command))
-          const made = (yield* store.list(workspaceId)).filter((key) => key.version === 1).length
-          return yield* insert(makeKeyV1(ids), {
-            workspaceId,
-            version: 1,
-            name: `API Key ${made + 1}`,
-            mode: "live",
-            scopes,
-            numberIds: null,
-            expiresAt: null,
-            createdAt: yield* Clock.currentTimeMillis,
-          })
-        })
-
-      /** Unchecked JSON, possibly null. */
-      const isVersion1 = (command: CreateKey | null) => command?.version === 1
+      const keys: KeyWork = { store, numbers: yield* NumberStore, ids: yield* Ids }
 
       return Keys.of({
         create: Effect.fn("Keys.create")(function* create(role, id, command) {
           const first = isVersion1(command)
           const workspace = yield* workspaces.within(role, id, first ? "keys_v1" : "keys_v2")
-          return yield* (first ? createV1 : createV2)(workspace.id, command)
+          return yield* (first ? createV1 : createV2)(keys, workspace.id, command)
         }),
         list: Effect.fn("Keys.list")(function* list(role, id) {
           const workspace = yield* workspaces.within(role, id, "keys_v1")
@@ -340,6 +354,136 @@ interface AdmittedCaller {
   readonly rate: RateState
 }
 
+/** What looks credentials up, and counts wrong ones. */
+interface KeyGuard {
+  readonly store: KeyStore["Service"]
+  readonly wrongKeys: ReturnType<typeof makeWrongKeys>
+}
+
+/** Counts a never issued credential, and refuses with `refusal` or the guard's. */
+const wrong = ({ wrongKeys }: KeyGuard, api: Api, address: string, refusal: Refusal) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    Effect.fail(wrongKeys.count(api, address, now) ? tooManyWrong : refusal),
+  )
+
+/** Loads a key, unless it is cached as unknown. */
+const known = <A>(
+  { wrongKeys }: KeyGuard,
+  hash: string,
+  now: number,
+  ask: Effect.Effect<A | null, StoreUnavailable>,
+): Effect.Effect<A | null, StoreUnavailable> =>
+  wrongKeys.isUnknown(hash, now)
+    ? Effect.succeed(null)
+    : Effect.map(ask, (found) => {
+        if (found === null) wrongKeys.noteUnknown(hash, now)
+        return found
+      })
+
+const lookUp = Effect.fnUntraced(function* lookUp(
+  guard: KeyGuard,
+  token: string,
+  clientAddress: string,
+) {
+  const now = yield* Clock.currentTimeMillis
+  const hash = hashSecret(token)
+  const query = {
+    hash,
+    version: 2,
+    now,
+    minuteStart: minuteStart(now),
+    dayStart: dayStart(now),
+    clientAddress,
+  } as const
+  return { now, admitted: yield* known(guard, hash, now, guard.store.admit(query)) }
+})
+
+const refusalOf = (
+  { key, workspace }: Pick<Admitted, "key" | "workspace">,
+  now: number,
+): Refusal | undefined => {
+  const code = keyRefusal(key, now) ?? refusalV2(workspace)
+  return code === undefined ? undefined : refuse(code)
+}
+
+const admitV2 = Effect.fnUntraced(function* admitV2(
+  guard: KeyGuard,
+  authorization: string | undefined,
+  clientAddress: string,
+  counted: ((rate: RateState) => void) | undefined,
+) {
+  const token = bearerToken(authorization)
+  if (token === undefined) return yield* refuse("missing_api_key")
+  if (isKeyV1(token)) return yield* wrong(guard, "v2", clientAddress, refuse("v1_key_on_v2"))
+  if (!isKeyV2(token)) return yield* wrong(guard, "v2", clientAddress, refuse("invalid_api_key"))
+  const { admitted, now } = yield* lookUp(guard, token, clientAddress)
+  if (admitted === null) return yield* wrong(guard, "v2", clientAddress, refuse("invalid_api_key"))
+  const refusal = refusalOf(admitted, now)
+  if (refusal !== undefined) return yield* refusal
+  const rate = rateState(admitted.count ?? { minute: 1, day: 1 }, now)
+  counted?.(rate)
+  const over = rateRefusal(rate)
+  if (over !== undefined) return yield* over
+  return { caller: Caller.ofKey(admitted.key, admitted.workspace), rate }
+})
+
+const admitV1 = Effect.fnUntraced(function* admitV1(
+  guard: KeyGuard,
+  { apiKey, clientAddress, clientId }: CredentialsV1,
+) {
+  const invalid = refuse("invalid_api_key", { message: "This is not a version 1 API key." })
+  if (!isKeyV1(apiKey)) return yield* wrong(guard, "v1", clientAddress, invalid)
+  const now = yield* Clock.currentTimeMillis
+  const named = clientId === null ? null : workspaceOfClient(clientId)
+  const hash = hashSecret(apiKey)
+  const query = {
+    hash,
+    workspaceId: named,
+    now,
+    minuteStart: minuteStart(now),
+    clientAddress,
+  }
+  const admitted = yield* known(guard, hash, now, guard.store.admitV1(query))
+  if (admitted === null) return yield* wrong(guard, "v1", clientAddress, invalid)
+  const { count, key, workspace } = admitted
+  if (keyRefusal(key, now) !== undefined || (named !== null && named !== workspace.id)) {
+    return yield* invalid
+  }
+  const code = refusalV1(workspace)
+  if (code !== undefined) return yield* code === "api_key_revoked" ? invalid : refuse(code)
+  const over = rateRefusalV1(count ?? 1, now)
+  if (over !== undefined) return yield* over
+  return Caller.ofKey(key, workspace)
+})
+
+const guardOperators = Effect.fnUntraced(function* guardOperators<A>(
+  guard: KeyGuard,
+  clientAddress: string | null,
+  find: Effect.Effect<A | null, StoreUnavailable>,
+  refusal: Refusal,
+): Effect.fn.Return<A, Failure> {
+  const now = yield* Clock.currentTimeMillis
+  if (clientAddress !== null && guard.wrongKeys.isExceeded("operator", clientAddress, now)) {
+    return yield* tooManyWrong
+  }
+  return (yield* find) ?? (yield* wrong(guard, "operator", clientAddress ?? "", refusal))
+})
+
+const checkOperatorToken = (
+  guard: KeyGuard,
+  token: string,
+  operatorToken: string,
+  address: string | null,
+) =>
+  Effect.asVoid(
+    guardOperators(
+      guard,
+      address,
+      Effect.sync(() => (sameSecret(token, operatorToken) ? true : null)),
+      refuse("invalid_operator_token"),
+    ),
+  )
+
 export class Admission extends Context.Service<
   Admission,
   {
@@ -395,137 +539,34 @@ export class Admission extends Context.Service<
 >()("core/Admission") {
   static readonly layer = Layer.effect(
     Admission,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* KeyStore
       const wrongKeys = makeWrongKeys()
-
-      /** Counts a never issued credential, and refuses with `refusal` or the guard's. */
-      const wrong = (api: Api, address: string, refusal: Refusal) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) =>
-          Effect.fail(wrongKeys.count(api, address, now) ? tooManyWrong : refusal),
-        )
-
-      /** Loads a key, unless it is cached as unknown. */
-      const known = <A>(
-        hash: string,
-        now: number,
-        ask: Effect.Effect<A | null, StoreUnavailable>,
-      ): Effect.Effect<A | null, StoreUnavailable> =>
-        wrongKeys.isUnknown(hash, now)
-          ? Effect.succeed(null)
-          : Effect.map(ask, (found) => {
-              if (found === null) wrongKeys.noteUnknown(hash, now)
-              return found
-            })
-
-      const lookUp = (token: string, clientAddress: string) =>
-        Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          const hash = hashSecret(token)
-          const query = {
-            hash,
-            version: 2,
-            now,
-            minuteStart: minuteStart(now),
-            dayStart: dayStart(now),
-            clientAddress,
-          } as const
-          return { now, admitted: yield* known(hash, now, store.admit(query)) }
-        })
-
-      const refusalOf = (
-        { key, workspace }: Pick<Admitted, "key" | "workspace">,
-        now: number,
-      ): Refusal | undefined => {
-        const code = keyRefusal(key, now) ?? refusalV2(workspace)
-        return code === undefined ? undefined : refuse(code)
-      }
-
-      const guardOperators = Effect.fnUntraced(function* guardOperators<A>(
-        clientAddress: string | null,
-        find: Effect.Effect<A | null, StoreUnavailable>,
-        refusal: Refusal,
-      ): Effect.fn.Return<A, Failure> {
-        const now = yield* Clock.currentTimeMillis
-        if (clientAddress !== null && wrongKeys.isExceeded("operator", clientAddress, now)) {
-          return yield* tooManyWrong
-        }
-        return (yield* find) ?? (yield* wrong("operator", clientAddress ?? "", refusal))
-      })
-
-      const checkOperatorToken = (token: string, operatorToken: string, address: string | null) =>
-        Effect.asVoid(
-          guardOperators(
-            address,
-            Effect.sync(() => (sameSecret(token, operatorToken) ? true : null)),
-            refuse("invalid_operator_token"),
-          ),
-        )
+      const guard: KeyGuard = { store, wrongKeys }
 
       return Admission.of({
-        admitV2: Effect.fn("Admission.admitV2")(
-          function* admitV2(authorization, clientAddress, counted) {
-            const token = bearerToken(authorization)
-            if (token === undefined) return yield* refuse("missing_api_key")
-            if (isKeyV1(token)) return yield* wrong("v2", clientAddress, refuse("v1_key_on_v2"))
-            if (!isKeyV2(token)) return yield* wrong("v2", clientAddress, refuse("invalid_api_key"))
-            const { admitted, now } = yield* lookUp(token, clientAddress)
-            if (admitted === null)
-              return yield* wrong("v2", clientAddress, refuse("invalid_api_key"))
-            const refusal = refusalOf(admitted, now)
-            if (refusal !== undefined) return yield* refusal
-            const rate = rateState(admitted.count ?? { minute: 1, day: 1 }, now)
-            counted?.(rate)
-            const over = rateRefusal(rate)
-            if (over !== undefined) return yield* over
-            return { caller: Caller.ofKey(admitted.key, admitted.workspace), rate }
-          },
+        admitV2: Effect.fn("Admission.admitV2")((authorization, clientAddress, counted) =>
+          admitV2(guard, authorization, clientAddress, counted),
         ),
         noteV2: Effect.fn("Admission.noteV2")(function* noteV2(authorization, clientAddress) {
           const token = bearerToken(authorization)
           if (token === undefined || !isKeyV2(token)) return null
-          const { admitted, now } = yield* lookUp(token, clientAddress)
+          const { admitted, now } = yield* lookUp(guard, token, clientAddress)
           if (admitted === null || refusalOf(admitted, now) !== undefined) return null
           return admitted.count === null ? null : rateState(admitted.count, now)
         }),
-        admitV1: Effect.fn("Admission.admitV1")(function* admitV1({
-          apiKey,
-          clientAddress,
-          clientId,
-        }) {
-          const invalid = refuse("invalid_api_key", { message: "This is not a version 1 API key." })
-          if (!isKeyV1(apiKey)) return yield* wrong("v1", clientAddress, invalid)
-          const now = yield* Clock.currentTimeMillis
-          const named = clientId === null ? null : workspaceOfClient(clientId)
-          const hash = hashSecret(apiKey)
-          const query = {
-            hash,
-            workspaceId: named,
-            now,
-            minuteStart: minuteStart(now),
-            clientAddress,
-          }
-          const admitted = yield* known(hash, now, store.admitV1(query))
-          if (admitted === null) return yield* wrong("v1", clientAddress, invalid)
-          const { count, key, workspace } = admitted
-          if (keyRefusal(key, now) !== undefined || (named !== null && named !== workspace.id)) {
-            return yield* invalid
-          }
-          const code = refusalV1(workspace)
-          if (code !== undefined) return yield* code === "api_key_revoked" ? invalid : refuse(code)
-          const over = rateRefusalV1(count ?? 1, now)
-          if (over !== undefined) return yield* over
-          return Caller.ofKey(key, workspace)
-        }),
+        admitV1: Effect.fn("Admission.admitV1")((credentials) => admitV1(guard, credentials)),
         admitOperator: Effect.fn("Admission.admitOperator")(
           function* admitOperator(authorization, operatorToken, clientAddress) {
             const token = bearerToken(authorization)
             if (token === undefined) return yield* refuse("missing_operator_token")
-            yield* checkOperatorToken(token, operatorToken, clientAddress)
+            yield* checkOperatorToken(guard, token, operatorToken, clientAddress)
           },
         ),
-        checkOperatorToken,
-        guardOperators,
+        checkOperatorToken: (token, operatorToken, clientAddress) =>
+          checkOperatorToken(guard, token, operatorToken, clientAddress),
+        guardOperators: (clientAddress, find, refusal) =>
+          guardOperators(guard, clientAddress, find, refusal),
       })
     }),
   )

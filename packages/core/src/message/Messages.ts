@@ -360,59 +360,56 @@ export class Messages extends Context.Service<
       const storeRefused = keepRefused(acceptor.decideRefused, store, ids, link)
 
       /** Repeats claim, load, decide and commit until the commit's guards hold. */
-      const accept = (
+      const accept = Effect.fnUntraced(function* accept(
         caller: Authorized,
         request: SendRequest,
         claim: IdempotencyClaim | null,
         terms: SendTerms | null,
-      ) =>
-        Effect.gen(function* () {
-          /** Whether to count the quota exactly: the commit found the last facts wrong. */
-          let recount = false
-          /** The claim, until it is won. */
-          let toClaim = claim
-          for (let attempt = 0; attempt < attempts; attempt++) {
-            const now = yield* Clock.currentTimeMillis
-            const facts: AcceptanceFacts = yield* acceptor.load(
-              caller,
-              request,
-              now,
-              toClaim,
-              recount,
-            )
-            toClaim = null
-            const record = yield* Effect.fromResult(judgeClaim(facts.claim, claim))
-            if (record !== null) {
-              const first = yield* store.byIds(record.madeIds as ReadonlyArray<MessageId>)
-              return { messages: first.map(asAccepted), replayed: true }
-            }
-            const decided = yield* Effect.result(
-              acceptor.decide(caller, request, facts, now, claim),
-            )
-            if (Result.isFailure(decided)) {
-              const { failure } = decided
-              if (terms === null || !leavesMessage(failure, request, terms)) return yield* failure
-              const refusal = yield* storeRefused(failure, caller, request, facts, now)
-              if (refusal !== null) return yield* refusal
-              continue
-            }
-            const acceptance = decided.success
-            const outcome = yield* store
-              .accept(acceptance)
-              // The commit may have succeeded although its answer was lost, so wake the loops.
-              .pipe(Effect.tapError(() => acceptor.wake(acceptance)))
-            if (outcome._tag === "Accepted") {
-              yield* acceptor.wake(acceptance)
-              return { messages: acceptedMessages(acceptance, outcome.ids), replayed: false }
-            }
-            recount = outcome.guard === "quota"
-            // Another request took over a slow claim: win it again.
-            if (outcome.guard === "idempotency") toClaim = claim
+      ) {
+        /** Whether to count the quota exactly: the commit found the last facts wrong. */
+        let recount = false
+        /** The claim, until it is won. */
+        let toClaim = claim
+        for (let attempt = 0; attempt < attempts; attempt++) {
+          const now = yield* Clock.currentTimeMillis
+          const facts: AcceptanceFacts = yield* acceptor.load(
+            caller,
+            request,
+            now,
+            toClaim,
+            recount,
+          )
+          toClaim = null
+          const record = yield* Effect.fromResult(judgeClaim(facts.claim, claim))
+          if (record !== null) {
+            const first = yield* store.byIds(record.madeIds as ReadonlyArray<MessageId>)
+            return { messages: first.map(asAccepted), replayed: true }
           }
-          return yield* refuse("message_rejected", {
-            message: "The message could not be queued: too many changes at once. Try again.",
-          })
+          const decided = yield* Effect.result(acceptor.decide(caller, request, facts, now, claim))
+          if (Result.isFailure(decided)) {
+            const { failure } = decided
+            if (terms === null || !leavesMessage(failure, request, terms)) return yield* failure
+            const refusal = yield* storeRefused(failure, caller, request, facts, now)
+            if (refusal !== null) return yield* refusal
+            continue
+          }
+          const acceptance = decided.success
+          const outcome = yield* store
+            .accept(acceptance)
+            // The commit may have succeeded although its answer was lost, so wake the loops.
+            .pipe(Effect.tapError(() => acceptor.wake(acceptance)))
+          if (outcome._tag === "Accepted") {
+            yield* acceptor.wake(acceptance)
+            return { messages: acceptedMessages(acceptance, outcome.ids), replayed: false }
+          }
+          recount = outcome.guard === "quota"
+          // Another request took over a slow claim: win it again.
+          if (outcome.guard === "idempotency") toClaim = claim
+        }
+        return yield* refuse("message_rejected", {
+          message: "The message could not be queued: too many changes at once. Try again.",
         })
+      })
 
       const testSends = makeBulkhead<WorkspaceId>(sharedLimits.testSends)
       const testBatches = makeBulkhead<WorkspaceId>(sharedLimits.testBatches)

@@ -145,6 +145,139 @@ export interface NumberView extends SendingNumber {
 const isSeen = (caller: Authorized, number: SendingNumber): boolean =>
   isSeenBy(caller.mode, number) && mayUse(caller, number.id)
 
+/** What links numbers. */
+interface LinkingWork {
+  readonly numbers: NumberStore["Service"]
+  readonly attempts: LinkingStore["Service"]
+  readonly ids: Ids["Service"]
+  readonly wakeUp: WakeUp["Service"]
+  readonly startingPacing: typeof StartingPacing.Service
+  readonly secrets: Secrets["Service"]
+}
+
+/** What a test number shows, since it has no connection to bring a code. */
+const testView = ({ ids }: LinkingWork, { method }: ConnectRequest, now: number): LinkingView =>
+  method === "qr"
+    ? { ...nothingShown, qrText: `test:${ids.alphanumeric(40)}` }
+    : {
+        ...nothingShown,
+        pairingCode: {
+          code: ids.alphanumeric(8).toUpperCase(),
+          expiresAt: now + pairingCodeMillis,
+        },
+      }
+
+const newAttempt = (
+  linking: LinkingWork,
+  { mode }: Authorized,
+  request: ConnectRequest,
+  callbackUrl: string | null,
+  now: number,
+): NewAttempt => {
+  const { ids, secrets, startingPacing } = linking
+  const isTest = mode === "test"
+  const id = linkingId(ids)
+  return {
+    id,
+    mode,
+    method: request.method,
+    phone: request.phone,
+    requestedAt: now,
+    endsAt: now + linkingMillis,
+    linksAt: isTest ? now + testLinkingMillis : null,
+    callbackUrl,
+    pacing: isTest ? null : startingPacing.whatsapp,
+    ...(isTest ? sealedView(secrets, id, testView(linking, request, now)) : nothingShown),
+  }
+}
+
+/** Decides on the stored state, and starts the attempt unless that changed meanwhile. */
+const begin = Effect.fnUntraced(function* begin(
+  linking: LinkingWork,
+  caller: Authorized,
+  request: ConnectRequest,
+  callbackUrl: string | null,
+  claim: IdempotencyClaim | null,
+): Effect.fn.Return<LinkingOutcome, Failure> {
+  const { attempts, numbers } = linking
+  const { workspace } = caller
+  const now = yield* Clock.currentTimeMillis
+  const attempt = newAttempt(linking, caller, request, callbackUrl, now)
+  if (request.numberId === null) {
+    return yield* attempts.add(
+      {
+        workspaceId: workspace.id,
+        mode: caller.mode,
+        phone: request.phone,
+        label: "",
+        platform: "whatsapp",
+        loginMethod: request.method,
+        createdAt: now,
+      },
+      attempt,
+      workspace.plan?.maxNumbers ?? null,
+      claim,
+    )
+  }
+  const found = yield* numbers.get(workspace.id, request.numberId)
+  const number = yield* Effect.fromResult(judgeReconnect(caller, found))
+  return yield* attempts.reconnect(workspace.id, number.id, attempt, claim)
+})
+
+const start = Effect.fnUntraced(function* start(
+  linking: LinkingWork,
+  caller: Authorized,
+  request: ConnectRequest,
+  callbackUrl: string | null,
+  claim: IdempotencyClaim | null,
+): Effect.fn.Return<ShownNumber, Failure> {
+  const { plan } = caller.workspace
+  if (plan?.qrCodeApi !== true) {
+    return yield* refuse("plan_required", {
+      message: "The plan does not include the QR code API.",
+    })
+  }
+  const most = plan.maxNumbers ?? 0
+  for (;;) {
+    const outcome = yield* begin(linking, caller, request, callbackUrl, claim)
+    if (outcome._tag === "Begun") {
+      yield* linking.wakeUp.wake("linking")
+      return outcome.number
+    }
+    switch (outcome.guard) {
+      case "idempotency":
+        return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
+      case "limit":
+        return yield* refuse("number_limit_reached", {
+          message: `The plan has room for ${most} ${most === 1 ? "number" : "numbers"}.`,
+        })
+      case "number":
+        // A deleted workspace has no number to decide on again.
+        if (request.numberId === null) return yield* refuse("api_key_revoked")
+    }
+  }
+})
+
+/** The first answer: a new number starts without a label. */
+const again = Effect.fnUntraced(function* again(
+  { numbers }: LinkingWork,
+  { method, numberId, phone }: ConnectRequest,
+  [id = 0]: ReadonlyArray<number>,
+  first: FirstShown | undefined,
+): Effect.fn.Return<ShownNumber, Failure> {
+  // For an erased number, or a reconnect by a version that stored nothing: the current state.
+  const now = numberId === null || first !== undefined ? null : yield* numbers.find(numberId)
+  const shown = first ?? { phone: phone ?? now?.phone ?? null, label: now?.label ?? "" }
+  return {
+    id: id as NumberId,
+    phone: shown.phone,
+    label: shown.label,
+    platform: "whatsapp",
+    status: "connecting",
+    loginMethod: method,
+  }
+})
+
 export class Connections extends Context.Service<
   Connections,
   {
@@ -173,135 +306,23 @@ export class Connections extends Context.Service<
 >()("core/Connections") {
   static readonly layer = Layer.effect(
     Connections,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const numbers = yield* NumberStore
       const attempts = yield* LinkingStore
       const { link } = yield* QrLinks
       const idempotent = yield* makeIdempotent
-      const ids = yield* Ids
-      const wakeUp = yield* WakeUp
       const callbackUrls = yield* CallbackUrls
-      const startingPacing = yield* StartingPacing
       const secrets = yield* Secrets
-
-      const notFound = refuse("number_not_found", { inPath: true })
-
-      /** What a test number shows, since it has no connection to bring a code. */
-      const testView = ({ method }: ConnectRequest, now: number): LinkingView =>
-        method === "qr"
-          ? { ...nothingShown, qrText: `test:${ids.alphanumeric(40)}` }
-          : {
-              ...nothingShown,
-              pairingCode: {
-                code: ids.alphanumeric(8).toUpperCase(),
-                expiresAt: now + pairingCodeMillis,
-              },
-            }
-
-      const newAttempt = (
-        { mode }: Authorized,
-        request: ConnectRequest,
-        callbackUrl: string | null,
-        now: number,
-      ): NewAttempt => {
-        const isTest = mode === "test"
-        const id = linkingId(ids)
-        return {
-          id,
-          mode,
-          method: request.method,
-          phone: request.phone,
-          requestedAt: now,
-          endsAt: now + linkingMillis,
-          linksAt: isTest ? now + testLinkingMillis : null,
-          callbackUrl,
-          pacing: isTest ? null : startingPacing.whatsapp,
-          ...(isTest ? sealedView(secrets, id, testView(request, now)) : nothingShown),
-        }
+      const linking: LinkingWork = {
+        numbers,
+        attempts,
+        ids: yield* Ids,
+        wakeUp: yield* WakeUp,
+        startingPacing: yield* StartingPacing,
+        secrets,
       }
 
-      /** Decides on the stored state, and starts the attempt unless that changed meanwhile. */
-      const begin = Effect.fnUntraced(function* begin(
-        caller: Authorized,
-        request: ConnectRequest,
-        callbackUrl: string | null,
-        claim: IdempotencyClaim | null,
-      ): Effect.fn.Return<LinkingOutcome, Failure> {
-        const { workspace } = caller
-        const now = yield* Clock.currentTimeMillis
-        const attempt = newAttempt(caller, request, callbackUrl, now)
-        if (request.numberId === null) {
-          return yield* attempts.add(
-            {
-              workspaceId: workspace.id,
-              mode: caller.mode,
-              phone: request.phone,
-              label: "",
-              platform: "whatsapp",
-              loginMethod: request.method,
-              createdAt: now,
-            },
-            attempt,
-            workspace.plan?.maxNumbers ?? null,
-            claim,
-          )
-        }
-        const found = yield* numbers.get(workspace.id, request.numberId)
-        const number = yield* Effect.fromResult(judgeReconnect(caller, found))
-        return yield* attempts.reconnect(workspace.id, number.id, attempt, claim)
-      })
-
-      const start = Effect.fnUntraced(function* start(
-        caller: Authorized,
-        request: ConnectRequest,
-        callbackUrl: string | null,
-        claim: IdempotencyClaim | null,
-      ): Effect.fn.Return<ShownNumber, Failure> {
-        const { plan } = caller.workspace
-        if (plan?.qrCodeApi !== true) {
-          return yield* refuse("plan_required", {
-            message: "The plan does not include the QR code API.",
-          })
-        }
-        const most = plan.maxNumbers ?? 0
-        for (;;) {
-          const outcome = yield* begin(caller, request, callbackUrl, claim)
-          if (outcome._tag === "Begun") {
-            yield* wakeUp.wake("linking")
-            return outcome.number
-          }
-          switch (outcome.guard) {
-            case "idempotency":
-              return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
-            case "limit":
-              return yield* refuse("number_limit_reached", {
-                message: `The plan has room for ${most} ${most === 1 ? "number" : "numbers"}.`,
-              })
-            case "number":
-              // A deleted workspace has no number to decide on again.
-              if (request.numberId === null) return yield* refuse("api_key_revoked")
-          }
-        }
-      })
-
-      /** The first answer: a new number starts without a label. */
-      const again = Effect.fnUntraced(function* again(
-        { method, numberId, phone }: ConnectRequest,
-        [id = 0]: ReadonlyArray<number>,
-        first: FirstShown | undefined,
-      ): Effect.fn.Return<ShownNumber, Failure> {
-        // For an erased number, or a reconnect by a version that stored nothing: the current state.
-        const now = numberId === null || first !== undefined ? null : yield* numbers.find(numberId)
-        const shown = first ?? { phone: phone ?? now?.phone ?? null, label: now?.label ?? "" }
-        return {
-          id: id as NumberId,
-          phone: shown.phone,
-          label: shown.label,
-          platform: "whatsapp",
-          status: "connecting",
-          loginMethod: method,
-        }
-      })
+      const notFound = refuse("number_not_found", { inPath: true })
 
       return Connections.of({
         list: Effect.fn("Connections.list")(function* list(given) {
@@ -330,8 +351,8 @@ export class Connections extends Context.Service<
           const request = yield* Effect.fromResult(parseConnectRequest(command, caller))
           yield* callbackUrls.check(callbackUrl, caller.workspaceId)
           return yield* idempotent.run<ShownNumber, Failure>(caller, requested, {
-            work: (claim) => start(caller, request, callbackUrl, claim),
-            again: (made, shown) => again(request, made, shown),
+            work: (claim) => start(linking, caller, request, callbackUrl, claim),
+            again: (made, shown) => again(linking, request, made, shown),
           })
         }),
       })

@@ -4,6 +4,7 @@ import { problem, refuse } from "../error/Refusal.ts"
 import type { Failure, Problem, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId, WorkspaceId } from "../Ids.ts"
 import { dailyQuota, DailyQuota } from "../message/Message.ts"
+import type { QuotaLimit } from "../message/Message.ts"
 import { logThrottled } from "../monitoring/logThrottled.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { LaneQueue } from "../queue/Lane.ts"
@@ -266,6 +267,8 @@ export const makeConnectionChanged = Effect.gen(function* makeConnectionChanged(
   })
 })
 
+const notFound = refuse("number_not_found", { inPath: true })
+
 export class Numbers extends Context.Service<
   Numbers,
   {
@@ -319,7 +322,6 @@ export class Numbers extends Context.Service<
       const connectedFromTheStart = yield* ConnectedFromTheStart
       const startingPacing = yield* StartingPacing
       const secrets = yield* Secrets
-      const notFound = refuse("number_not_found", { inPath: true })
 
       const sealed = (id: NumberId, { host, href, port }: ProxyUrl): SealedProxy => ({
         host,
@@ -412,6 +414,52 @@ type AddressedNumber = readonly [
   id: NumberId | undefined,
 ]
 
+/** What operators' requests about numbers need. */
+interface Operations {
+  readonly store: NumberStore["Service"]
+  readonly sessions: SessionStore["Service"]
+  readonly workspaces: Workspaces["Service"]
+  readonly ownership: NumberOwnership["Service"]
+  /** Whether numbers are simulated phones, which keep no connection. */
+  readonly simulated: boolean
+  readonly sendCap: QuotaLimit
+}
+
+const factsOf = Effect.fnUntraced(function* factsOf(
+  { sendCap, store, workspaces }: Operations,
+  ...[role, workspaceId, id]: AddressedNumber
+): Effect.fn.Return<ConnectionFacts, Failure> {
+  const workspace = yield* workspaces.within(role, workspaceId, "numbers")
+  const now = yield* Clock.currentTimeMillis
+  const facts = id === undefined ? null : yield* store.connection(workspace.id, id, now, sendCap)
+  return facts ?? (yield* notFound)
+})
+
+const connection = Effect.fnUntraced(function* connection(
+  operations: Operations,
+  ...number: AddressedNumber
+): Effect.fn.Return<NumberConnection, Failure> {
+  const { ownership, simulated } = operations
+  const facts = yield* factsOf(operations, ...number)
+  const { id, mode } = facts.number
+  // A test number has no remote.
+  const keepsConnections = !simulated && mode === "live"
+  const worker = yield* ownership.holderOf(id)
+  const now = yield* Clock.currentTimeMillis
+  return { ...connectionOf(facts, now, keepsConnections), id, worker }
+})
+
+/** Waits until its worker has logged the device out and deleted its session. */
+const forgotten = (operations: Operations, id: NumberId): Effect.Effect<void, StoreUnavailable> =>
+  Effect.flatMap(operations.sessions.credentials(id), (credentials) =>
+    credentials === null
+      ? Effect.void
+      : Effect.andThen(
+          sleep(lookMillis),
+          Effect.suspend(() => forgotten(operations, id)),
+        ),
+  )
+
 export class NumberOperations extends Context.Service<
   NumberOperations,
   {
@@ -436,54 +484,25 @@ export class NumberOperations extends Context.Service<
   static readonly layer = Layer.effect(
     NumberOperations,
     Effect.gen(function* () {
-      const store = yield* NumberStore
       const numbers = yield* Numbers
       const lanes = yield* LaneQueue
       const sessions = yield* SessionStore
-      const workspaces = yield* Workspaces
       const wakeUp = yield* WakeUp
-      const ownership = yield* NumberOwnership
-      const simulated = yield* ConnectedFromTheStart
-      const sendCap = yield* DailyQuota
-      const notFound = refuse("number_not_found", { inPath: true })
-
-      const factsOf = Effect.fnUntraced(function* factsOf(
-        ...[role, workspaceId, id]: AddressedNumber
-      ): Effect.fn.Return<ConnectionFacts, Failure> {
-        const workspace = yield* workspaces.within(role, workspaceId, "numbers")
-        const now = yield* Clock.currentTimeMillis
-        const facts =
-          id === undefined ? null : yield* store.connection(workspace.id, id, now, sendCap)
-        return facts ?? (yield* notFound)
-      })
-
-      const connection = Effect.fnUntraced(function* connection(
-        ...number: AddressedNumber
-      ): Effect.fn.Return<NumberConnection, Failure> {
-        const facts = yield* factsOf(...number)
-        const { id, mode } = facts.number
-        // A test number has no remote.
-        const keepsConnections = !simulated && mode === "live"
-        const worker = yield* ownership.holderOf(id)
-        const now = yield* Clock.currentTimeMillis
-        return { ...connectionOf(facts, now, keepsConnections), id, worker }
-      })
-
-      /** Waits until its worker has logged the device out and deleted its session. */
-      const forgotten = (id: NumberId): Effect.Effect<void, StoreUnavailable> =>
-        Effect.flatMap(sessions.credentials(id), (credentials) =>
-          credentials === null
-            ? Effect.void
-            : Effect.andThen(
-                sleep(lookMillis),
-                Effect.suspend(() => forgotten(id)),
-              ),
-        )
+      const operations: Operations = {
+        store: yield* NumberStore,
+        sessions,
+        workspaces: yield* Workspaces,
+        ownership: yield* NumberOwnership,
+        simulated: yield* ConnectedFromTheStart,
+        sendCap: yield* DailyQuota,
+      }
 
       return NumberOperations.of({
-        connection: Effect.fn("NumberOperations.connection")(connection),
+        connection: Effect.fn("NumberOperations.connection")((...number) =>
+          connection(operations, ...number),
+        ),
         pause: Effect.fn("NumberOperations.pause")(function* pause(role, workspaceId, id, command) {
-          const { id: found } = (yield* factsOf(role, workspaceId, id)).number
+          const { id: found } = (yield* factsOf(operations, role, workspaceId, id)).number
           const { until = null } = yield* Effect.fromResult(decodePause(command))
           const now = yield* Clock.currentTimeMillis
           if (until !== null && until.millis <= now) {
@@ -497,23 +516,23 @@ export class NumberOperations extends Context.Service<
           })
           // The new pause may end before the one that it replaces.
           yield* wakeUp.wake("lanes")
-          return yield* connection(role, workspaceId, found)
+          return yield* connection(operations, role, workspaceId, found)
         }),
         resume: Effect.fn("NumberOperations.resume")(function* resume(role, workspaceId, id) {
-          const { id: found } = (yield* factsOf(role, workspaceId, id)).number
+          const { id: found } = (yield* factsOf(operations, role, workspaceId, id)).number
           yield* lanes.resume(found, yield* Clock.currentTimeMillis)
           yield* logThrottled("number resumed", { number: found })
           yield* wakeUp.wake("lanes")
-          return yield* connection(role, workspaceId, found)
+          return yield* connection(operations, role, workspaceId, found)
         }),
         logOut: Effect.fn("NumberOperations.logOut")(function* logOut(role, workspaceId, id) {
-          const { changed, number: known } = yield* factsOf(role, workspaceId, id)
+          const { changed, number: known } = yield* factsOf(operations, role, workspaceId, id)
           // Never linked: there is no device to log out, and its reason stays true.
           if (known.status === "disconnected" && changed === null) return known
           const found = known.id
           yield* sessions.leave(found, yield* Clock.currentTimeMillis, null)
           const number = yield* numbers.connectionChanged(found, "disconnected", null, "logged_out")
-          yield* Effect.raceFirst(forgotten(found), sleep(logOutMillis))
+          yield* Effect.raceFirst(forgotten(operations, found), sleep(logOutMillis))
           return number ?? (yield* notFound)
         }),
       })

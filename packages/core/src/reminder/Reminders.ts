@@ -44,6 +44,61 @@ const attempts = 10
 
 const notFound = "reminder_not_found"
 
+/** What checks and stores reminders. */
+interface ReminderWork {
+  readonly store: ReminderStore["Service"]
+  readonly messages: MessageStore["Service"]
+  readonly egress: Egress["Service"]
+  readonly wakeUp: WakeUp["Service"]
+}
+
+/** Loads the facts, and fails with the refusal. */
+const check = Effect.fnUntraced(function* check(
+  { egress, messages }: ReminderWork,
+  caller: Authorized,
+  wanted: Wanted,
+  now: number,
+) {
+  const facts = yield* messages.loadAcceptance(factsWanted(caller, wanted, now))
+  const url = wanted.given.media?.url ?? null
+  const linkAllowed = url === null || (yield* egress.allows(url, caller.workspaceId))
+  const refusal = reminderRefusal(wanted, facts, caller, linkAllowed)
+  if (refusal !== undefined) return yield* refusal
+})
+
+const insert = Effect.fnUntraced(function* insert(
+  work: ReminderWork,
+  caller: Authorized,
+  content: ReminderContent,
+  idempotency: IdempotencyClaim | null,
+) {
+  const { store, wakeUp } = work
+  const now = yield* Clock.currentTimeMillis
+  yield* check(work, caller, { current: null, given: content, content }, now)
+  const { mode, workspaceId } = caller
+  const nextRunAt = firstRun(content, now)
+  const inserted = yield* store.insert(
+    { ...content, workspaceId, mode, nextRunAt, createdAt: now },
+    idempotency,
+  )
+  if (inserted._tag === "Broken") {
+    return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
+  }
+  yield* wakeUp.wake("reminders")
+  return inserted.reminder
+})
+
+const again = ({ store }: ReminderWork, [id]: ReadonlyArray<number>) =>
+  Effect.map(findOrRefuse(notFound, id as ReminderId | undefined, store.made), (made) => ({
+    ...made,
+    nextRunAt: firstRun(made, made.createdAt),
+    revision: 1,
+    lastRun: null,
+  }))
+
+const find = ({ store }: ReminderWork, caller: Authorized, id: ReminderId | undefined) =>
+  findOrRefuse(notFound, id, (known) => store.get(scopeOf(caller), known))
+
 export class Reminders extends Context.Service<
   Reminders,
   {
@@ -85,67 +140,29 @@ export class Reminders extends Context.Service<
 >()("core/Reminders") {
   static readonly layer = Layer.effect(
     Reminders,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* ReminderStore
-      const messages = yield* MessageStore
-      const egress = yield* Egress
+      const wakeUp = yield* WakeUp
+      const work: ReminderWork = {
+        store,
+        messages: yield* MessageStore,
+        egress: yield* Egress,
+        wakeUp,
+      }
       const cursors = yield* makeCursors
       const idempotent = yield* makeIdempotent
-      const wakeUp = yield* WakeUp
       const workspaces = yield* Workspaces
       const parsers = reminderRequestParser(yield* OutboundRule)
       const parserFor = ({ numberIds }: Caller) =>
         parsers[numberIds === null ? "unlimited" : "limited"]
-
-      /** Loads the facts, and fails with the refusal. */
-      const check = (caller: Authorized, wanted: Wanted, now: number) =>
-        Effect.gen(function* () {
-          const facts = yield* messages.loadAcceptance(factsWanted(caller, wanted, now))
-          const url = wanted.given.media?.url ?? null
-          const linkAllowed = url === null || (yield* egress.allows(url, caller.workspaceId))
-          const refusal = reminderRefusal(wanted, facts, caller, linkAllowed)
-          if (refusal !== undefined) return yield* refusal
-        })
-
-      const insert = (
-        caller: Authorized,
-        content: ReminderContent,
-        idempotency: IdempotencyClaim | null,
-      ) =>
-        Effect.gen(function* () {
-          const now = yield* Clock.currentTimeMillis
-          yield* check(caller, { current: null, given: content, content }, now)
-          const { mode, workspaceId } = caller
-          const nextRunAt = firstRun(content, now)
-          const inserted = yield* store.insert(
-            { ...content, workspaceId, mode, nextRunAt, createdAt: now },
-            idempotency,
-          )
-          if (inserted._tag === "Broken") {
-            return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
-          }
-          yield* wakeUp.wake("reminders")
-          return inserted.reminder
-        })
-
-      const again = ([id]: ReadonlyArray<number>) =>
-        Effect.map(findOrRefuse(notFound, id as ReminderId | undefined, store.made), (made) => ({
-          ...made,
-          nextRunAt: firstRun(made, made.createdAt),
-          revision: 1,
-          lastRun: null,
-        }))
-
-      const find = (caller: Authorized, id: ReminderId | undefined) =>
-        findOrRefuse(notFound, id, (known) => store.get(scopeOf(caller), known))
 
       return Reminders.of({
         create: Effect.fn("Reminders.create")(function* create(given, command, idempotency) {
           const caller = yield* authorize(given, "createReminder")
           const content = yield* Effect.fromResult(parserFor(caller).creation(command))
           return yield* idempotent.run<Reminder, Failure>(caller, idempotency, {
-            work: (claim) => insert(caller, content, claim),
-            again,
+            work: (claim) => insert(work, caller, content, claim),
+            again: (made) => again(work, made),
           })
         }),
         list: Effect.fn("Reminders.list")(function* list(given, query) {
@@ -156,16 +173,16 @@ export class Reminders extends Context.Service<
           return yield* cursors.page(asked, binding, (page) => store.list(scope, { active }, page))
         }),
         get: Effect.fn("Reminders.get")(function* get(given, id) {
-          return yield* find(yield* authorize(given, "getReminder"), id)
+          return yield* find(work, yield* authorize(given, "getReminder"), id)
         }),
         update: Effect.fn("Reminders.update")(function* update(whose, id, command) {
           const caller = yield* authorize(whose, "updateReminder")
           const given = yield* Effect.fromResult(parserFor(caller).change(command))
           for (let attempt = 0; attempt < attempts; attempt++) {
-            const current = yield* find(caller, id)
+            const current = yield* find(work, caller, id)
             const content: ReminderContent = { ...contentOf(current), ...given }
             const now = yield* Clock.currentTimeMillis
-            if (!isPausing(given)) yield* check(caller, { current, given, content }, now)
+            if (!isPausing(given)) yield* check(work, caller, { current, given, content }, now)
             const nextRunAt = nextRunOfChanged(current, content, now)
             if (yield* store.update(current.id, current.revision, content, nextRunAt)) {
               yield* wakeUp.wake("reminders")

@@ -59,6 +59,48 @@ export interface QueuedEvent {
 
 const notFound = "webhook_not_found"
 
+/** What makes webhook endpoints. */
+interface EndpointWork {
+  readonly store: WebhookStore["Service"]
+  readonly egress: Egress["Service"]
+  readonly secrets: SigningSecrets["Service"]["webhooks"]
+}
+
+/** Checks and stores an endpoint, and returns its secret once. */
+const insert = Effect.fnUntraced(function* insert(
+  { egress, secrets, store }: EndpointWork,
+  { key, mode, workspaceId }: Authorized,
+  request: EndpointRequest,
+  claim: IdempotencyClaim | null,
+): Effect.fn.Return<EndpointWithSecret, Failure> {
+  if (!(yield* egress.allows(request.url, workspaceId))) {
+    return yield* refuse("invalid_webhook_url", { field: "url" })
+  }
+  const { salt, secret } = yield* secrets.make
+  const inserted = yield* store.insert(
+    {
+      ...request,
+      workspaceId,
+      mode,
+      keyId: key?.id ?? null,
+      secretSalt: salt,
+      secretLast4: secret.slice(-4),
+      createdAt: yield* Clock.currentTimeMillis,
+    },
+    endpointLimit,
+    claim,
+  )
+  if (inserted._tag === "Inserted") return { ...inserted.endpoint, secret }
+  switch (inserted.guard) {
+    case "limit":
+      return yield* refuse("webhook_limit_reached")
+    case "key":
+      return yield* refuse("api_key_revoked")
+    case "idempotency":
+      return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
+  }
+})
+
 export class Webhooks extends Context.Service<
   Webhooks,
   {
@@ -94,48 +136,14 @@ export class Webhooks extends Context.Service<
 >()("core/Webhooks") {
   static readonly layer = Layer.effect(
     Webhooks,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* WebhookStore
       const ids = yield* Ids
-      const egress = yield* Egress
       const secrets = (yield* SigningSecrets).webhooks
+      const making: EndpointWork = { store, egress: yield* Egress, secrets }
       const idempotent = yield* makeIdempotent
       const wakeUp = yield* WakeUp
       const parse = endpointRequestParser(yield* OutboundRule)
-
-      const insert = (
-        { key, mode, workspaceId }: Authorized,
-        request: EndpointRequest,
-        claim: IdempotencyClaim | null,
-      ): Effect.Effect<EndpointWithSecret, Failure> =>
-        Effect.gen(function* () {
-          if (!(yield* egress.allows(request.url, workspaceId))) {
-            return yield* refuse("invalid_webhook_url", { field: "url" })
-          }
-          const { salt, secret } = yield* secrets.make
-          const inserted = yield* store.insert(
-            {
-              ...request,
-              workspaceId,
-              mode,
-              keyId: key?.id ?? null,
-              secretSalt: salt,
-              secretLast4: secret.slice(-4),
-              createdAt: yield* Clock.currentTimeMillis,
-            },
-            endpointLimit,
-            claim,
-          )
-          if (inserted._tag === "Inserted") return { ...inserted.endpoint, secret }
-          switch (inserted.guard) {
-            case "limit":
-              return yield* refuse("webhook_limit_reached")
-            case "key":
-              return yield* refuse("api_key_revoked")
-            case "idempotency":
-              return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
-          }
-        })
 
       return Webhooks.of({
         create: Effect.fn("Webhooks.create")(function* create(given, command, idempotency) {
@@ -145,7 +153,7 @@ export class Webhooks extends Context.Service<
             caller,
             idempotency,
             {
-              work: (claim) => insert(caller, request, claim),
+              work: (claim) => insert(making, caller, request, claim),
               again: ([id]) =>
                 Effect.map(
                   findOrRefuse(notFound, id as WebhookId | undefined, store.made),
@@ -236,7 +244,7 @@ export class WebhookOperations extends Context.Service<
 >()("core/WebhookOperations") {
   static readonly layer = Layer.effect(
     WebhookOperations,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* WebhookStore
       const workspaces = yield* Workspaces
       const cursors = yield* makeCursors
@@ -297,17 +305,20 @@ export class WebhookOperations extends Context.Service<
 }
 
 /** The queued event, with its loop woken; or the refusal. */
-const queuedOrRefused = (id: EventId, queueing: Queueing, { wake }: typeof WakeUp.Service) =>
-  Effect.gen(function* () {
-    switch (queueing._tag) {
-      case "Queued":
-        yield* wake("deliveries")
-        return { id, type: queueing.type }
-      case "Stopped":
-        return yield* refuse("webhook_stopped")
-      case "NoEvent":
-        return yield* refuse("event_not_found")
-      case "NoEndpoint":
-        return yield* refuse(notFound)
-    }
-  })
+const queuedOrRefused = Effect.fnUntraced(function* queuedOrRefused(
+  id: EventId,
+  queueing: Queueing,
+  { wake }: typeof WakeUp.Service,
+) {
+  switch (queueing._tag) {
+    case "Queued":
+      yield* wake("deliveries")
+      return { id, type: queueing.type }
+    case "Stopped":
+      return yield* refuse("webhook_stopped")
+    case "NoEvent":
+      return yield* refuse("event_not_found")
+    case "NoEndpoint":
+      return yield* refuse(notFound)
+  }
+})
