@@ -12,7 +12,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   ...faultsOfMessages,
   {
     name: "settle without checking the lease",
-    within: 400,
+    within: 777,
     edits: [
       edit(
         "core/src/queue/Lane.ts",
@@ -56,7 +56,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "idempotency: the claim is not guarded at the commit",
-    within: 60,
+    within: 10,
     edits: [
       edit(
         "store-memory/src/messages.ts",
@@ -67,7 +67,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "idempotency: a claim under way is ignored",
-    within: 30,
+    within: 10,
     edits: [
       edit(
         "core/src/request/Idempotency.ts",
@@ -83,7 +83,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "quota off by one",
-    within: 20,
+    within: 10,
     edits: [
       edit(
         "core/src/message/Message.ts",
@@ -110,7 +110,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "allowance not guarded at the commit",
-    within: 60,
+    within: 27,
     edits: [edit("store-memory/src/messages.ts", 'return "allowance"', 'void "allowance"')],
   },
   {
@@ -142,7 +142,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a refusal of a repeat is believed",
-    within: 270,
+    within: 10,
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
@@ -153,17 +153,17 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a dead worker's attempt is not counted as interrupted",
-    within: 60,
+    within: 10,
     edits: [edit("store-memory/src/lanes.ts", "if (lane.inFlight !== null) interrupted(row)", "")],
   },
   {
     name: "a lease never runs out",
-    within: 80,
+    within: 10,
     edits: [edit("core/src/queue/Lane.ts", "laneLeaseMillis = 30_000", "laneLeaseMillis = 3e10")],
   },
   {
     name: "a reminder's advance is not guarded",
-    within: 270,
+    within: 10,
     edits: [
       edit(
         "store-memory/src/reminders.ts",
@@ -179,7 +179,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "webhook: a 5xx counts as delivered",
-    within: 20,
+    within: 10,
     edits: [edit("core/src/worker/Deliverer.ts", "status >= 200 && status < 300", "status >= 200")],
   },
   {

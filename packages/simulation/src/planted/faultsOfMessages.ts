@@ -94,7 +94,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a disabled workspace's test messages leave",
-    within: 20,
+    within: 10,
     edits: [
       edit(
         lane,
@@ -105,7 +105,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "enabling a workspace wakes no test messages",
-    within: 20,
+    within: 10,
     edits: [
       edit(
         "core/src/workspace/Workspaces.ts",
@@ -127,7 +127,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a batch is written in part",
-    within: 20,
+    within: 10,
     edits: [
       edit(
         acceptance,
@@ -138,7 +138,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a test message is sent",
-    within: 20,
+    within: 10,
     edits: [
       edit(
         lane,
@@ -149,7 +149,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a test message takes from the allowance",
-    within: 20,
+    within: 10,
     edits: [
       edit(
         "core/src/message/accept.ts",
@@ -160,7 +160,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "cancelling gives nothing back",
-    within: 20,
+    within: 10,
     edits: [
       edit(
         messageRules,
@@ -171,7 +171,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "what failed is given back",
-    within: 20,
+    within: 10,
     edits: [
       edit(
         messageRules,
@@ -182,14 +182,14 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "the allowance is given back twice",
-    within: 20,
+    within: 10,
     edits: [
       edit(lane, "withMessages(owner.workspace.plan, 1)", "withMessages(owner.workspace.plan, 2)"),
     ],
   },
   {
     name: "a cancelled message has no event",
-    within: 20,
+    within: 10,
     edits: [
       edit(
         lane,
@@ -216,17 +216,17 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "an attempt is repeated although copies are shown",
-    within: 60,
+    within: 10,
     edits: [edit(attemptOutcome, "const givenUp = !dropsCopies || ", "const givenUp = ")],
   },
   {
     name: "what may have left is taken for what never did",
-    within: 60,
+    within: 10,
     edits: [edit(attemptOutcome, "if (!isOutcomeUnknown(claimed)) {", "if (claimed !== null) {")],
   },
   {
     name: "what may have left is reported as expired",
-    within: 40,
+    within: 10,
     edits: [
       edit(
         attemptOutcome,
@@ -242,17 +242,17 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "the end of a message is not guarded at the commit",
-    within: 60,
+    within: 10,
     edits: [edit(messageStore, ' || row.message.state !== "waiting" || isLeased(row)', "")],
   },
   {
     name: "cancel does not ask again what is in flight at the commit",
-    within: 100,
+    within: 547,
     edits: [edit(messageStore, " || isLeased(row)) continue", ") continue")],
   },
   {
     name: "a tick moves a state back",
-    within: 170,
+    within: 45,
     edits: [
       edit(
         messageStore,
@@ -268,7 +268,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "idempotency: a finished record is kept for a second",
-    within: 20,
+    within: 10,
     edits: [edit(idempotency, "answerKeptMillis = 24 * 60 * 60 * 1000", "answerKeptMillis = 1000")],
   },
   {
@@ -284,7 +284,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a reminder's next run is the one that ran",
-    within: 20,
+    within: 10,
     edits: [
       edit(
         "core/src/reminder/Reminder.ts",
@@ -322,7 +322,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a loop does not wait for what falls due",
-    within: 20,
+    within: 10,
     edits: [
       edit(
         loop,
