@@ -256,6 +256,8 @@ describe("the document and the service", () => {
           yield* ask(customer("GET", `${checks}/${asked.id}/results?status=registered,failed`), 200)
           yield* ask(customer("GET", `${checks}/987654`), 404)
 
+          yield* workspaceTour(tour, at, url, number.id)
+
           // Connecting a number
           const numbers = `${v2}/numbers`
           const connecting = yield* ask(customer("POST", numbers, { login_method: "qr" }), 202)
@@ -350,8 +352,6 @@ describe("the document and the service", () => {
           yield* ask(operator("POST", `${at}/held/cancel`, { filter: {} }), 200)
           yield* ask(customer("POST", `${v2}/messages`, kept), 202)
           yield* ask(operator("POST", store), 409)
-
-          yield* workspaceTour(tour, at, url, number.id)
 
           // Browser sessions
           const session = "/admin/v1/session"
