@@ -5,16 +5,13 @@ import { MessagingError } from "@messaging-service/client"
 export const endings = {
   done: [0, "It was done."],
   fault: [1, "A fault of the program itself."],
-  usage: [2, "The command, an option, a file or the configuration is wrong. Nothing was asked."],
+  usage: [2, "The command, an option, a file or the configuration is wrong. No request was sent."],
   refused: [3, "The service refused the request."],
   notAllowed: [4, "The key or the token is missing, wrong or may not do this."],
-  notFound: [5, "What was named does not exist."],
-  unavailable: [
-    6,
-    "No answer of the service, too many requests, or a fault of it: try again later.",
-  ],
-  failed: [7, "It was asked and waited for, and ended otherwise than wanted."],
-  unwritten: [8, "It was done, but not all of its results could be written to standard output."],
+  notFound: [5, "The named record does not exist."],
+  unavailable: [6, "The service did not answer, limits requests, or failed: try again later."],
+  failed: [7, "The awaited work ended in another state than requested."],
+  unwritten: [8, "The work succeeded, but not all results could be written to standard output."],
   interrupted: [130, "Ctrl-C (SIGINT) ended it."],
   terminated: [143, "SIGTERM ended it."],
 } as const satisfies Readonly<Record<string, readonly [code: number, meaning: string]>>

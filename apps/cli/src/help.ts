@@ -43,7 +43,7 @@ const credentials: Readonly<Record<Command["as"], string>> = {
   key: "Needs a key of version 2.",
   operator: "Needs the operator token.",
   "key or operator": "Needs a key of version 2, or the operator token with --workspace.",
-  none: "Asks nothing of the service.",
+  none: "Sends no request.",
 }
 
 /** The help of one command. */

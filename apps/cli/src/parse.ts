@@ -7,7 +7,7 @@ import { usageError } from "./ending.ts"
 /** Options of every command. */
 export const common = {
   service: maybe(
-    text("URL", "Where the service is; MESSAGING_SERVICE, else http://127.0.0.1:8080."),
+    text("URL", "The service's URL. Default: MESSAGING_SERVICE, else http://127.0.0.1:8080."),
   ),
   "key-file": maybe(
     text(
@@ -21,9 +21,9 @@ export const common = {
       "Holds the operator token; MESSAGING_OPERATOR_KEY_FILE, or the token itself in MESSAGING_OPERATOR_KEY.",
     ),
   ),
-  timeout: maybe(count("SECONDS", "In which each request must be answered; 30.")),
+  timeout: maybe(count("SECONDS", "The time limit of each request. Default: 30.")),
   retries: maybe(
-    number("COUNT", "How often a request is repeated at most that was lost or came too early; 3."),
+    number("COUNT", "How often to repeat a lost or rate-limited request. Default: 3."),
   ),
   json: flag("Prints one JSON value to a line."),
   help: flag("Shows this help."),

@@ -78,7 +78,7 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
       return made(() => operatorClient({ ...connection(common, asking), token }))
     },
   }
-  const goesOn = () => (changes ? "what was asked last may have been done" : undefined)
+  const goesOn = () => (changes ? "the last request may have taken effect" : undefined)
   try {
     await interruptible(machine.signal, goesOn, async () => {
       try {

@@ -86,12 +86,12 @@ export const customerCommands: Entries = {
       [["--status", "scheduled"], false],
     ] as const) {
       const { remarks } = await messaging(["list", ...rest])
-      const told = "messaging: more follow; --all shows them, --limit so many\n"
+      const told = "messaging: there are more; show them with --all or --limit\n"
       assert.strictEqual(remarks, follows ? told : "", rest.join(" "))
     }
     const { remarks } = await messaging(["list", "--json"])
     assert.deepInclude(JSON.parse(remarks), {
-      remark: { message: "more follow; --all shows them, --limit so many", more: true },
+      remark: { message: "there are more; show them with --all or --limit", more: true },
     })
   },
   get: async (scene) => {

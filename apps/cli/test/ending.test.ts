@@ -36,7 +36,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       assert.match(ran.output, new RegExp(`\n${first} +scheduled .*\n${second} +scheduled `))
       assert.include(
         ran.remarks,
-        `interrupted; 2 of 2 messages still wait, and go on without this command; messaging cancel ${first} ${second} cancels them\n`,
+        `interrupted; 2 of 2 messages still wait, and continue without this command; messaging cancel ${first} ${second} cancels them\n`,
       )
       assert.strictEqual(ran.code, 130)
     })
@@ -47,10 +47,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     }) => {
       const { messaging } = await aWorkspace(url)
       const one = await messaging(["send", ...to], { asking: () => false })
-      assert.match(
-        one.remarks,
-        /interrupted; 0 of 1 messages were accepted, and 1 more may have been\n/,
-      )
+      assert.match(one.remarks, /interrupted; 0 of 1 messages were accepted, and possibly 1 more\n/)
 
       const file = join(directory, "parts.txt")
       await writeFile(file, "+15550100002\n".repeat(1001))
@@ -62,7 +59,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       assert.deepStrictEqual(JSON.parse(ran.remarks), {
         error: {
           message:
-            "interrupted; 1000 of 1001 messages were accepted, and 1 more may have been; the same command with the same --idempotency-key goes on",
+            "interrupted; 1000 of 1001 messages were accepted, and possibly 1 more; repeat the command with the same --idempotency-key to continue",
         },
       })
       assert.lengthOf(ran.output.trimEnd().split("\n"), 1000)
@@ -83,9 +80,9 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       [["numbers", "connect"], /number \d+ is still connecting; messaging numbers get \d+ shows/],
       [
         ["checks", "create", "+15550100002", "--wait"],
-        /check \d+ goes on; messaging checks get \d+ shows/,
+        /check \d+ continues; messaging checks get \d+ shows/,
       ],
-      [["tail"], /0 of the messages that were seen still wait/],
+      [["tail"], /0 of the followed messages still wait/],
     ] as const) {
       test(line.join(" "), async ({ url }) => {
         const { messaging } = await aWorkspace(url)
@@ -99,7 +96,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       const { client, messaging } = await aWorkspace(url)
       const { id } = await client.messages.send({ to: { phone: "+15550100002" }, text: "Hello" })
       const ran = await messaging(["cancel", String(id)], { asking: () => false })
-      assert.match(ran.remarks, /interrupted; what was asked last may have been done\n/)
+      assert.match(ran.remarks, /interrupted; the last request may have taken effect\n/)
     })
   })
 
@@ -189,7 +186,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       "2100-01-01T01:00:00+01:00",
     ]
     const meanwhile = () => Promise.resolve(false)
-    const told = "waits until 2100-01-01T00:00:00Z, when it is due; Ctrl-C ends the waiting alone"
+    const told = "waits until 2100-01-01T00:00:00Z, when it is due; Ctrl-C only ends the waiting"
     const ran = await messaging([...line, "--wait"], { meanwhile })
     assert.strictEqual(ran.remarks.split("\n")[0], `messaging: ${told}`)
     const json = await messaging([...line, "--wait", "--json"], { meanwhile })

@@ -54,7 +54,7 @@ const telegramCommands: Entries = {
     const third = await anAccount(scene, "+15550100023")
     const line = ["telegram", "begin", ...third.place.map(String)]
     const left = await scene.messaging(line, { meanwhile: () => Promise.resolve(false) })
-    assert.match(left.remarks, /the login goes on; messaging telegram get \d+ --workspace \d+/)
+    assert.match(left.remarks, /the login continues; messaging telegram get \d+ --workspace \d+/)
     const again = await scene.messaging(line)
     assert.strictEqual(again.code, 3)
     assert.match(again.remarks, /connect_in_progress/)
@@ -63,7 +63,7 @@ const telegramCommands: Entries = {
       meanwhile: async () => void (await operator.simulator.advance({ seconds: 601 })),
     })
     assert.strictEqual(lapsed.code, 7)
-    assert.match(lapsed.remarks, /was not logged in: /)
+    assert.match(lapsed.remarks, /login failed: /)
   },
   "telegram get": async (scene) => {
     const { phone, place } = await anAccount(scene)
@@ -343,7 +343,7 @@ export const operatorCommands: Entries = {
     assert.isAbove(next.id, 5_000_000 + id)
     const refused = await messaging(["store", "restored"])
     assert.strictEqual(refused.code, 3)
-    assert.match(refused.remarks, /Say --again .*already_restored/)
+    assert.match(refused.remarks, /Use --again .*already_restored/)
   },
   "held workspaces": async (scene) => {
     await held(scene)

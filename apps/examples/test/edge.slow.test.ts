@@ -63,7 +63,7 @@ const noFilesOverHttp = {
 }
 
 const noDisk = "needs a disk, which a worker of an edge host does not have"
-const noProcess = "needs a process that stays, which a worker of an edge host is not"
+const noProcess = "needs a long-lived process, which a worker of an edge host is not"
 
 /** Options that an edge host does not support, and their refusals. */
 const refused: ReadonlyArray<readonly [options: object, field: string, line: string]> = [
@@ -82,7 +82,7 @@ const refused: ReadonlyArray<readonly [options: object, field: string, line: str
   [
     { store: { postgres: "postgres://127.0.0.1/none" } },
     "secretsKey",
-    "secretsKey must be given in a worker of an edge host: no disk keeps one",
+    "secretsKey is required in a worker of an edge host, which has no disk to store one",
   ],
 ]
 

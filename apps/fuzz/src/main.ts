@@ -125,7 +125,7 @@ const endRun = Effect.fnUntraced(function* endRun(
   for (const each of left) found(each)
   const ending = yield* server.stop
   if (ending.code !== 0) {
-    found({ kind: "the server did not end well", detail: lastWords(ending.stderr) })
+    found({ kind: "the server did not end cleanly", detail: lastWords(ending.stderr) })
   }
   return used
 })

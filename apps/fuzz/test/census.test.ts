@@ -52,7 +52,7 @@ describe("the count of messages", () => {
       const found = yield* count([...first, { id: 9, text: "x" }], [])
       assert.deepStrictEqual(
         found?.map(({ kind }) => kind),
-        ["census: a message that no answer told of"],
+        ["census: a message that no answer reported"],
       )
     }),
   )

@@ -275,7 +275,7 @@ const planted: ReadonlyArray<readonly [name: string, shot: Shot, outcome: Outcom
       "a field that the document refuses",
       aShot({ body: Buffer.from('{"to":{"phone":"+15550001234"},"colour":1}') }),
       anAnswer(202, message).outcome,
-      /took what the document refuses/,
+      /accepted what the document refuses/,
     ],
     [
       "words of version 1 that are not documented",
@@ -287,11 +287,11 @@ const planted: ReadonlyArray<readonly [name: string, shot: Shot, outcome: Outcom
       "a parameter that is not described",
       aShot({ target: "/api/v2/messages?colour=red" }),
       anAnswer(202, message).outcome,
-      /took a strange query/,
+      /accepted an invalid query/,
     ],
     ["a connection that was closed", aShot(), { kind: "closed", why: "" }, /no answer: closed/],
     ["silence", aShot(), { kind: "silence" }, /no answer: silence/],
-    ["an answer that is no HTTP", aShot(), { kind: "malformed", why: "status line" }, /no HTTP/],
+    ["an answer that is not HTTP", aShot(), { kind: "malformed", why: "status line" }, /not HTTP/],
   ]
 
 describe("the oracle", () => {

@@ -40,7 +40,7 @@ export const operatorTokenKind: SecretKind = {
   what: "operator token",
   make: (ids) => ids.alphanumeric(tokenLength),
   isUsable: isOperatorToken,
-  mend: () => "remove it to have a new one made",
+  mend: () => "remove it to generate a new one",
 }
 
 const serverVariables = {

@@ -66,7 +66,7 @@ runProcess(
   runProgram(
     {
       name: "messaging-worker",
-      summary: "Sends messages and makes calls, for servers with WORKER=separate.",
+      summary: "Sends messages and calls webhooks, for servers with WORKER=separate.",
       variables: workerVariableNames,
       run: Effect.flatMap(readWorkerSettings(process.env), runWorker),
     },

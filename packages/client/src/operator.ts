@@ -153,7 +153,7 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       create: at.post("/admin/v1/workspaces/{id}/keys"),
       /** Keys, oldest first, revoked ones included. */
       list: at.get("/admin/v1/workspaces/{id}/keys"),
-      /** Stops a key at once, and the webhook endpoints that it made. */
+      /** Revokes a key at once, and stops the webhook endpoints that it created. */
       revoke: at.remove("/admin/v1/workspaces/{id}/keys/{key_id}"),
     },
 

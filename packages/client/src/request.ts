@@ -112,12 +112,10 @@ const originOf = (url: string): string => {
   const { hash, password, protocol, search, username } = parsedUrl(url)
   if (username !== "" || password !== "") {
     // Failing requests name their url, so an error reporter would store the password.
-    throw new TypeError("The url of the service must hold no user name and no password")
+    throw new TypeError("The service's URL must not contain a user name or password")
   }
   if ((protocol !== "https:" && protocol !== "http:") || hash !== "" || search !== "") {
-    throw new TypeError(
-      "The url of the service begins with https:// or http:// and ends with a path",
-    )
+    throw new TypeError("The service's URL must begin with https:// or http:// and end with a path")
   }
   return url.replace(/\/+$/, "")
 }
@@ -127,14 +125,14 @@ const parsedUrl = (url: string): URL => {
     return new URL(url)
   } catch {
     // The runtime's own error contains the url.
-    throw new TypeError("The url of the service is not a url")
+    throw new TypeError("The service's URL is not valid")
   }
 }
 
 /** The header that carries a key or a token. Errors do not show it. */
 export const bearer = (name: string, secret: string): Readonly<Record<string, string>> => {
   if (typeof secret !== "string" || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(secret)) {
-    throw new TypeError(`The ${name} is empty or has characters that no ${name} has`)
+    throw new TypeError(`The ${name} is empty or has invalid characters`)
   }
   return { authorization: `Bearer ${secret}` }
 }
@@ -142,7 +140,7 @@ export const bearer = (name: string, secret: string): Readonly<Record<string, st
 /** Timers fire at once for longer delays. */
 const longestTimer = 2 ** 31 - 1
 
-const wrongTimeout = "timeoutMillis is a positive number, or Infinity"
+const wrongTimeout = "timeoutMillis must be a positive number, or Infinity"
 
 const isTimeout = (millis: unknown): boolean => typeof millis === "number" && millis > 0
 
@@ -151,7 +149,7 @@ const refuseHeaders = (headers: ConnectionOptions["headers"]): void => {
   try {
     void new Headers(headers)
   } catch {
-    throw new TypeError("The headers have a name or a value that HTTP does not carry")
+    throw new TypeError("The headers have a name or a value that HTTP does not allow")
   }
 }
 
@@ -183,7 +181,7 @@ const jsonText = (body: unknown): string => {
   } catch {
     // Its message about a circular value has several lines.
   }
-  throw cannotAsk("The body has something that JSON cannot hold", null, "invalid_json")
+  throw cannotAsk("The body has a value that JSON cannot represent", null, "invalid_json")
 }
 
 const queryText = (query: Asked["query"] = {}): string => {

@@ -60,7 +60,7 @@ const requireReserve = (look: LookAtDisk, directory: string, given: number | nul
   }).pipe(
     Effect.flatMap((space) =>
       hasLess(space, reserveOf(given, space))
-        ? Effect.fail(full("the disk has less free than the reserve"))
+        ? Effect.fail(full("the free disk space is below the reserve"))
         : Effect.void,
     ),
   )

@@ -379,7 +379,7 @@ const bindFailure = (error: NodeJS.ErrnoException, host: string, port: string): 
     case "EADDRINUSE":
       return `${port} is in use by another program on ${host}`
     case "EACCES":
-      return `${port} may not be listened on: ${briefly(error)}`
+      return `${port} cannot be used:${briefly(error)}`
     default:
       return `HOST ${host} cannot be listened on: ${briefly(error)}`
   }

@@ -92,7 +92,7 @@ const layerLogging = ({ format, level }: LogSettings): Layer.Layer<never> =>
 /** Runs an app with the configured log, which records a fatal fault in full. */
 export const withLogging = <A, E, R>(settings: LogSettings, app: Effect.Effect<A, E, R>) =>
   app.pipe(
-    Effect.tapDefect((defect) => Effect.logError("an unexpected fault", Cause.die(defect))),
+    Effect.tapDefect((defect) => Effect.logError("unexpected error", Cause.die(defect))),
     Effect.provide(layerLogging(settings)),
   )
 
@@ -100,7 +100,7 @@ export const withLogging = <A, E, R>(settings: LogSettings, app: Effect.Effect<A
 export const logStop = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.raceFirst(
     work,
-    Effect.onInterrupt(Effect.never, () => Effect.logInfo("stops; finishes what is in flight")),
+    Effect.onInterrupt(Effect.never, () => Effect.logInfo("stopping: finishing work in flight")),
   ).pipe(Effect.onInterrupt(() => Effect.logInfo("stopped")))
 
 /** Whether a person reads standard output directly; else it must contain no secrets. */

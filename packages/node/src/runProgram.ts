@@ -80,7 +80,7 @@ export const runProgram = (
   if (first === "--version") return Console.log(`${program.name} ${version}`)
   if (isHelp(first)) return Console.log(help(program).trimEnd())
   const known = [...Object.keys(commands), "--version", "--help"]
-  const message = `"${first}" is no command: there are ${known.join(", ")}`
+  const message = `"${first}" is not a command; the commands are ${known.join(", ")}`
   return Effect.fail(new CannotStart({ message }))
 }
 
@@ -112,5 +112,5 @@ const complaint = (cause: Cause.Cause<unknown>): string => {
   const failure = Cause.squash(cause)
   return failure instanceof CannotStart
     ? briefly(failure)
-    : `Stopped by an unexpected fault: ${briefly(failure)}`
+    : `Stopped by an unexpected error: ${briefly(failure)}`
 }

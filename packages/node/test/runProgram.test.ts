@@ -64,10 +64,13 @@ it.effect("prints its version, its commands and its variables", () =>
 it.effect("refuses unknown arguments, and runs nothing", () =>
   Effect.gen(function* () {
     const known = `${Object.keys(summaries).join(", ")}, --version, --help`
-    assert.strictEqual(yield* said(["serve"]), `refused: "serve" is no command: there are ${known}`)
+    assert.strictEqual(
+      yield* said(["serve"]),
+      `refused: "serve" is not a command; the commands are ${known}`,
+    )
     assert.strictEqual(
       yield* said(["migrate"], false),
-      'refused: "migrate" is no command: there are --version, --help',
+      'refused: "migrate" is not a command; the commands are --version, --help',
     )
     assert.strictEqual(yield* said(["--version", "now"]), 'refused: "now" is one argument too many')
   }),

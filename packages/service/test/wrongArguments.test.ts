@@ -143,7 +143,7 @@ it("what is wrong with an idempotency key names the option", async () => {
     [
       "idempotency_key_reused",
       "idempotencyKey",
-      "idempotencyKey: was used within 24 hours for another command",
+      "idempotencyKey: was used for another command within 24 hours",
     ],
   )
   const running = errorOfRefusal(refuse("idempotency_in_progress"))

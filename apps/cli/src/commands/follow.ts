@@ -62,13 +62,12 @@ export const followCommands = [
   command({
     words: "tail",
     as: "key",
-    summary:
-      "Follows messages: each that is accepted, and each change of its status, until Ctrl-C.",
+    summary: "Follows new messages and their changes of status, until Ctrl-C.",
     about:
-      "The service is asked every few seconds, less often the more messages wait, with at most 20 of the 60\nrequests a minute. At most the latest 500 messages are followed; webhooks tell of every one, and at once.",
+      "It polls the service every few seconds, less often the more messages wait, with at most 20 of the 60\nrequests a minute. It follows at most the latest 500 messages; webhooks report every one, and at once.",
     options: {
-      since: maybe(time("Also messages created then or later; else only those from now on.")),
-      every: maybe(count("SECONDS", "How often the service is asked; 3, the least.")),
+      since: maybe(time("Also messages created then or later. Default: from now on.")),
+      every: maybe(count("SECONDS", "Seconds between polls. Default and minimum: 3.")),
       event: any(
         choice(
           ["queued", "scheduled", "sent", "delivered", "read", "failed", "cancelled", "expired"],
@@ -83,7 +82,7 @@ export const followCommands = [
       const from = since ?? new Date(Math.floor(machine.now() / 1000) * 1000).toISOString()
       const stillWaiting = () => {
         const waiting = [...known.values()].filter((message) => !isOver(message)).length
-        return `${waiting} of the messages that were seen still wait`
+        return `${waiting} of the followed messages still wait`
       }
       const look = async () => {
         const { requests, seen } = await changes(tools, known, from)

@@ -34,7 +34,7 @@ export const commands: ReadonlyArray<Command> = [
   command({
     words: "completion",
     as: "none",
-    summary: "Prints what a shell reads to complete the words of a command.",
+    summary: "Prints a script for shell completion.",
     about: `bash: eval "$(messaging completion bash)"; fish: messaging completion fish | source`,
     arguments: { shell: once(choice(shells, "The shell.")) },
     run: ({ shell }, { machine }) => machine.print(scripts[shell]),
@@ -42,7 +42,7 @@ export const commands: ReadonlyArray<Command> = [
   command({
     words: "complete",
     as: "none",
-    summary: "Prints how the last of some words may go on, for shells.",
+    summary: "Prints candidates for the last word, for shells.",
     arguments: { words: any(text("WORD", "The words so far, behind --.")) },
     run: ({ words }, { commands: all, machine }) =>
       machine.print(

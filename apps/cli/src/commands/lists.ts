@@ -32,5 +32,5 @@ export const listed = async <Item extends object>(
     }
   }
   await output.all(items(), columns)
-  if (more) output.remark(`more follow; --all shows them, --limit so many`, { more })
+  if (more) output.remark(`there are more; show them with --all or --limit`, { more })
 }

@@ -33,8 +33,8 @@ export const mediaCommands = [
   command({
     words: "media upload",
     as: "key",
-    summary: "Uploads files, to be sent by their ids.",
-    arguments: { file: many(text("FILE", "A file of 64 MiB at most.")) },
+    summary: "Uploads files, which you can send by their ids.",
+    arguments: { file: many(text("FILE", "A file of at most 64 MiB.")) },
     run: async (given, tools) => {
       for (const file of given.file) tools.output.one(await upload(file, tools), columns)
     },
@@ -82,7 +82,7 @@ export const checkCommands = [
     run: async ({ file, from, name, phone, wait }, { client, output, machine }) => {
       const lines = file === undefined ? [] : (await readText(file)).split("\n")
       const phones = [...phone, ...lines.map((line) => line.trim())].filter((line) => line !== "")
-      if (phones.length === 0) throw usageError("name phones, or a --file of them")
+      if (phones.length === 0) throw usageError("give phones, or a --file with them")
       const { numberChecks } = client()
       let check = await numberChecks.create({
         phones,
@@ -91,7 +91,7 @@ export const checkCommands = [
       })
       if (!wait) return output.one(check, checkColumns)
       const goesOn = () =>
-        `check ${check.id} goes on; messaging checks get ${check.id} shows how far it is`
+        `check ${check.id} continues; messaging checks get ${check.id} shows its progress`
       await interruptible(machine.signal, goesOn, async () => {
         for (; check.status !== "completed"; check = await numberChecks.get(check.id)) {
           output.progress(`${check.checked} of ${check.total} phones looked up`)
@@ -112,14 +112,14 @@ export const checkCommands = [
   command({
     words: "checks get",
     as: "key",
-    summary: "Shows a number check and how far it is.",
+    summary: "Shows a number check and its progress.",
     arguments: { id: once(id("number check")) },
     run: async (given, { client, output }) => output.one(await client().numberChecks.get(given.id)),
   }),
   command({
     words: "checks results",
     as: "key",
-    summary: "Shows what was found of each phone.",
+    summary: "Shows the result of each phone.",
     arguments: { id: once(id("number check")) },
     options: {
       status: any(choice(["pending", "registered", "not_registered", "failed"], "Only those.")),

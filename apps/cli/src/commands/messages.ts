@@ -105,8 +105,10 @@ export const content = {
   text: maybe(text("TEXT", "The message, or the caption of media; - reads standard input.")),
   file: maybe(text("FILE", "A file to upload and send.")),
   "media-url": maybe(text("URL", "A public link to an image or a file.")),
-  "media-id": maybe(count("ID", "A file that was uploaded before.")),
-  "media-type": maybe(choice(["image", "file"], "What a link leads to, where it does not tell.")),
+  "media-id": maybe(count("ID", "The id of an uploaded file.")),
+  "media-type": maybe(
+    choice(["image", "file"], "The type of a link's file, if the link does not tell."),
+  ),
 }
 
 /** The content from those options; uploads a file. */
@@ -160,9 +162,9 @@ const sendParts = async (
   const sent: Array<Message> = []
   let asked = 0
   const goesOn = () => {
-    const more = asked === sent.length ? "" : `, and ${asked - sent.length} more may have been`
+    const more = asked === sent.length ? "" : `, and possibly ${asked - sent.length} more`
     const again =
-      key === undefined ? "" : "; the same command with the same --idempotency-key goes on"
+      key === undefined ? "" : "; repeat the command with the same --idempotency-key to continue"
     return `${sent.length} of ${to.length} messages were accepted${more}${again}`
   }
   await interruptible(machine.signal, goesOn, async () => {
@@ -227,12 +229,12 @@ const showEnds = async (sent: ReadonlyArray<Message>, tools: Tools) => {
   const latest = () => sent.map((message) => over.get(message.id) ?? message)
   const until = sent.map(({ send_at }) => send_at ?? "").reduce((a, b) => (a > b ? a : b))
   if (until !== "" && sent.some(({ status }) => status === "scheduled")) {
-    const line = `waits until ${until}, when ${sent.length === 1 ? "it is" : "they are"} due; Ctrl-C ends the waiting alone`
+    const line = `waits until ${until}, when ${sent.length === 1 ? "it is" : "they are"} due; Ctrl-C only ends the waiting`
     output.remark(line, { until })
   }
   const goesOn = () => {
     const waiting = [...open].join(" ")
-    return `${open.size} of ${sent.length} messages still wait, and go on without this command; messaging cancel ${waiting} cancels them`
+    return `${open.size} of ${sent.length} messages still wait, and continue without this command; messaging cancel ${waiting} cancels them`
   }
   await interruptible(machine.signal, goesOn, () => settle(sent, open, over, tools)).finally(() =>
     output.all(latest(), messageColumns),
@@ -247,7 +249,7 @@ const toldOf = (message: number) => (error: unknown) => {
   const { sending, status } = error.details
   const words =
     sending === true
-      ? `Message ${message} is being sent at this moment.`
+      ? `Message ${message} is in flight.`
       : `Message ${message} is ${String(status)}, and no longer waits.`
   throw new MessagingError({ ...error, text: words })
 }
@@ -256,23 +258,23 @@ export const messageCommands = [
   command({
     words: "send",
     as: "key",
-    summary: "Sends a message to one recipient or to many.",
+    summary: "Sends a message to one or more recipients.",
     about:
-      "Up to 1,000 recipients are accepted or refused together; more are sent in several such parts.\nGive --idempotency-key when the command may be run again: what was accepted is not sent twice.",
+      "Up to 1,000 recipients are accepted or refused together; more are sent in several parts.\nGive --idempotency-key if the command may run again: accepted messages are not sent twice.",
     options: {
       to: any(recipientValue),
       "to-file": maybe(text("FILE", "Recipients, one to a line.")),
       ...content,
-      from: maybe(count("ID", "The number that sends; needed where several are connected.")),
+      from: maybe(count("ID", "The sending number; required if several are connected.")),
       at: maybe(time("When to send.")),
-      expires: maybe(time("After that it is not sent any more.")),
-      "idempotency-key": maybe(text("KEY", "Makes the command safe to run again for 24 hours.")),
+      expires: maybe(time("It is not sent after that time.")),
+      "idempotency-key": maybe(text("KEY", "Makes the command safe to repeat within 24 hours.")),
       wait: flag("Waits until it was sent or failed; for up to 20 recipients."),
     },
     run: async (given, tools) => {
       const { output, machine } = tools
       const to = await recipientsOf(given.to, given["to-file"])
-      if (to.length === 0) throw usageError("--to or --to-file names the recipients")
+      if (to.length === 0) throw usageError("give recipients with --to or --to-file")
       if (given.wait && to.length > 20) throw usageError("--wait is for up to 20 recipients")
       const words = await interruptible(
         machine.signal,
@@ -299,9 +301,9 @@ export const messageCommands = [
     summary: "Lists messages, newest first.",
     options: {
       status: any(choice(statuses, "Only those.")),
-      from: maybe(count("ID", "Only those of that number.")),
-      to: maybe(text("PHONE", "Only those to that phone.")),
-      since: maybe(time("Only those created then or later.")),
+      from: maybe(count("ID", "Only messages of that number.")),
+      to: maybe(text("PHONE", "Only messages to that phone.")),
+      since: maybe(time("Only messages created then or later.")),
       until: maybe(time("Only those created before.")),
       ...limit,
     },
@@ -329,7 +331,7 @@ export const messageCommands = [
   command({
     words: "cancel",
     as: "key or operator",
-    summary: "Cancels messages that still wait: those of the key, or of a workspace.",
+    summary: "Cancels waiting messages: the key's, or a workspace's.",
     arguments: { id: many(id("message")) },
     options: { workspace: maybe(workspace.value) },
     run: async ({ id: all, workspace: inside }, { client, operator, output }) => {

@@ -45,7 +45,7 @@ const codeOf = async (
     return `Scan this with the phone, under linked devices:\n${code}`
   } catch {
     // Links begin with the service's public address, which this machine may not reach.
-    return "The code cannot be shown here; run it with --json and open qr_code_url in a browser.\n"
+    return "The code cannot be shown here; run the command with --json and open qr_code_url in a browser.\n"
   }
 }
 
@@ -53,7 +53,7 @@ export const numberCommands = [
   command({
     words: "numbers list",
     as: "key or operator",
-    summary: "Lists numbers: those of the key, or all of a workspace.",
+    summary: "Lists numbers: the key's, or all of a workspace.",
     options: { workspace: maybe(workspace.value) },
     run: async ({ workspace: inside }, { client, operator, output }) =>
       inside === undefined
@@ -70,11 +70,11 @@ export const numberCommands = [
   command({
     words: "numbers connect",
     as: "key",
-    summary: "Links a WhatsApp number: shows the code to scan or to type, and follows it.",
+    summary: "Links a WhatsApp number: shows the code to scan or to type, and waits.",
     about:
-      "It ends when the number is connected, or after ten minutes. With --json each look at the number is a line,\nwith the link to the picture of the code.",
+      "It ends when the number is connected, or after ten minutes. With --json each poll prints a line,\nwith the link to the picture of the code.",
     options: {
-      number: maybe(count("ID", "Links this number again instead of adding one.")),
+      number: maybe(count("ID", "Relinks this number instead of adding one.")),
       phone: maybe(text("PHONE", "Shows a code to type on that phone instead of one to scan.")),
     },
     run: async ({ number, phone }, tools) => {
@@ -84,7 +84,7 @@ export const numberCommands = [
       })
       const { output, machine } = tools
       const goesOn = () =>
-        `number ${begun.id} is still connecting; messaging numbers get ${begun.id} shows what becomes of it`
+        `number ${begun.id} is still connecting; messaging numbers get ${begun.id} shows the result`
       const linking = {
         isOver: ({ status }: SendingNumber) => status !== "connecting",
         look: () => tools.client().numbers.get(begun.id),
@@ -106,12 +106,12 @@ export const numberCommands = [
     arguments: { phone: once(text("PHONE", "E.164 with +.")) },
     options: {
       workspace,
-      platform: maybe(choice(["whatsapp", "telegram"], "whatsapp when left out.")),
+      platform: maybe(choice(["whatsapp", "telegram"], "Default: whatsapp.")),
       label: maybe(text("LABEL", "A name for people.")),
       status: maybe(
         choice(
           ["connected", "disconnected"],
-          "connected when left out; live numbers begin disconnected.",
+          "Default: connected; live numbers begin disconnected.",
         ),
       ),
     },
@@ -134,17 +134,17 @@ export const numberCommands = [
     as: "operator",
     summary: "Changes a number's label, pacing or proxy.",
     about:
-      "A limit of 0 is taken away. The proxy's address holds its password: --proxy - reads it from standard input.",
+      "A limit of 0 removes it. The proxy's URL contains its password: --proxy - reads it from standard input.",
     arguments: inWorkspace.arguments,
     options: {
       workspace,
       label: maybe(text("LABEL", "A name for people.")),
-      rest: maybe(wholeNumber("MILLIS", "The rest between messages, at least.")),
-      jitter: maybe(wholeNumber("MILLIS", "How much longer that rest may be.")),
+      rest: maybe(wholeNumber("MILLIS", "The minimum rest between messages.")),
+      jitter: maybe(wholeNumber("MILLIS", "The maximum addition to that rest.")),
       "per-minute": maybe(wholeNumber("COUNT", "Messages a minute.")),
       "per-hour": maybe(wholeNumber("COUNT", "Messages an hour.")),
       "new-recipients": maybe(wholeNumber("COUNT", "New recipients in 24 hours.")),
-      proxy: maybe(text("URL", "What its connection goes through; none takes it away.")),
+      proxy: maybe(text("URL", "The proxy of its connection; none removes it.")),
     },
     run: async ({ id: number, label, proxy, workspace: inside, ...given }, tools) => {
       const limits = [
@@ -170,7 +170,7 @@ export const numberCommands = [
   command({
     words: "numbers remove",
     as: "operator",
-    summary: "Removes a number; its waiting messages are cancelled.",
+    summary: "Removes a number and cancels its waiting messages.",
     ...inWorkspace,
     run: async (given, { operator, output }) =>
       output.one(await operator().numbers.delete(given.workspace, given.id)),
@@ -178,7 +178,7 @@ export const numberCommands = [
   command({
     words: "numbers connection",
     as: "operator",
-    summary: "Shows how a number's connection is, and why its messages wait.",
+    summary: "Shows the state of a number's connection, and why its messages wait.",
     ...inWorkspace,
     run: async (given, { operator, output }) =>
       output.one(await operator().numbers.connection(given.workspace, given.id)),
@@ -186,9 +186,9 @@ export const numberCommands = [
   command({
     words: "numbers pause",
     as: "operator",
-    summary: "Lets nothing leave a number; its messages wait.",
+    summary: "Pauses a number; its messages wait.",
     arguments: inWorkspace.arguments,
-    options: { workspace, until: maybe(time("When it goes on by itself.")) },
+    options: { workspace, until: maybe(time("When it resumes by itself.")) },
     run: async ({ id: number, until, workspace: inside }, { operator, output }) =>
       output.one(
         await operator().numbers.pause(inside, number, until === undefined ? {} : { until }),

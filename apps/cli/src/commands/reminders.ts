@@ -47,15 +47,17 @@ export const reminderCommands = [
   command({
     words: "reminders create",
     as: "key",
-    summary: "Makes a message that is sent again and again.",
+    summary: "Creates a message on a schedule.",
     options: {
       name: once(text("NAME", "Up to 100 characters.")),
       to: once(text("TO", "A phone with +, @username, group:NAME or contact:ID.")),
       ...content,
       cron: once(text("CRON", "Five fields: minute, hour, day of month, month, day of week.")),
-      timezone: maybe(text("ZONE", "Where these times are, such as Europe/London; UTC.")),
-      from: maybe(count("ID", "The number that sends; any connected one when left out.")),
-      paused: flag("It does not run until it is resumed."),
+      timezone: maybe(
+        text("ZONE", "The zone of these times, such as Europe/London. Default: UTC."),
+      ),
+      from: maybe(count("ID", "The sending number. Default: any connected one.")),
+      paused: flag("Creates it paused."),
     },
     run: async (given, tools) => {
       const { text: words, media } = await contentOf(given, tools)
@@ -88,7 +90,7 @@ export const reminderCommands = [
   command({
     words: "reminders next",
     as: "key",
-    summary: "Shows the next runs of all active reminders, or of those named, soonest first.",
+    summary: "Shows the next runs of all active reminders, or of the given ones, soonest first.",
     about:
       "The service reports the first run of each; the program computes later runs from the current schedule.",
     arguments: { id: any(id("reminder")) },
@@ -113,7 +115,7 @@ export const reminderCommands = [
     run: async (given, { client, output }) => output.one(await client().reminders.get(given.id)),
   }),
   setActive("reminders pause", "Pauses a reminder.", false),
-  setActive("reminders resume", "Lets a paused reminder run again, from its next time on.", true),
+  setActive("reminders resume", "Resumes a paused reminder from its next due time.", true),
   command({
     words: "reminders delete",
     as: "key",
@@ -126,7 +128,7 @@ export const reminderCommands = [
   command({
     words: "reminders runs",
     as: "operator",
-    summary: "Shows what the runs of a reminder sent, or why they sent nothing.",
+    summary: "Shows the runs of a reminder: their messages, or why they sent nothing.",
     arguments: reminder,
     options: { workspace, ...limit },
     run: ({ id: of, workspace: inside, ...given }, { operator, output }) =>

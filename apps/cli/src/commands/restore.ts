@@ -47,7 +47,7 @@ const bodyOf = ({ all, from, ids, since, until }: Selected): Body => {
   const isFiltered = Object.keys(filter).length > 0
   if (ids.length > 0 && !isFiltered && !all) return { ids: [...ids] }
   if (ids.length > 0 || isFiltered === all) {
-    throw usageError("name messages, or what they have in common, or --all")
+    throw usageError("give message ids, filters, or --all")
   }
   return { filter }
 }
@@ -56,7 +56,7 @@ const bodyOf = ({ all, from, ids, since, until }: Selected): Body => {
 const inOptions = (error: unknown) => {
   if (!(error instanceof MessagingError) || error.code !== "already_restored") throw error
   const text =
-    "This epoch of the store has accepted messages. Say --again where it was restored once more."
+    "This epoch of the store has accepted messages. Use --again if it was restored once more."
   throw new MessagingError({ ...error, text })
 }
 
@@ -64,12 +64,12 @@ export const restoreCommands = [
   command({
     words: "store restored",
     as: "operator",
-    summary: "Says that the store went back in time: what waits is held.",
+    summary: "Declares that the store went back in time: holds all waiting messages.",
     about:
-      "After a restore from a backup, or when a standby that lagged took over. No id is given twice then, and nothing\nthat waited leaves before it is released.",
+      "For a restore from a backup, or a fail-over to a lagging standby. The service then reuses no id, and no held\nmessage leaves before it is released.",
     options: {
-      above: maybe(wholeNumber("ID", "The highest id of any kind that is known outside.")),
-      again: flag("It was restored once more, although messages were accepted since."),
+      above: maybe(wholeNumber("ID", "The highest id of any kind known outside the store.")),
+      again: flag("Confirms another restore, although messages were accepted since."),
     },
     run: async ({ above, again }, { operator, output }) =>
       output.one(
@@ -84,7 +84,7 @@ export const restoreCommands = [
   command({
     words: "held workspaces",
     as: "operator",
-    summary: "Lists the workspaces that hold anything since a restore.",
+    summary: "Lists the workspaces with held messages or reminders.",
     run: async (_, { operator, output }) =>
       output.all(await operator().store.held(), [
         ["workspace", ({ workspace_id }) => workspace_id],
@@ -103,7 +103,7 @@ export const restoreCommands = [
   command({
     words: "held release",
     as: "operator",
-    summary: "Lets held messages leave; reminders go on with their next run.",
+    summary: "Releases held messages; reminders continue with their next run.",
     ...selection,
     run: async (given, { operator, output }) =>
       output.one(await operator().held.release(given.workspace, bodyOf(given))),
@@ -111,7 +111,7 @@ export const restoreCommands = [
   command({
     words: "held cancel",
     as: "operator",
-    summary: "Cancels held messages; reminders go on with their next run.",
+    summary: "Cancels held messages; reminders continue with their next run.",
     ...selection,
     run: async (given, { operator, output }) =>
       output.one(await operator().held.cancel(given.workspace, bodyOf(given))),

@@ -23,7 +23,7 @@ const account = { arguments: { id: once(id("number")) }, options: { workspace } 
 /** Ends the program with a failure when the login has failed. */
 const mustGoOn = (login: TelegramLogin) => {
   if (login.state !== "failed" && login.state !== "expired") return
-  throw new Ended("failed", `the account was not logged in: ${login.error ?? login.state}`)
+  throw new Ended("failed", `the login failed: ${login.error ?? login.state}`)
 }
 
 /** Shows the state of a login after a step. */
@@ -36,9 +36,9 @@ export const telegramCommands = [
   command({
     words: "telegram begin",
     as: "operator",
-    summary: "Begins to log a Telegram account in: Telegram sends a code, or its app scans one.",
+    summary: "Starts the login of a Telegram account: Telegram sends a code, or its app scans one.",
     about:
-      "With --phone Telegram sends a code: give it to telegram code, and a password to telegram password. Without, it shows the\ncode to scan whenever there is another one, and ends when the account is connected, needs its password, or after ten\nminutes. With --json each look at the login prints a line, with the code's link.",
+      "With --phone Telegram sends a code: give it to telegram code, and a password to telegram password. Without it, the\ncommand shows each new code to scan, and ends when the account is connected, needs its password, or after ten\nminutes. With --json each poll prints a line, with the code's link.",
     arguments: account.arguments,
     options: { workspace, phone: maybe(text("PHONE", "The account's phone, E.164 with +.")) },
     run: async ({ id: number, phone, workspace: inside }, tools) => {
@@ -50,8 +50,7 @@ export const telegramCommands = [
       }
       const begun = await logins.begin(inside, number, { method: "qr" })
       const place = `${number} --workspace ${inside}`
-      const goesOn = () =>
-        `the login goes on; messaging telegram get ${place} shows what becomes of it`
+      const goesOn = () => `the login continues; messaging telegram get ${place} shows the result`
       const login = {
         isOver: ({ state }: TelegramLogin) => state !== "showing_qr",
         look: () => logins.get(inside, number),
@@ -86,7 +85,7 @@ export const telegramCommands = [
   command({
     words: "telegram code",
     as: "operator",
-    summary: "Gives the code that Telegram sent, from standard input.",
+    summary: "Reads the code that Telegram sent from standard input.",
     ...account,
     run: async (given, { operator, output, machine }) => {
       const code = await inputOf(machine, "the code")
@@ -96,7 +95,7 @@ export const telegramCommands = [
   command({
     words: "telegram password",
     as: "operator",
-    summary: "Gives the account's password for new devices, from standard input.",
+    summary: "Reads the account's password for new devices from standard input.",
     ...account,
     run: async (given, { operator, output, machine }) => {
       const password = await inputOf(machine, "the password")

@@ -45,10 +45,10 @@ export const webhookCommands = [
   command({
     words: "webhooks create",
     as: "key",
-    summary: "Adds an endpoint, and shows its secret, this once.",
+    summary: "Adds an endpoint, and shows its secret once.",
     arguments: { url: once(text("URL", "A public https:// address.")) },
     options: {
-      event: any(choice(events, "Only those; all when left out.")),
+      event: any(choice(events, "The event types to deliver. Default: all.")),
       description: maybe(text("TEXT", "For people.")),
     },
     run: async ({ description, event, url }, { client, output }) => {
@@ -67,7 +67,7 @@ export const webhookCommands = [
   command({
     words: "webhooks list",
     as: "key or operator",
-    summary: "Lists endpoints: running ones of the key, or all of a workspace.",
+    summary: "Lists endpoints: the key's active ones, or all of a workspace.",
     options: { workspace: maybe(workspace.value) },
     run: async ({ workspace: inside }, { client, operator, output }) =>
       output.all(
@@ -87,7 +87,7 @@ export const webhookCommands = [
   command({
     words: "webhooks delete",
     as: "key",
-    summary: "Removes an endpoint: nothing more is sent to it.",
+    summary: "Removes an endpoint and its pending deliveries.",
     arguments: one,
     run: async (given, { client, output }) => output.one(await client().webhooks.delete(given.id)),
   }),
@@ -101,7 +101,7 @@ export const webhookCommands = [
   command({
     words: "webhooks rotate-secret",
     as: "key",
-    summary: "Gives an endpoint another secret, and shows it, this once.",
+    summary: "Replaces an endpoint's secret, and shows the new one once.",
     arguments: one,
     run: async (given, { client, output }) =>
       output.one(await client().webhooks.rotateSecret(given.id)),
@@ -109,9 +109,9 @@ export const webhookCommands = [
   command({
     words: "webhooks log",
     as: "operator",
-    summary: "Shows every attempt to deliver to an endpoint, newest first.",
+    summary: "Shows every delivery attempt of an endpoint, newest first.",
     arguments: one,
-    options: { workspace, follow: flag("Goes on as they are made, until Ctrl-C."), ...limit },
+    options: { workspace, follow: flag("Continues with new attempts, until Ctrl-C."), ...limit },
     run: ({ follow, id: of, workspace: inside, ...given }, tools) => {
       const ask = (page: { readonly limit: number }) =>
         tools.operator().webhooks.deliveries(inside, of, page)
@@ -123,7 +123,7 @@ export const webhookCommands = [
   command({
     words: "webhooks redeliver",
     as: "operator",
-    summary: "Delivers events again, each under its own event id.",
+    summary: "Redelivers events under their own event ids.",
     arguments: { ...one, event: any(text("EVENT", "The id of an event, evt_…; see the log.")) },
     options: { workspace },
     run: async (given, { operator, output }) => {
@@ -144,7 +144,7 @@ export const webhookCommands = [
   command({
     words: "callbacks log",
     as: "operator",
-    summary: "Shows every attempt at a callback of version 1, newest first.",
+    summary: "Shows every attempt of a version 1 callback, newest first.",
     options: { workspace, ...limit },
     run: ({ workspace: inside, ...given }, { operator, output }) =>
       listed(given, output, deliveryColumns, (page) =>

@@ -64,7 +64,7 @@ const daysOf = (given: string): number | null => {
   throw usageError("--retention is a number of days, or none")
 }
 
-const plan = maybe(text("JSON", "Its plan, as the operator API takes it, or none."))
+const plan = maybe(text("JSON", "Its plan in the operator API's JSON, or none."))
 
 export const workspaceCommands = [
   command({
@@ -105,10 +105,10 @@ export const workspaceCommands = [
     arguments: one,
     options: {
       name: maybe(text("NAME", "1 to 100 characters.")),
-      disabled: onOff("Refuses all of its keys."),
+      disabled: onOff("Disables it: all its keys are refused."),
       plan,
       retention: maybe(
-        text("DAYS", "Days after their end that messages are erased: 1 to 3650, or none."),
+        text("DAYS", "Erases messages that many days after their end: 1 to 3650, or none."),
       ),
     },
     run: async ({ disabled, id: of, name, plan: given, retention }, { operator, output }) =>
@@ -125,7 +125,7 @@ export const workspaceCommands = [
   command({
     words: "workspaces delete",
     as: "operator",
-    summary: "Deletes a workspace: its keys stop, its waiting messages are cancelled.",
+    summary: "Deletes a workspace, stops its keys and cancels its waiting messages.",
     arguments: one,
     options: { yes: flag("It is meant. Required.") },
     run: async (given, { operator, output }) => {
@@ -137,14 +137,14 @@ export const workspaceCommands = [
   command({
     words: "keys create",
     as: "operator",
-    summary: "Makes a key, and shows it, this once.",
+    summary: "Creates a key, and shows it once.",
     options: {
       workspace,
-      name: maybe(text("NAME", "Up to 50 characters; needed but for version 1.")),
-      mode: maybe(choice(["live", "test"], "A test key sends nothing; live.")),
-      scope: any(choice(scopes, "What it may do; everything when left out.")),
-      number: any(count("ID", "A number that it may use; all when left out.")),
-      expires: maybe(choice(["30d", "90d", "1y"], "When it ends; never when left out.")),
+      name: maybe(text("NAME", "Up to 50 characters; required except for version 1.")),
+      mode: maybe(choice(["live", "test"], "A test key sends nothing. Default: live.")),
+      scope: any(choice(scopes, "Its permissions. Default: all.")),
+      number: any(count("ID", "A number that it may use. Default: all.")),
+      expires: maybe(choice(["30d", "90d", "1y"], "When it expires. Default: never.")),
       "version-1": flag("A key of version 1."),
     },
     run: async ({ expires, mode, name, number, scope, workspace: inside, ...given }, tools) => {
@@ -174,7 +174,7 @@ export const workspaceCommands = [
   command({
     words: "keys revoke",
     as: "operator",
-    summary: "Stops a key at once, and the webhook endpoints that it made.",
+    summary: "Revokes a key at once, and stops the webhook endpoints that it created.",
     arguments: { id: once(id("key")) },
     options: { workspace },
     run: async (given, { operator, output }) =>

@@ -62,7 +62,7 @@ export const takeCensus = async (
   const lost = [...known].filter((id) => !ids.has(id))
   return [
     ...untold.map(({ id, text }) =>
-      finding("census: a message that no answer told of", `message ${id}: ${text.slice(0, 60)}`),
+      finding("census: a message that no answer reported", `message ${id}: ${text.slice(0, 60)}`),
     ),
     ...lost.map((id) => finding("census: an accepted message is not listed", `message ${id}`)),
   ]

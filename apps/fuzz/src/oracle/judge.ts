@@ -50,7 +50,7 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
         // The parser finds some faults after the answer has started.
         if (shot.expectation === "anything" && outcome.why.startsWith("cut")) return []
         return [
-          finding(`${id}: an answer that is no HTTP: ${outcome.why.slice(0, 40)}`, outcome.why),
+          finding(`${id}: an answer that is not HTTP: ${outcome.why.slice(0, 40)}`, outcome.why),
         ]
       case "closed":
       case "silence":
@@ -137,12 +137,12 @@ const judgeTaken = (
   if (shot.body === null || shot.body.length === 0 || type !== "application/json") return []
   if (operation.bodies[type] === undefined) return []
   const value = parsed(shot.body.toString().replace(/^\ufeff/, ""))
-  if (value === undefined) return [finding(`${operation.id}: took a body that is no JSON`)]
+  if (value === undefined) return [finding(`${operation.id}: accepted a body that is not JSON`)]
   const place = ["paths", operation.path, operation.method.toLowerCase(), "requestBody"]
   const wrong = checker.request(...place, "content", type, "schema")(value)
   return wrong === undefined
     ? []
-    : [finding(`${operation.id}: took what the document refuses: ${withoutPlaces(wrong)}`)]
+    : [finding(`${operation.id}: accepted what the document refuses: ${withoutPlaces(wrong)}`)]
 }
 
 /** Version 2 accepts each parameter once, and only described ones. */
@@ -157,7 +157,7 @@ const judgeQuery = (
   const described = operation.parameters.filter((each) => each.in === "query")
   const isKnown = given.every((name) => described.some((each) => each.name === name))
   const isSingle = new Set(given).size === given.length
-  return isKnown && isSingle ? [] : [finding(`${operation.id}: took a strange query`, query)]
+  return isKnown && isSingle ? [] : [finding(`${operation.id}: accepted an invalid query`, query)]
 }
 
 const judgeWords = (

@@ -136,7 +136,7 @@ export const messageRoutes: ReadonlyArray<RouteV2> = [
       const { messages: sent, replayed } = yield* messages.send(caller, request, idempotency)
       const [only] = sent
       if (only === undefined) {
-        return yield* Effect.die(new Error("A single send made no message"))
+        return yield* Effect.die(new Error("A single send created no message"))
       }
       return { answer: messageJson(only, only.createdAt, link), replayed }
     }),

@@ -224,7 +224,7 @@ export interface SecretKind {
   make(ids: typeof Ids.Service): string
   /** Whether the file's text is a usable secret. */
   isUsable(text: string): boolean
-  /** What to do about a file without one: "remove it to have a new one made". */
+  /** What to do about a file without one: "remove it to generate a new one". */
   mend(names: SettingNames): string
 }
 

@@ -96,13 +96,13 @@ export const parseDeviceName = (text: string): string | undefined =>
   text.trim() !== "" && [...text].length <= 50 && !/[\p{Cc}]/u.test(text) ? text : undefined
 
 /** Rule for an application's id, as the words after "must be". */
-export const apiIdRule = "the whole number that Telegram gave the application"
+export const apiIdRule = "the application's id from Telegram, a whole number"
 
 export const parseApiId = (text: string): number | undefined =>
   /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined
 
 /** Rule for an application's hash, as the words after "must be". */
-export const apiHashRule = "the 32 hexadecimal characters that Telegram gave the application"
+export const apiHashRule = "the application's hash from Telegram, 32 hexadecimal characters"
 
 export const parseApiHash = (text: string): Redacted.Redacted | undefined =>
   /^[\da-f]{32}$/i.test(text) ? Redacted.make(text) : undefined

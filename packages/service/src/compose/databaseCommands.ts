@@ -35,10 +35,10 @@ const restoredBy = (given: ReadonlyArray<string>): Result.Result<StoreRestored, 
   if (first === "--again") {
     return Result.map(restoredBy(given.slice(1)), (others) => ({ ...others, again: true }))
   }
-  if (first !== "--above") return Result.fail(`"${first}" is none of its options`)
+  if (first !== "--above") return Result.fail(`"${first}" is not one of its options`)
   if (second === undefined) return Result.fail("--above names no ID")
   if (!/^\d{1,15}$/.test(second)) {
-    return Result.fail(`--above "${second}" is no whole number of at most 15 digits`)
+    return Result.fail(`--above "${second}" is not a whole number of at most 15 digits`)
   }
   return Result.map(restoredBy(rest), (others) => ({ ...others, above: Number(second) }))
 }
@@ -63,7 +63,7 @@ const restored = (
   }
   if (place.store.kind === "memory") {
     return Effect.fail(
-      new CannotStart({ message: "a store in memory goes with its process: none is restored" }),
+      new CannotStart({ message: "a memory store ends with its process and cannot be restored" }),
     )
   }
   const begun = beginEpoch(command.success).pipe(
@@ -72,7 +72,7 @@ const restored = (
       Effect.fail(
         new CannotStart({
           message:
-            "this epoch has accepted messages; say --again where the store was restored once more",
+            "this epoch has accepted messages; use --again if the store was restored once more",
         }),
       ),
     ),
@@ -113,7 +113,7 @@ const databaseCommands: Readonly<Record<string, Command>> = {
     run: onPostgres("migrate", migrate),
   },
   restored: {
-    summary: `Says that the database went back in time. Takes ${restoredOptions}.`,
+    summary: `Declares that the database went back in time. Takes ${restoredOptions}.`,
     run: restored,
   },
 }
@@ -127,7 +127,9 @@ const databaseCommand = (
   const command = databaseCommands[name]
   if (command === undefined) {
     const known = Object.keys(databaseCommands).join(", ")
-    return Effect.fail(new CannotStart({ message: `"${name}" is no command: there are ${known}` }))
+    return Effect.fail(
+      new CannotStart({ message: `"${name}" is not a command; the commands are ${known}` }),
+    )
   }
   return Effect.catchTag(command.run(place, given), "StoreUnavailable", (error) =>
     Effect.fail(storeCannotStart(place, error)),

@@ -85,7 +85,7 @@ const layerMediaInMemory = Layer.unwrap(
 )
 
 const noDisk = Effect.fail(
-  new MediaFilesError({ reason: "io", cause: new Error("there is no disk that keeps files") }),
+  new MediaFilesError({ reason: "io", cause: new Error("no disk stores files here") }),
 )
 
 /** Holds fetched media in memory until the message leaves. Uploads, reads and deletes fail. */
@@ -147,7 +147,7 @@ const keptSecretsKey = (dataDirectory: string) =>
     Effect.flatMap(loadOrMakeSecret(dataDirectory, secretsKeyKind), ({ secret }) => {
       const key = parseSecretsKey(Redacted.value(secret))
       return key === undefined
-        ? Effect.die(new Error("a usable key is no key"))
+        ? Effect.die(new Error("a valid key failed to parse"))
         : Effect.succeed(key)
     }),
   )
@@ -172,7 +172,7 @@ const secretsKeyKind: SecretKind = {
   what: "secrets key",
   make: newSecretsKey,
   isUsable: (text) => parseSecretsKey(text) !== undefined,
-  mend: ({ SECRETS_KEY }) => `put back the one that was there, or set ${SECRETS_KEY}`,
+  mend: ({ SECRETS_KEY }) => `restore the previous one, or set ${SECRETS_KEY}`,
 }
 
 /** Services that everything needs: ids, real time, and the rules for links and customers' addresses. */
@@ -280,8 +280,8 @@ export const openService = (
         Effect.fail(
           new SettingFault("SECRETS_KEY", ({ DATA_DIR, SECRETS_KEY }) =>
             settings.secretsKeys === null
-              ? `${SECRETS_KEY} is unset, and the key kept in ${DATA_DIR} is not the one that its database was first used with`
-              : `${SECRETS_KEY} is not the key that this database was first used with`,
+              ? `${SECRETS_KEY} is unset, and the key in ${DATA_DIR} is not the one of its database`
+              : `${SECRETS_KEY} is not the key of this database`,
           ),
         ),
       MediaFilesError: (error) => Effect.fail(mediaCannotStart(error)),

@@ -75,7 +75,7 @@ export const isOfFullDisk = (cause: unknown): boolean => fullDisk.test(briefly(r
 export const noRoomForData = () =>
   new SettingFault(
     null,
-    ({ DATA_DIR }) => `the disk of ${DATA_DIR} has no room: make some, and start again`,
+    ({ DATA_DIR }) => `the disk of ${DATA_DIR} is full: free some space, and start again`,
   )
 
 /** The line for a store that did not answer at the start. */

@@ -172,7 +172,7 @@ export const requireNoLinkedNumbers: Effect.Effect<
   return yield* new SettingFault(
     "simulated",
     ({ live, simulated }) =>
-      `${simulated} is not for a store with numbers that are linked for real, whose messages would count as sent: send from it with ${live}`,
+      `${simulated} cannot use a store with really linked numbers, whose messages would count as sent: use ${live}`,
   )
 })
 

@@ -124,7 +124,7 @@ const messagesApi: CallerApi<MessagesApi> = (calling) => {
           const shown = messages.map(yield* shownAsAccepted)
           const [only] = shown
           return only === undefined
-            ? yield* Effect.die(new Error("A single send made no message"))
+            ? yield* Effect.die(new Error("A single send created no message"))
             : withReplayed(only, replayed)
         }),
       ),

@@ -50,11 +50,11 @@ const ofCalls: Readonly<Partial<Record<Code, OfCall>>> = {
   validation_failed: { message: "The command is not valid." },
   idempotency_key_reused: {
     field: "idempotencyKey",
-    message: "was used within 24 hours for another command",
+    message: "was used for another command within 24 hours",
   },
   idempotency_in_progress: {
     field: "idempotencyKey",
-    message: "is that of a call that is still running",
+    message: "belongs to a call that is still running",
   },
   internal_error: {
     message:
@@ -70,7 +70,7 @@ const ofCalls: Readonly<Partial<Record<Code, OfCall>>> = {
   number_not_allowed: { message: "This caller is limited to other numbers." },
   telegram_not_configured: {
     message:
-      "Telegram accounts are logged in where `open` was given `transport: { live: { telegram: { apiId, apiHash } } }`.",
+      "Telegram accounts can log in where `open` was given `transport: { live: { telegram: { apiId, apiHash } } }`.",
   },
 }
 

@@ -60,7 +60,7 @@ const runtimeName = "Cloudflare-Workers"
 const isEdgeWorker = (): boolean => globalThis.navigator?.userAgent === runtimeName
 
 const noDisk = "needs a disk, which a worker of an edge host does not have"
-const noProcess = "needs a process that stays, which a worker of an edge host is not"
+const noProcess = "needs a long-lived process, which a worker of an edge host is not"
 
 const problemsOf = ({
   dataDirectory,
@@ -95,7 +95,7 @@ const problemsOf = ({
     {
       holds: needsKey,
       field: "secretsKey",
-      rule: "must be given in a worker of an edge host: no disk keeps one",
+      rule: "is required in a worker of an edge host, which has no disk to store one",
     },
   ]
   return problems.filter(({ holds }) => holds).map(({ field, rule }) => ({ field, rule }))

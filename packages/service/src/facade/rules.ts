@@ -37,10 +37,7 @@ export const trueOrFalse = must("true or false", (value) => typeof value === "bo
 
 export const text = must("a text", isText)
 
-export const someText = must(
-  "a text that is not blank",
-  (value) => isText(value) && value.trim() !== "",
-)
+export const someText = must("a non-blank text", (value) => isText(value) && value.trim() !== "")
 
 /** A text that its parser accepts. */
 export const textFor = (rule: string, parse: (given: string) => unknown): Rule =>

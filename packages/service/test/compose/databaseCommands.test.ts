@@ -62,9 +62,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         )
         for (const [options, wrong] of [
           [["--above"], "--above names no ID"],
-          [["--above", "-1"], '--above "-1" is no whole number of at most 15 digits'],
-          [["--over"], '"--over" is none of its options'],
-          [["--above", "1", "2"], '"2" is none of its options'],
+          [["--above", "-1"], '--above "-1" is not a whole number of at most 15 digits'],
+          [["--over"], '"--over" is not one of its options'],
+          [["--above", "1", "2"], '"2" is not one of its options'],
         ] as const) {
           assert.strictEqual(
             yield* told("restored", database, options),
@@ -83,7 +83,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       Effect.gen(function* () {
         assert.strictEqual(
           yield* told("remove", {}),
-          '"remove" is no command: there are migrate, restored',
+          '"remove" is not a command; the commands are migrate, restored',
         )
         assert.match(yield* told("migrate", { DATABASE_URL: "memory:" }), /must name a PostgreSQL/)
       }),

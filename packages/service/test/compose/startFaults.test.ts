@@ -45,7 +45,7 @@ describe("a database that cannot be used", () => {
         "53100",
         'PANIC: could not write to file "pg_wal/xlogtemp.1": No space left on device',
       ),
-      "the disk of DATA_DIR has no room: make some, and start again",
+      "the disk of DATA_DIR is full: free some space, and start again",
     ],
   ] as const) {
     it(what, () => assert.strictEqual(storeCannotStart({ store }, error).message, line))
