@@ -1,7 +1,6 @@
 /**
- * Output of commands: tables and fields for people, with `--json` one JSON value per line for
- * programs. Results go to standard output. Progress goes to standard error, and only where a person
- * sees it.
+ * Output of commands: tables and fields for people, with `--json` one JSON value per line for programs.
+ * Results go to standard output. Progress goes to standard error, and only where a person sees it.
  */
 import type { Machine } from "./Machine.ts"
 

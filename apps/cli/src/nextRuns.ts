@@ -1,6 +1,5 @@
 /**
- * Upcoming runs of reminders. The service reports the next run of each; core's rules compute the later
- * ones.
+ * Upcoming runs of reminders. The service reports the next run of each; core's rules compute the later ones.
  */
 import type { Reminder } from "@messaging-service/client"
 import { formatInZone, nextRunAfter, parseCron, parseTimeZone } from "@messaging-service/core"

@@ -126,10 +126,7 @@ const withPathNamed = (error: unknown, url: () => string): unknown => {
   return new MessagingError({ ...error, text })
 }
 
-/**
- * The address in the environment. The program refuses its former name, so no key goes to a wrong
- * place.
- */
+/** The address in the environment. The program refuses its former name, so no key goes to a wrong place. */
 const serviceOf = (env: Machine["env"]): string | undefined => {
   const given = env["MESSAGING_SERVICE"] || undefined
   if (given === undefined && env["MESSAGING_URL"]) {

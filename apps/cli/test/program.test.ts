@@ -273,8 +273,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     await operator.simulator.settle()
     const link = (await client.numbers.get(id)).connect?.qr_code_url ?? ""
     const text = await qrCodeText(new Uint8Array(await (await fetch(link)).arrayBuffer()))
-    // Each character is two modules, one above the other, of four by four points; it draws light
-    // ones.
+    // Each character is two modules, one above the other, of four by four points; it draws light ones.
     const rows = text
       .trimEnd()
       .split("\n")

@@ -1,6 +1,5 @@
 /**
- * The programs of `docs/embedding.md` are the files in `src/embedding`, and each prints what the
- * page says.
+ * The programs of `docs/embedding.md` are the files in `src/embedding`, and each prints what the page says.
  */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"

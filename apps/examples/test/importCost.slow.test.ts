@@ -87,8 +87,7 @@ const bundled = (names: ReadonlyArray<string>) =>
       platform: "neutral",
       resolve: { mainFields: ["module", "main"] },
       external: [...builtinModules, /^node:/, ...chosen],
-      // Skips unused files that an entry point only re-exports: the same bundle with a third of the
-      // work.
+      // Skips unused files that an entry point only re-exports: the same bundle with a third of the work.
       experimental: { lazyBarrel: true },
       plugins: [
         {
@@ -132,8 +131,7 @@ describe("an import", () => {
   it.effect("of a caller's function is less than 20 KB and loads nothing of Effect", () =>
     Effect.gen(function* () {
       assert.isAtLeast(functions.length, 4)
-      // One bundle counts a shared file in full for each function that uses it: none costs more
-      // alone.
+      // One bundle counts a shared file in full for each function that uses it: none costs more alone.
       const chunks = yield* bundled(functions)
       const offending = functions.flatMap((name) => {
         const { bytes, loadsEffect } = costIn(chunks, name)

@@ -60,10 +60,7 @@ interface Sent {
   readonly parts: Array<Buffer>
 }
 
-/**
- * The remote server: accounts by their secret. The contract suite of transports defines each
- * `Taking`.
- */
+/** The remote server: accounts by their secret. The contract suite of transports defines each `Taking`. */
 class Exchange {
   readonly accounts = new Map<string, Account>()
   readonly server = createServer((socket) => this.#hear(socket))

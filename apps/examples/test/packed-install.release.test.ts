@@ -63,10 +63,7 @@ const program = Effect.gen(function* () {
 await Effect.runPromise(Effect.provide(program, service))
 `
 
-/**
- * Every entry point exists as built JavaScript, every program of the READMEs runs, and a message is
- * sent.
- */
+/** Every entry point exists as built JavaScript, every program of the READMEs runs, and a message is sent. */
 const runsAll = `
 for (const name of ${JSON.stringify(entryPoints)}) {
   const { pathname } = new URL(import.meta.resolve(name))

@@ -1,7 +1,4 @@
-/**
- * Sends inside transactions of other libraries than `pg`, with the functions of the page on
- * embedding.
- */
+/** Sends inside transactions of other libraries than `pg`, with the functions of the page on embedding. */
 import { open } from "@messaging-service/service"
 import type { Api, MessagingError, Transaction } from "@messaging-service/service"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"

@@ -43,9 +43,7 @@ export interface Watcher {
   cellDone(files: number): Promise<void>
 }
 
-/**
- * The source address of the cell's requests: all of 127.0.0.0/8 is the loopback interface on Linux.
- */
+/** The source address of the cell's requests: all of 127.0.0.0/8 is the loopback interface on Linux. */
 const addressOfCell = (cell: number): string | undefined =>
   process.platform === "linux"
     ? `127.${1 + ((cell >> 14) % 250)}.${(cell >> 7) % 128}.${1 + (cell % 128)}`
@@ -116,8 +114,7 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
   const [name = "", port = ""] = host.split(":")
   const address = { host: name, port: Number(port) }
   const connection = makeConnection({ ...address, from: addressOfCell(number) })
-  // A cell that sent wrong tokens is refused with the right one too; its cleanup uses another
-  // address.
+  // A cell that sent wrong tokens is refused with the right one too; its cleanup uses another address.
   const elsewhere = makeConnection({ ...address, from: undefined })
   const made = nothingMade()
   const note =

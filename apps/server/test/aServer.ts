@@ -13,9 +13,7 @@ export const forgetful = Effect.map(processes.temporaryDirectory, (directory) =>
   DATA_DIR: join(directory, "data"),
 }))
 
-/**
- * The data directory of a persistent server, with an empty database: creating one takes seconds.
- */
+/** The data directory of a persistent server, with an empty database: creating one takes seconds. */
 export const aDataDirectory = Effect.gen(function* () {
   const directory = join(yield* processes.temporaryDirectory, "data")
   yield* putDataDirectory(

@@ -1,7 +1,6 @@
 /**
- * Erased data is in no table and in no file. The test plants words in every field that a customer
- * or an operator can fill. It searches for them in a logical dump and in the media files after the
- * erasure.
+ * Erased data is in no table and in no file. The test plants words in every field that a customer or an
+ * operator can fill. It searches for them in a logical dump and in the media files after the erasure.
  */
 import { assert, layer } from "@effect/vitest"
 import {

@@ -1,7 +1,4 @@
-/**
- * Thirty days of traffic with a retention of seven: a server's storage is flat after the first
- * week.
- */
+/** Thirty days of traffic with a retention of seven: a server's storage is flat after the first week. */
 import { assert, layer } from "@effect/vitest"
 import {
   EmbeddedPostgres,

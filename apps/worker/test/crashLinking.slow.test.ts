@@ -158,10 +158,7 @@ it.live("a Telegram login continues after its process was killed in each step", 
     const login = `/workspaces/1/numbers/${id}/telegram-login`
     yield* ask("POST", login, { method: "code", phone: `+${phone}` })
 
-    /**
-     * The remote server lets the account in a step further, and its process dies before it hears of
-     * it.
-     */
+    /** The remote server lets the account in a step further, and its process dies before it hears of it. */
     const dieIn = (method: string, step: string, body: object, isTaken: () => boolean) =>
       Effect.gen(function* () {
         yield* far.nextCall({ method, outcome: "withhold" })

@@ -1,9 +1,8 @@
 /**
- * The promise for Telegram accounts, on each persistent store. While messages are accepted,
- * cancelled and expire, connections break at every point, answers are lost, the remote server asks
- * for pauses, leaves and returns, and processes are killed. Afterwards each message has one true
- * outcome, no person saw one twice, and no two processes used one key at a time. `CRASH_SEED`
- * repeats a storm.
+ * The promise for Telegram accounts, on each persistent store. While messages are accepted, cancelled and
+ * expire, connections break at every point, answers are lost, the remote server asks for pauses, leaves and
+ * returns, and processes are killed. Afterwards each message has one true outcome, no person saw one twice,
+ * and no two processes used one key at a time. `CRASH_SEED` repeats a storm.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { TelegramServer } from "@messaging-service/telegram-server"

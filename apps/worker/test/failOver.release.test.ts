@@ -245,8 +245,7 @@ describe("a fail-over under load", () => {
         yield* untilCaughtUp(primary, standby)
         const load = yield* callers(service, first.url, "async")
         yield* until("the load is on", () => far.shown().length >= 10)
-        // Acknowledgements from here on are not on the standby. A frozen one would find them in its
-        // socket.
+        // Acknowledgements from here on are not on the standby. A frozen one would find them in its socket.
         yield* standby.stop
         const kept = load.acknowledged.length
         yield* until("callers are acknowledged", () => load.acknowledged.length > kept + 8)

@@ -1,7 +1,4 @@
-/**
- * A server and a worker as two processes on one PostgreSQL (`WORKER=separate`; contract:
- * Configuration).
- */
+/** A server and a worker as two processes on one PostgreSQL (`WORKER=separate`; contract: Configuration). */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Fiber, Redacted } from "effect"

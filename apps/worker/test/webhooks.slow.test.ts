@@ -29,9 +29,7 @@ const aReceiver = Effect.gen(function* () {
 
 const operatorToken = "operator-token-of-the-webhook-tests"
 
-/**
- * A server on a new database with an endpoint at the receiver, and a way to start separate workers.
- */
+/** A server on a new database with an endpoint at the receiver, and a way to start separate workers. */
 const aStage = Effect.gen(function* () {
   const database = yield* (yield* EmbeddedPostgres).createDatabase()
   const settings = {

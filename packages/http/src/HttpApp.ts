@@ -1,7 +1,6 @@
 /**
- * The whole HTTP interface as one effect from a request to its answer. The path decides which part
- * answers. Everything common to all answers is here, once: request id, error object, log line,
- * faults.
+ * The whole HTTP interface as one effect from a request to its answer. The path decides which part answers.
+ * Everything common to all answers is here, once: request id, error object, log line, faults.
  */
 import {
   Ids,
@@ -275,10 +274,7 @@ const response = (
 /** The rest of such a path is a secret link, so it is not logged. */
 const secretPath = /^\/(media|qr)\/.*/
 
-/**
- * For the log. Queries, headers, bodies and links hold keys, phones and texts, so it has none of
- * them.
- */
+/** For the log. Queries, headers, bodies and links hold keys, phones and texts, so it has none of them. */
 const annotations = (incoming: IncomingRequest, status: number, millis: number) => ({
   request_id: incoming.id,
   method: incoming.request.method,

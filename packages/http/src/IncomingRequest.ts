@@ -1,7 +1,6 @@
 /**
- * One request on its way to its answer: target, headers, client address and answer. Headers of the
- * answer are recorded as soon as they are known, so every answer carries them, refusals and faults
- * included.
+ * One request on its way to its answer: target, headers, client address and answer. Headers of the answer are
+ * recorded as soon as they are known, so every answer carries them, refusals and faults included.
  */
 import { problem, refuse, refuseAll, requestId, sharedLimits } from "@messaging-service/core"
 import type {
@@ -340,9 +339,8 @@ export const isPlain = (contentEncoding: string | undefined): boolean =>
 export const declaresMoreThan = (contentLength: string | undefined, bytes: number): boolean =>
   contentLength !== undefined && /^\d+$/.test(contentLength) && Number(contentLength) > bytes
 
-// Client address: the socket's, or the last `X-Forwarded-For` entry behind a trusted proxy
-// (`TRUST_PROXY`; contract: Configuration). It identifies senders of wrong keys, and keys show it
-// as their last use.
+// Client address: the socket's, or the last `X-Forwarded-For` entry behind a trusted proxy (`TRUST_PROXY`;
+// contract: Configuration). It identifies senders of wrong keys, and keys show it as their last use.
 
 /** The source of the client's address. */
 export interface ClientAddressSettings {
@@ -384,8 +382,7 @@ const withoutMapping = (canonical: string): string => {
 }
 
 /**
- * The canonical spelling of an IP literal, an IPv4 address inside IPv6 as IPv4; undefined for
- * anything else.
+ * The canonical spelling of an IP literal, an IPv4 address inside IPv6 as IPv4; undefined for anything else.
  */
 export const normalAddress = (text: string): string | undefined => {
   if (ipv4.test(text)) return text

@@ -1,12 +1,10 @@
 /**
- * Tables of routes, and the route finder, built before the first request. A path is literal
- * segments and ids in braces (`/messages/{id}`). A literal wins over an id: `/messages/batch` is
- * never a message.
+ * Tables of routes, and the route finder, built before the first request. A path is literal segments and ids
+ * in braces (`/messages/{id}`). A literal wins over an id: `/messages/batch` is never a message.
  *
- * Effect's router answers another method on a known path with 404, but the contract wants 405 with
- * `Allow`. Its `HttpApi` checks credentials and then reads the whole request, but rate limit, scope
- * and `Idempotency-Key` come in between (contract: Order of checks). So table, finder and pipelines
- * are our own.
+ * Effect's router answers another method on a known path with 404, but the contract wants 405 with `Allow`.
+ * Its `HttpApi` checks credentials and then reads the whole request, but rate limit, scope and
+ * `Idempotency-Key` come in between (contract: Order of checks). So table, finder and pipelines are our own.
  */
 import { refuse } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"

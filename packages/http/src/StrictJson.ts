@@ -10,9 +10,7 @@ import { Result } from "effect"
 
 export type JsonValue = null | boolean | number | string | ReadonlyArray<JsonValue> | JsonObject
 
-/**
- * An object as sent. It has no prototype, so `__proto__` and `constructor` are keys like any other.
- */
+/** An object as sent. It has no prototype, so `__proto__` and `constructor` are keys like any other. */
 export interface JsonObject {
   readonly [key: string]: JsonValue
 }
@@ -29,11 +27,10 @@ const mostValues = sharedLimits.jsonValues.whole
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false })
 
 /**
- * The value of a body, after an optional byte order mark. Fails with `invalid_json` for bytes that
- * are not UTF-8, anything outside the grammar, arrays and objects nested deeper than 32 levels (the
- * outermost is level 1), a duplicate key, and a string with a lone surrogate or a NUL. Fails with
- * `request_too_large` at the first member beyond `jsonValues` of all arrays and objects together,
- * and reads no further.
+ * The value of a body, after an optional byte order mark. Fails with `invalid_json` for bytes that are not
+ * UTF-8, anything outside the grammar, arrays and objects nested deeper than 32 levels (the outermost is
+ * level 1), a duplicate key, and a string with a lone surrogate or a NUL. Fails with `request_too_large` at
+ * the first member beyond `jsonValues` of all arrays and objects together, and reads no further.
  */
 export const parseStrictJson = (bytes: Uint8Array): Result.Result<JsonValue, UnreadableJson> => {
   const decoded = Result.try({
@@ -75,10 +72,7 @@ const escapedCharacters = '"\\/bfnrt'
 /** Integers of so many digits stay exact while they are added up digit by digit. */
 const exactDigits = 15
 
-/**
- * Walks the text once. A method that returns `undefined` has set `problem`; no JSON value is
- * `undefined`.
- */
+/** Walks the text once. A method that returns `undefined` has set `problem`; no JSON value is `undefined`. */
 class Reader {
   private readonly text: string
   private at = 0

@@ -114,9 +114,8 @@ const readFailure = ({ reason }: HttpServerError): Refusal =>
   reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge" ? bodyTooLarge : cutShort
 
 /**
- * The parsed body. Fails with `unsupported_content_type`, `request_too_large` (by the declared
- * length before anything is read, by the bytes received, and by the number of values),
- * `invalid_json`.
+ * The parsed body. Fails with `unsupported_content_type`, `request_too_large` (by the declared length before
+ * anything is read, by the bytes received, and by the number of values), `invalid_json`.
  */
 const readJson = Effect.fnUntraced(function* readJson(
   request: HttpServerRequest,
@@ -161,9 +160,7 @@ const parseJson = (bytes: Uint8Array): Result.Result<JsonValue, Refusal> => {
 const isBodiless = ({ source }: HttpServerRequest): boolean =>
   source instanceof Request && source.body === null
 
-/**
- * Like `readBytes`; calls `take` with the number of bytes as they arrive, and ends when it fails.
- */
+/** Like `readBytes`; calls `take` with the number of bytes as they arrive, and ends when it fails. */
 export const readBytesWith = Effect.fnUntraced(function* readBytesWith(
   request: HttpServerRequest,
   take: (bytes: number) => Effect.Effect<void, Refusal>,
@@ -239,10 +236,9 @@ const uploadOf = ({
 }
 
 /**
- * The uploaded file, kept until the scope closes. Fails with `unsupported_content_type`,
- * `request_too_large` (by the declared length before anything is read, and by the bytes received),
- * `validation_failed` on `file` (without a disk before anything is read), and `service_unavailable`
- * when the disk has no room for it.
+ * The uploaded file, kept until the scope closes. Fails with `unsupported_content_type`, `request_too_large`
+ * (by the declared length before anything is read, and by the bytes received), `validation_failed` on `file`
+ * (without a disk before anything is read), and `service_unavailable` when the disk has no room for it.
  */
 const readUpload = Effect.fnUntraced(function* readUpload(
   request: HttpServerRequest,

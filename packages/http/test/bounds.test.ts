@@ -1,7 +1,6 @@
 /**
- * Every operation, sent far more than an answer may repeat (sharedResources: formEntries,
- * jsonValues, refusalErrors, refusalBytes). The operations come from the served document, so new
- * ones are included.
+ * Every operation, sent far more than an answer may repeat (sharedResources: formEntries, jsonValues,
+ * refusalErrors, refusalBytes). The operations come from the served document, so new ones are included.
  */
 import { assert, layer } from "@effect/vitest"
 import { maximumErrors, sharedLimits } from "@messaging-service/core"
@@ -88,8 +87,7 @@ const bodies: Readonly<Record<string, (fields: ReadonlyArray<string>, first: str
 const withinBounds = (answer: Answer, what: string) => {
   if (answer.status < 300) return
   assert.isAtMost(Buffer.byteLength(answer.text), sharedLimits.refusalBytes.whole, what)
-  // Group sends of version 1 may answer with an HTML page of status 500 (contract: Version 1:
-  // sends).
+  // Group sends of version 1 may answer with an HTML page of status 500 (contract: Version 1: sends).
   const page = answer.headers["content-type"]?.startsWith("text/html") === true
   if (!page) assert.isBelow(answer.status, 500, `${what}: ${answer.text.slice(0, 200)}`)
   for (const [name, value] of Object.entries(answer.headers)) {

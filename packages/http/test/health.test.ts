@@ -28,10 +28,7 @@ const moodyDisk = Layer.effect(
   ),
 )
 
-/**
- * The two seconds of the time limit pass as soon as nothing else can run; all other timers keep
- * waiting.
- */
+/** The two seconds of the time limit pass as soon as nothing else can run; all other timers keep waiting. */
 const hastyTime = Layer.succeed(RealTime, {
   sleep: (duration) =>
     Duration.toSeconds(Duration.fromInputUnsafe(duration)) === 2

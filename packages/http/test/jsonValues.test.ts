@@ -1,7 +1,4 @@
-/**
- * How many values a JSON body may hold (sharedResources: jsonValues), and the cost of few long
- * ones.
- */
+/** How many values a JSON body may hold (sharedResources: jsonValues), and the cost of few long ones. */
 import { assert, describe, it } from "@effect/vitest"
 import { sharedLimits } from "@messaging-service/core"
 import { Effect, Result, Schema } from "effect"

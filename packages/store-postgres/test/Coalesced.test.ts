@@ -74,7 +74,7 @@ it.effect("a place is free again after its last call", () =>
   }),
 )
 
-it.effect("a failure of all is told to each caller", () =>
+it.effect("each caller gets a failure of the batch", () =>
   Effect.gen(function* () {
     const statement = yield* aStatement
     const call = yield* coalesced(statement.run, settings)

@@ -1,4 +1,4 @@
-/** The tables, rules and functions of `sql/` run as they stand, by psql or any client. */
+/** The tables, rules and functions of `sql/` run unchanged, by psql or any client. */
 import { assert, it, layer } from "@effect/vitest"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Effect } from "effect"

@@ -1,4 +1,4 @@
-/** Programs that send inside transactions of their own: each is a client of `pg`, beside the stores' own connections. */
+/** Programs that send inside transactions of their own: each is a client of `pg`, separate from the stores' own connections. */
 import {
   Caller,
   CallersTransactions,
@@ -56,7 +56,7 @@ export const aClient = ({ database, path, username }: TestDatabase) =>
 
 export const say = (client: Client, text: string) => Effect.promise(() => client.query(text))
 
-/** A workspace with a number and a plan, on a database of its own, and a host's table beside it. */
+/** A workspace with a number and a plan, on its own database, and a host's table there. */
 const aShop = Effect.fnUntraced(function* (plan: Plan, limits: Partial<DatabaseOptions>) {
   yield* TestClock.setTime(noon)
   const database = yield* aDatabase
@@ -84,7 +84,7 @@ const aShop = Effect.fnUntraced(function* (plan: Plan, limits: Partial<DatabaseO
     send,
     join: <A, E, R>(given: TransactionClient, effect: Effect.Effect<A, E, R>) =>
       CallersTransactions.use((transactions) => transactions.join(given, effect)),
-    /** What is left of sends: messages, allowance and what stands for idempotency keys. */
+    /** Remains of sends: messages, allowance and idempotency records. */
     left: Effect.gen(function* () {
       const { rows } = yield* say(
         client,

@@ -1,6 +1,6 @@
 /**
- * Sending inside a transaction of the caller's: the message is there if, and only if, what the caller
- * writes beside it is. Each caller is a client of `pg`, beside the stores' own connections.
+ * Sends inside a caller's transaction: the message exists exactly if the caller's own rows do. Each caller is
+ * a client of `pg`, separate from the stores' own connections.
  */
 import { assert, layer } from "@effect/vitest"
 import { Caller, Messages, WorkspaceStore } from "@messaging-service/core"

@@ -119,7 +119,7 @@ const fill = (workspace: number, number: number, key: number) => {
 
 const later = noon + 40 * day
 
-/** What housekeeping does beside erasing. */
+/** Housekeeping's other work. */
 const forget = Effect.gen(function* () {
   yield* (yield* IdempotencyStore).forgetVoid(later)
   yield* (yield* WebhookStore).forgetAttempts(later)

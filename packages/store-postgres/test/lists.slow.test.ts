@@ -116,7 +116,7 @@ const full = limit + 1
 const byWorkspace = ["messages_by_workspace"]
 const byPhone = ["messages_by_phone", "messages_pkey"]
 const byState = ["messages_by_number_and_state", "messages_by_workspace", "messages_pkey"]
-/** It stands in every plan, and is read where messages that wait are asked for. */
+/** Every plan contains it, and it is read where waiting messages are listed. */
 const waitingIndex = "messages_waiting"
 /** With those that wait. */
 const waiting = [...byState, waitingIndex]

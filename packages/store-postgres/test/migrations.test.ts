@@ -186,7 +186,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       }),
     )
 
-    it.effect("functions of different builds stand side by side", () =>
+    it.effect("functions of different builds coexist", () =>
       Effect.gen(function* () {
         const door = yield* aDoor(yield* aDatabase)
         for (const answer of [1, 2, 1]) yield* bring(door, schema, aBuild(answer))

@@ -14,7 +14,7 @@ const bound = "10 seconds"
 
 const isUnavailable = (error: unknown) => assert.instanceOf(error, StoreUnavailable)
 
-/** The call as soon as it succeeds; it may fail a few times while connections are made anew. */
+/** The call as soon as it succeeds; it may fail a few times while connections reopen. */
 const eventually = <A, E, R>(call: Effect.Effect<A, E, R>) =>
   Effect.retry(call, { times: 20 }).pipe(Effect.timeout(bound))
 

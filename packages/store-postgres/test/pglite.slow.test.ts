@@ -40,7 +40,7 @@ it.live(
 )
 
 it.live(
-  "a database whose first making was broken off is made anew, and one that was made is never removed",
+  "recreates a database whose first creation was interrupted, and never removes a complete one",
   () =>
     Effect.gen(function* () {
       const dataDir = yield* aDirectory

@@ -54,9 +54,8 @@ export const versionIn = (directory: string): Effect.Effect<string> =>
   })
 
 /**
- * Puts a new, empty database of PGlite into `directory`, which must not exist: opening it there
- * takes a sixth of the time of creating one. `pglite` is the package's path, from
- * `require.resolve`.
+ * Puts a new, empty database of PGlite into `directory`, which must not exist: opening it there takes a sixth
+ * of the time of creating one. `pglite` is the package's path, from `require.resolve`.
  */
 export const putEmbeddedDatabase = Effect.fnUntraced(function* (pglite: string, directory: string) {
   const installed = dirname(pglite)

@@ -1,7 +1,6 @@
 /**
- * The fixed data: workspaces with a plan that counts messages, each with a connected number and a
- * key. Ids count from 1, and the secret of a key follows from its id, so that every process of a
- * benchmark knows them.
+ * The fixed data: workspaces with a plan that counts messages, each with a connected number and a key. Ids
+ * count from 1, and the secret of a key follows from its id, so that every process of a benchmark knows them.
  */
 import { Effect } from "effect"
 import type { BenchDatabase } from "./BenchDatabase.ts"

@@ -1,7 +1,6 @@
 /**
- * The library for Telegram alone, with as little around it as can be: a client for each account, all that
- * it keeps in memory, and a loop that sends. It is what the worker with its live transport is measured
- * against.
+ * The library for Telegram alone, with as little around it as can be: a client for each account, all that it
+ * keeps in memory, and a loop that sends. It is what the worker with its live transport is measured against.
  */
 import { MemoryStorage, TelegramClient } from "@mtcute/node"
 import type { tl } from "@mtcute/node"

@@ -1,7 +1,6 @@
 /**
- * graphile-worker doing a dispatcher's work, in no order of numbers: with a queue for each number it
- * would be slower by an order of magnitude. It completes a job in a statement of its own, after the
- * job's transaction.
+ * graphile-worker doing a dispatcher's work, in no order of numbers: with a queue for each number it would be
+ * slower by an order of magnitude. It completes a job in a statement of its own, after the job's transaction.
  */
 import { Effect, Schedule } from "effect"
 import { Logger, runMigrations, runOnce } from "graphile-worker"

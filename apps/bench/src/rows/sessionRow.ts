@@ -1,7 +1,6 @@
 /**
- * Connected live numbers of one platform: what each takes of memory and, to be connected, of the
- * processor, and how long it takes until all are connected; in the worker's process and in one of the
- * bare library.
+ * Connected live numbers of one platform: what each takes of memory and, to be connected, of the processor,
+ * and how long it takes until all are connected; in the worker's process and in one of the bare library.
  */
 import { Effect } from "effect"
 import type { Candidate, RatioClaim, Row, Unit } from "../measuring/Comparison.ts"

@@ -218,10 +218,7 @@ const settle = async (
   }
 }
 
-/**
- * Waits for the ends of messages and shows them. A signal ends the waiting, and shows the current
- * state.
- */
+/** Waits for the ends of messages and shows them. A signal ends the waiting, and shows the current state. */
 const showEnds = async (sent: ReadonlyArray<Message>, tools: Tools) => {
   const { output, machine } = tools
   const open = new Set(sent.map(({ id: number }) => number))

@@ -1,6 +1,5 @@
 /**
- * Logins of Telegram accounts: with a code that Telegram sends, or a QR code that the account's app
- * scans.
+ * Logins of Telegram accounts: with a code that Telegram sends, or a QR code that the account's app scans.
  */
 import type { TelegramLogin } from "@messaging-service/client"
 import { command, id, maybe, once, text, workspace } from "../Command.ts"

@@ -1,6 +1,4 @@
-/**
- * Workers in workerd, the runtime of an edge host: bundled as its tools do, and served on loopback.
- */
+/** Workers in workerd, the runtime of an edge host: bundled as its tools do, and served on loopback. */
 import { Effect } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"

@@ -16,10 +16,7 @@ const said = (error: unknown) => {
 /** Opened while the module loads, which a worker does not permit. */
 const tooEarly = open().then(() => "opened", said)
 
-/**
- * Sends texts and a link, drains, reads back by a call and by a request, and tries to upload a
- * file.
- */
+/** Sends texts and a link, drains, reads back by a call and by a request, and tries to upload a file. */
 const sends = async (messaging: Messaging, receiver: string, pool?: Pool) => {
   const shop = await messaging.workspaces.ensure("shop", { numbers: [{ phone: "+15550100001" }] })
   const api = messaging.as(shop)

@@ -1,7 +1,6 @@
 /**
- * An empty project outside the repository, in which npm has installed the packages as published. It
- * has no workspace links, TypeScript sources and stray dependencies, which hide mistakes inside the
- * repository.
+ * An empty project outside the repository, in which npm has installed the packages as published. It has no
+ * workspace links, TypeScript sources and stray dependencies, which hide mistakes inside the repository.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { execFile } from "node:child_process"

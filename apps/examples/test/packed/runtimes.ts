@@ -23,9 +23,7 @@ const [installedBun] =
 /** Null where the registry has none for this machine. */
 export const bun = installedBun ?? null
 
-/**
- * Our version, and the packages' oldest supported one, where the registry has it for this machine.
- */
+/** Our version, and the packages' oldest supported one, where the registry has it for this machine. */
 export const nodes: ReadonlyArray<Runtime> = [
   { name: `Node ${process.versions.node}`, command: [process.execPath] },
   {

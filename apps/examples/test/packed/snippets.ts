@@ -31,9 +31,7 @@ const heavyReadmes = heavy.map(readmeOf).flatMap(snippetsOf)
 const isThere = (module: string): boolean =>
   ["effect", "pg"].includes(module) || isBuiltin(module) || entryPoints.includes(module)
 
-/**
- * Guides also show parts of programs, and programs on other libraries: those have their own tests.
- */
+/** Guides also show parts of programs, and programs on other libraries: those have their own tests. */
 const isWhole = ({ program }: Snippet): boolean => {
   const modules = [...program.matchAll(/from "([^"]+)"/g)].map(([, module = ""]) => module)
   return modules.length > 0 && modules.every(isThere)

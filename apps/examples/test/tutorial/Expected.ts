@@ -1,7 +1,6 @@
 /**
- * Compares the output of commands with the page. `…` matches at least one character. JSON is
- * compared by its values: `"…"` matches any value, and a field named `…` all fields that the page
- * omits.
+ * Compares the output of commands with the page. `…` matches at least one character. JSON is compared by its
+ * values: `"…"` matches any value, and a field named `…` all fields that the page omits.
  */
 import type { Expectation } from "./Markdown.ts"
 

@@ -1,7 +1,4 @@
-/**
- * The HTML page with status 500 that version 1's group send answers with (contract: Version 1:
- * sends).
- */
+/** The HTML page with status 500 that version 1's group send answers with (contract: Version 1: sends). */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
 import { headerOf } from "../wire/AnswerReader.ts"

@@ -1,7 +1,4 @@
-/**
- * A request sent twice with one `Idempotency-Key`: it must get the first answer again, and act
- * once.
- */
+/** A request sent twice with one `Idempotency-Key`: it must get the first answer again, and act once. */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"

@@ -1,6 +1,5 @@
 /**
- * Values for fields and parameters by their names, so that requests reach what lies behind the
- * validation.
+ * Values for fields and parameters by their names, so that requests reach what lies behind the validation.
  */
 import type { Operation } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"

@@ -1,7 +1,6 @@
 /**
- * Generates the request of an index: a valid one for some operation, with nothing, one or a few
- * things changed. It depends on the seed, the index and the ids of the cell, and on no other
- * request.
+ * Generates the request of an index: a valid one for some operation, with nothing, one or a few things
+ * changed. It depends on the seed, the index and the ids of the cell, and on no other request.
  */
 import type { Operation, ServiceDocument, ApiPart } from "@messaging-service/testkit/openapi"
 import { chanceOf } from "../Chance.ts"

@@ -1,7 +1,6 @@
 /**
- * Texts that break programs. None of them names a host: the service resolves and calls what looks
- * like a link, and the fuzzer must cause no traffic beyond the loopback interface. Links come from
- * `links` alone.
+ * Texts that break programs. None of them names a host: the service resolves and calls what looks like a
+ * link, and the fuzzer must cause no traffic beyond the loopback interface. Links come from `links` alone.
  */
 import type { Chance } from "../Chance.ts"
 
@@ -84,10 +83,7 @@ export const strangeText = (chance: Chance): string => {
   return isLong ? letter.repeat(length) : short
 }
 
-/**
- * Links of the fuzzer's own listener, in several spellings, and some that are refused without a
- * call.
- */
+/** Links of the fuzzer's own listener, in several spellings, and some that are refused without a call. */
 export const links = (chance: Chance, receiver: string): string => {
   const { port } = new URL(receiver)
   return chance.weighted([

@@ -1,6 +1,4 @@
-/**
- * A valid request of an operation, from its example or its schemas, with its body changed or not.
- */
+/** A valid request of an operation, from its example or its schemas, with its body changed or not. */
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json, MediaObject, Operation } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"
@@ -181,10 +179,7 @@ const headersOf = (chance: Chance, { parameters }: Operation): Shot["headers"] =
     return place === "header" && isThere && value !== undefined ? [[name, value]] : []
   })
 
-/**
- * Version 1 also takes its key in the body, which every body here has unless it is sent without
- * one.
- */
+/** Version 1 also takes its key in the body, which every body here has unless it is sent without one. */
 const shown = ({ chance, credentials, operation, inventory }: Sampling): Shot["headers"] => {
   const isInBody = operation.part === "v1" && credentials === "v1" && operation.method === "POST"
   const isLeftOut = isInBody && chance.is(0.5) && !operation.path.includes("/verification/")

@@ -26,8 +26,7 @@ export const headerOf = (headers: WireAnswer["headers"], name: string): string |
   headers.find(([each]) => each === name)?.[1]
 
 /**
- * Reads the first final answer; skips 1xx ones before it. `ended`: the connection was closed after
- * the bytes.
+ * Reads the first final answer; skips 1xx ones before it. `ended`: the connection was closed after the bytes.
  */
 export const readAnswer = (bytes: Buffer, method: string, ended: boolean): Reading => {
   let start = 0

@@ -51,9 +51,7 @@ export interface Inventory {
   /** By the operation that returned them. */
   readonly cursors: Map<string, Array<string>>
   readonly events: Array<string>
-  /**
-   * `http://127.0.0.1:port` of the fuzzer's own listener, which receives calls and serves files.
-   */
+  /** `http://127.0.0.1:port` of the fuzzer's own listener, which receives calls and serves files. */
   readonly receiver: string
 }
 

@@ -1,6 +1,4 @@
-/**
- * The fuzzer's own listener on the loopback interface: receives the service's calls, serves files.
- */
+/** The fuzzer's own listener on the loopback interface: receives the service's calls, serves files. */
 import { Effect } from "effect"
 import { createServer } from "node:http"
 import type { IncomingMessage, Server } from "node:http"

@@ -181,9 +181,7 @@ const makeRecords = async (
   await made(ids, "check", ask(live, "/number-checks", { phones, from }))
 }
 
-/**
- * A workspace that requests must not reach; returns the ids of its records and of pending events.
- */
+/** A workspace that requests must not reach; returns the ids of its records and of pending events. */
 const makeVictim = async ({ ask, operate }: Maker, hook: Json | null) => {
   const victim = noIds()
   const id = await made(victim, "workspace", operate("POST", "/workspaces", { name: "Victim" }))

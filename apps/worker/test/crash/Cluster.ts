@@ -78,9 +78,7 @@ interface Ask {
   readonly patienceMillis?: number
 }
 
-/**
- * Answers that a caller retries; includes limits, since the clock that they use may not advance.
- */
+/** Answers that a caller retries; includes limits, since the clock that they use may not advance. */
 const isPutOff = ({ body, status }: Reply): boolean =>
   status >= 500 || ["idempotency_in_progress", "rate_limited"].includes(body?.error?.code)
 

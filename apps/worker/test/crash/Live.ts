@@ -1,7 +1,6 @@
 /**
- * Clusters with live numbers, and a WhatsApp server in the test's process, which counts what each
- * recipient's phone shows. Accounts are read from outside: the remote server, the API, and a
- * receiver of events.
+ * Clusters with live numbers, and a WhatsApp server in the test's process, which counts what each recipient's
+ * phone shows. Accounts are read from outside: the remote server, the API, and a receiver of events.
  */
 import { assert } from "@effect/vitest"
 import { processes } from "@messaging-service/testkit"

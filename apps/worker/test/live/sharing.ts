@@ -1,7 +1,6 @@
 /**
- * Live numbers that several workers share on one PostgreSQL (docs/live.md, "Several processes"): a
- * worker that stops, dies, freezes or loses its database is replaced in time, and no number ever
- * has two senders.
+ * Live numbers that several workers share on one PostgreSQL (docs/live.md, "Several processes"): a worker
+ * that stops, dies, freezes or loses its database is replaced in time, and no number ever has two senders.
  */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"

@@ -90,8 +90,7 @@ describe("the number's 24-hour quota", () => {
         const { details, message, retryAfter } = refusalOf(send(count, quota, given))
         return [message, details, retryAfter] as const
       }
-      // It is a quarter past the second: answers show whole seconds, and only the next one has
-      // room.
+      // It is a quarter past the second: answers show whole seconds, and only the next one has room.
       const [at, later] = ["2026-03-02T12:00:00Z", "2026-03-03T12:00:01Z"]
       assert.deepStrictEqual(told(2, full(now + day, 999)), [
         `The number has room for 1 more in the 24 hours around ${at}. All of this request fits from ${later} on: send it then, or schedule it for then.`,

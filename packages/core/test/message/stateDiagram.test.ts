@@ -1,7 +1,4 @@
-/**
- * The diagram in docs/contract/messages.md shows the table of transitions (contract: Message
- * status).
- */
+/** The diagram in docs/contract/messages.md shows the table of transitions (contract: Message status). */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFile } from "node:fs/promises"

@@ -74,8 +74,7 @@ describe("the runs in every zone of the tz database", () => {
           named: namedMinutes(pattern, start - 2 * day, end + 2 * day),
         }))
 
-        // Names that are one zone to Intl share a walk; zones with identical clocks share the
-        // definition.
+        // Names that are one zone to Intl share a walk; zones with identical clocks share the definition.
         const byZone = new Map<string, Expectation>()
         const byClock = new Map<string, Expectation>()
         const expectationOf = (name: string): Expectation => {

@@ -131,8 +131,7 @@ describe("a time zone", () => {
 
   it.effect("accepts every name of the runtime's zones and of the table", () =>
     Effect.sync(() => {
-      // A newer runtime may know a zone that the table lacks: run the script that makes the
-      // table.
+      // A newer runtime may know a zone that the table lacks: run the script that makes the table.
       for (const name of Intl.supportedValuesOf("timeZone")) {
         assert.strictEqual(parseTimeZone(name), name)
       }

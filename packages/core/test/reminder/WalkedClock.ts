@@ -1,7 +1,6 @@
 /**
- * The runs of a pattern by definition, computed differently from the service. A zone's clock is
- * walked minute by minute as `Intl` shows it, and each wall time shown or skipped is matched
- * against the pattern.
+ * The runs of a pattern by definition, computed differently from the service. A zone's clock is walked minute
+ * by minute as `Intl` shows it, and each wall time shown or skipped is matched against the pattern.
  */
 
 /** A pattern, and its meaning in the tests' own terms. */
@@ -107,8 +106,7 @@ export const runsByDefinition = (
   for (const wall of named) {
     const shown = positionsShowing(clock, wall)
     const [first = endOfGapOver(clock, wall)] = shown
-    // A fixed time runs at the first minute that shows it, or at the end of the gap that skipped
-    // it.
+    // A fixed time runs at the first minute that shows it, or at the end of the gap that skipped it.
     if (pattern.frequent) for (const at of shown) runs.add(at)
     else if (first !== undefined) runs.add(first)
   }
@@ -119,8 +117,7 @@ export const runsByDefinition = (
 }
 
 /**
- * A clock advances by the minute between two changes, so a wall time is looked up at its expected
- * position.
+ * A clock advances by the minute between two changes, so a wall time is looked up at its expected position.
  */
 const positionsShowing = ({ changes, shown }: WalkedClock, wall: number): ReadonlyArray<number> => {
   const positions: Array<number> = []

@@ -1,7 +1,4 @@
-/**
- * Which numbers an operator may log in as Telegram accounts, and how the port's failures are
- * answered.
- */
+/** Which numbers an operator may log in as Telegram accounts, and how the port's failures are answered. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Numbers, TelegramLogin, TelegramLogins } from "../../src/index.ts"

@@ -49,10 +49,7 @@ const hanging = <A>(answer: A) => {
 /** More turns than the next piece of work needs to begin. */
 const calmTurns = 2000
 
-/**
- * Returns once no more begins. Calls that wait for a permit are always due, so nothing else signals
- * it.
- */
+/** Returns once no more begins. Calls that wait for a permit are always due, so nothing else signals it. */
 const calm = (seen: { readonly begun: number }) =>
   Effect.gen(function* () {
     let known = -1
@@ -74,9 +71,7 @@ type TestSender = Effect.Success<ReturnType<typeof aSender>>
 /** Requests that much work for one workspace. */
 type Asking<E> = (sender: TestSender, count: number) => Effect.Effect<unknown, E, TestService>
 
-/**
- * Enough workspaces at their share to reach the total, and one more with a single piece of work.
- */
+/** Enough workspaces at their share to reach the total, and one more with a single piece of work. */
 const fillsTheWhole = <E>(
   { share, whole }: { readonly whole: number; readonly share: { readonly most: number } },
   { endOne, seen }: Pick<ReturnType<typeof hanging>, "endOne" | "seen">,

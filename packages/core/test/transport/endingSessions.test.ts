@@ -1,6 +1,5 @@
 /**
- * The end of sessions: which ones are logged out, how long that is tried, and logins, which are not
- * sessions.
+ * The end of sessions: which ones are logged out, how long that is tried, and logins, which are not sessions.
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"

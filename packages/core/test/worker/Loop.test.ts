@@ -1,7 +1,4 @@
-/**
- * Worker loops with other processes on one store: polling finds work that they created without a
- * signal.
- */
+/** Worker loops with other processes on one store: polling finds work that they created without a signal. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"

@@ -54,9 +54,7 @@ const servedMimeTypes: ReadonlySet<string> = new Set(
 const servedMimeType = (mimeType: string): string =>
   servedMimeTypes.has(mimeType) ? mimeType : "application/octet-stream"
 
-/**
- * For clients that know only ASCII: every other character, and what needs escaping, becomes `_`.
- */
+/** For clients that know only ASCII: every other character, and what needs escaping, becomes `_`. */
 const asciiName = (fileName: string): string => fileName.replaceAll(/[^\x20-\x7e]|["\\%]/gu, "_")
 
 /** The name in the form of RFC 8187, for all others. */

@@ -89,9 +89,8 @@ export const healthRoutes: ReadonlyArray<OpenRoute<MonitoringServices>> = [
   }),
 ]
 
-// Metrics in the text format of Prometheus. Gauges of the whole service are read from the store at
-// most once in some seconds, however often they are requested. The path answers without the store
-// too.
+// Metrics in the text format of Prometheus. Gauges of the whole service are read from the store at most once
+// in some seconds, however often they are requested. The path answers without the store too.
 
 /** The maximum age of gauges, by the service's clock: shorter than usual scrape intervals. */
 const freshMillis = 5000
@@ -211,9 +210,8 @@ const gaugesOf = (figures: Figures, now: number) => [
 ]
 
 /**
- * The lines of the answer at `now`; null when the store did not answer. Each scrape has a registry
- * of its own: values that the store did not provide are left out, and none come from an earlier
- * scrape.
+ * The lines of the answer at `now`; null when the store did not answer. Each scrape has a registry of its
+ * own: values that the store did not provide are left out, and none come from an earlier scrape.
  */
 const scrapedGauges = (
   figures: Figures | null,

@@ -61,9 +61,7 @@ export interface Operation extends Heading {
   readonly headers: ReadonlyArray<Header>
   readonly body?: { readonly required: boolean; readonly content: Content } | undefined
   readonly answers: ReadonlyArray<Answer>
-  /**
-   * Calls that the service later makes to an address in the request, by the field that holds it.
-   */
+  /** Calls that the service later makes to an address in the request, by the field that holds it. */
   readonly callbacks?: Readonly<Record<string, Call>> | undefined
 }
 

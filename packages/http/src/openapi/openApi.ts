@@ -188,8 +188,7 @@ const callJson = (shared: Shared, call: Call): JsonObject => ({
 })
 
 /**
- * The document, to be written as JSON, which omits undefined. Pure: the same parts give the same
- * document.
+ * The document, to be written as JSON, which omits undefined. Pure: the same parts give the same document.
  */
 export const openApi = (input: OpenApiInput): JsonObject => {
   const shared: Shared = {

@@ -1,6 +1,5 @@
 /**
- * A workspace's numbers and Telegram logins, for the operator (contract: Workspace numbers,
- * Telegram login).
+ * A workspace's numbers and Telegram logins, for the operator (contract: Workspace numbers, Telegram login).
  */
 import {
   codeWays,

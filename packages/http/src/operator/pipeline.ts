@@ -99,9 +99,7 @@ interface OperatorEntry<
 export type OperatorRoute<Services = OperatorServices> = Heading &
   OperatorEntry<string, unknown, Schema.Top, Services>
 
-/**
- * Makes routes under that heading of the document. Binds the handler to its path, input and answer.
- */
+/** Makes routes under that heading of the document. Binds the handler to its path, input and answer. */
 export const operatorRoute =
   (tag: string) =>
   <

@@ -1,7 +1,4 @@
-/**
- * Workspaces, with their keys and contacts, for the operator (contract: Workspaces, Keys,
- * Contacts).
- */
+/** Workspaces, with their keys and contacts, for the operator (contract: Workspaces, Keys, Contacts). */
 import {
   clientId,
   ContactBody,

@@ -1,8 +1,7 @@
 /**
- * The fields of version 1 requests. A table of fields describes an operation's input for the reader
- * and the document, and parses it as leniently as version 1 does: numbers may be digits in text,
- * empty text and non-text values (an object, a list, true) count as not given, unknown fields are
- * ignored.
+ * The fields of version 1 requests. A table of fields describes an operation's input for the reader and the
+ * document, and parses it as leniently as version 1 does: numbers may be digits in text, empty text and
+ * non-text values (an object, a list, true) count as not given, unknown fields are ignored.
  */
 import {
   formatInstant,

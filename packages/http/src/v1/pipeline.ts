@@ -76,10 +76,7 @@ export type ServicesV1 =
 interface InputV1 {
   readonly caller: Caller
   readonly body: BodyV1
-  /**
-   * The file in one of the operation's file parts. It is removed with the request unless it is
-   * kept.
-   */
+  /** The file in one of the operation's file parts. It is removed with the request unless it is kept. */
   readonly file: UploadV1 | null
   /** The segment of the path with that name. */
   readonly parameter: (name: string) => string

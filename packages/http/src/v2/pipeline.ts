@@ -78,9 +78,7 @@ type EntryV2<Path extends string, Request, Answer extends Schema.Top> =
 
 export type RouteV2 = Heading & EntryV2<string, unknown, Schema.Top>
 
-/**
- * Makes routes under that heading of the document. Binds the handler to its path, input and answer.
- */
+/** Makes routes under that heading of the document. Binds the handler to its path, input and answer. */
 export const routeV2 =
   (tag: string) =>
   <const At extends MethodAndPath, Answer extends Schema.Top, Request = undefined>(

@@ -31,9 +31,7 @@ const byText = (a: unknown, b: unknown): number => {
   return left < right ? -1 : 1
 }
 
-/**
- * The document without its wording, in an order that does not depend on where a route is declared.
- */
+/** The document without its wording, in an order that does not depend on where a route is declared. */
 const interfaceOf = (value: unknown, isNamed = false): unknown => {
   if (Array.isArray(value)) return value.map((inner) => interfaceOf(inner)).toSorted(byText)
   if (!isJson(value)) return value

@@ -1,6 +1,4 @@
-/**
- * Real answers of version 1, validated against the document, and each example of the document sent.
- */
+/** Real answers of version 1, validated against the document, and each example of the document sent. */
 import { describe, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"

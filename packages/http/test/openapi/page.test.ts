@@ -26,8 +26,7 @@ layer(layerService())("the API page of a service that just started", (it) => {
         )
         const asking = Array.from({ length: 10 }, () => web.call({ path: "/docs" }))
         const pages = yield* Effect.all(asking, { concurrency: "unbounded" })
-        // The policy has a hash of each script and the tag has one of the page, so every build
-        // computes them.
+        // The policy has a hash of each script and the tag has one of the page, so every build computes them.
         assert.strictEqual(digest.mock.calls.length, scriptsOf(pages[0]!.text).length + 1)
         assert.lengthOf(new Set(pages.map(({ text }) => text)), 1)
       }),

@@ -157,7 +157,7 @@ layer(layerSessions())("browser sessions", (it) => {
     }),
   )
 
-  it.effect("one more session than may stand ends the operator's oldest", () =>
+  it.effect("one session above the limit ends the operator's oldest", () =>
     Effect.gen(function* () {
       const first = yield* anOperator
       yield* Effect.forEach(Array.from({ length: 20 }), () => anOperator)

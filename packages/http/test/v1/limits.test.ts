@@ -1,6 +1,4 @@
-/**
- * The limits of version 1: requests of a workspace, wrong keys of an address, keys of one version.
- */
+/** The limits of version 1: requests of a workspace, wrong keys of an address, keys of one version. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"

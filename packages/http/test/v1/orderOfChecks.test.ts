@@ -1,6 +1,5 @@
 /**
- * The order of version 1's checks (contract: Version 1: requests): each request also fails every
- * later one.
+ * The order of version 1's checks (contract: Version 1: requests): each request also fails every later one.
  */
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"

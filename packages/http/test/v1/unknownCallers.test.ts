@@ -80,10 +80,7 @@ const nothingSpooled = Effect.flatMap(Disk, ({ files }) =>
   Effect.map(files, ({ temporary }) => temporary.length === 0),
 )
 
-/**
- * The answer to a call once there is room. A call's bytes are released a moment after its file is
- * gone.
- */
+/** The answer to a call once there is room. A call's bytes are released a moment after its file is gone. */
 const onceThereIsRoom = <E, R>(asked: Effect.Effect<Answer, E, R>) =>
   Effect.gen(function* () {
     for (let turns = 0; turns < 1000; turns++) {

@@ -19,10 +19,7 @@ import {
 } from "./Asking.ts"
 import type { EndpointBody } from "./Asking.ts"
 
-/**
- * Names that resolve as they say. The public addresses are unassigned: no registry has any of
- * 3000::/4.
- */
+/** Names that resolve as they say. The public addresses are unassigned: no registry has any of 3000::/4. */
 const addresses: Readonly<Record<string, ReadonlyArray<string>>> = {
   "public.example": ["3000::34", "3000::1111"],
   "inside.example": ["10.0.0.1"],

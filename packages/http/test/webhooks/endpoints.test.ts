@@ -1,6 +1,4 @@
-/**
- * Webhook endpoints: created, listed, changed and removed by a key, once for an Idempotency-Key.
- */
+/** Webhook endpoints: created, listed, changed and removed by a key, once for an Idempotency-Key. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { errorOf } from "../Doors.ts"

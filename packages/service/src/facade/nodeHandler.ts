@@ -13,7 +13,7 @@ import type { Messaging, NodeRequest } from "../api/Messaging.ts"
 interface FrameworkRequest extends IncomingMessage {
   /** Express: the address before a mount path was cut off. */
   readonly originalUrl?: string
-  /** Set by body parsers, some of which set it without reading. */
+  /** Set by body parsers, sometimes without reading. */
   readonly body?: unknown
 }
 

@@ -22,6 +22,6 @@ const packed = await database.dumpDataDir("gzip")
 await database.close()
 await rm(folder, { recursive: true })
 await mkdir(dirname(place), { recursive: true })
-// Renamed, so that it is there whole.
+// Renamed, so it appears complete.
 await writeFile(`${place}.new`, packed.stream())
 await rename(`${place}.new`, place)

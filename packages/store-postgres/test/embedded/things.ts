@@ -31,7 +31,7 @@ class ImageFiles extends DurableNodeFS {
   protected override sync(): void {}
 }
 
-/** What is wrong with an image, of which so much had been acknowledged. */
+/** The faults of an image after so many acknowledgements. */
 export const faultsOf = async (
   place: string,
   acknowledged: ReadonlySet<number>,

@@ -1,7 +1,6 @@
 /**
- * Several workers that share the numbers of one store, in one process and on one test clock. Each
- * can be stopped, killed, frozen, or cut off from its store; every step checks that no two of them
- * have one number.
+ * Several workers that share the numbers of one store, in one process and on one test clock. Each can be
+ * stopped, killed, frozen, or cut off from its store; every step checks that no two of them have one number.
  */
 import { assert } from "@effect/vitest"
 import {

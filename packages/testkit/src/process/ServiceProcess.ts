@@ -1,7 +1,6 @@
 /**
- * The service as real processes, for tests that start, stop, kill and freeze them. A process runs
- * on the test's own Node, in an environment with only the test's variables, and never outlives the
- * test's scope.
+ * The service as real processes, for tests that start, stop, kill and freeze them. A process runs on the
+ * test's own Node, in an environment with only the test's variables, and never outlives the test's scope.
  *
  * Waits are for output or actions of a process, in real time and bounded: nothing sleeps and hopes.
  */
@@ -44,9 +43,7 @@ export interface ServiceProcess {
   readonly thaw: Effect.Effect<void>
 }
 
-/**
- * A secrets key that processes on one database must share; an empty one leaves it to the process.
- */
+/** A secrets key that processes on one database must share; an empty one leaves it to the process. */
 export const secretsKey = "5ec2e7".padEnd(64, "0")
 
 /**
@@ -196,10 +193,7 @@ export const waitUntil = <A, E, R>(
     `waited in vain until ${what}`,
   )
 
-/**
- * Pauses that grow to a second: a key has 60 requests a minute, and a faster test would exceed
- * them.
- */
+/** Pauses that grow to a second: a key has 60 requests a minute, and a faster test would exceed them. */
 export const ofOneKey = Schedule.min([Schedule.exponential(20, 1.3), Schedule.spaced(1000)])
 
 /** Undefined when the effect takes longer, in real milliseconds. */

@@ -1,7 +1,6 @@
 /**
- * Loaded into a process before its program: other threads' files in one directory are on a disk
- * that is full, fails to sync or never answers, as a control file says. `FaultyDisk.ts` starts it
- * and writes that file.
+ * Loaded into a process before its program: other threads' files in one directory are on a disk that is full,
+ * fails to sync or never answers, as a control file says. `FaultyDisk.ts` starts it and writes that file.
  */
 import fs from "node:fs"
 import { syncBuiltinESMExports } from "node:module"

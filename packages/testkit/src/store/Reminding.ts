@@ -40,8 +40,7 @@ export const aNewReminder = (
 })
 
 /**
- * A reminder that goes with the test: due reminders are read from the whole store, so no test may
- * leave one.
+ * A reminder that goes with the test: due reminders are read from the whole store, so no test may leave one.
  */
 export const aReminder = (workspaceId: WorkspaceId, given: Partial<NewReminder> = {}) =>
   Effect.acquireRelease(

@@ -12,10 +12,7 @@ export type Taking =
   | "acknowledge"
   /** Refuses it; shows nothing. */
   | "refuse"
-  /**
-   * Shows the next message, and breaks the connection before the acknowledgement; then
-   * acknowledges.
-   */
+  /** Shows the next message, and breaks the connection before the acknowledgement; then acknowledges. */
   | "break_before_ack"
   /** Shows nothing and never answers. */
   | "stay_silent"
@@ -52,9 +49,7 @@ export class RemoteServer extends Context.Service<
     logIn(numberId: NumberId): Effect.Effect<void>
     /** What recipients see of that number, oldest first. */
     seen(numberId: NumberId): Effect.Effect<ReadonlyArray<SeenCopy>>
-    /**
-     * Whether an attempt of that number waits for the remote server's answer; false once given up.
-     */
+    /** Whether an attempt of that number waits for the remote server's answer; false once given up. */
     waiting(numberId: NumberId): Effect.Effect<boolean>
   }
 >()("testkit/RemoteServer") {}

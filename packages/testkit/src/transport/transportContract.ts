@@ -1,9 +1,8 @@
 /**
- * The contract of all transports. A transport tells the truth about each attempt. Accepted
- * means that the remote server said so; Refused that nothing was or will be shown, and why; Unknown
- * that it cannot be known; NotConnected that nothing was sent. A transport's own tests call
- * `transportContract` with a layer of the transport and of its remote server; every test takes its
- * own number.
+ * The contract of all transports. A transport tells the truth about each attempt. Accepted means that the
+ * remote server said so; Refused that nothing was or will be shown, and why; Unknown that it cannot be known;
+ * NotConnected that nothing was sent. A transport's own tests call `transportContract` with a layer of the
+ * transport and of its remote server; every test takes its own number.
  */
 import { assert, layer } from "@effect/vitest"
 import { MediaFilesError } from "@messaging-service/core"

@@ -1,6 +1,4 @@
-/**
- * Callbacks of numbers: written with the change of a connection that they report, and only then.
- */
+/** Callbacks of numbers: written with the change of a connection that they report, and only then. */
 import { assert } from "@effect/vitest"
 import {
   connectionCallback,

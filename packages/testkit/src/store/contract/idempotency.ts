@@ -1,6 +1,4 @@
-/**
- * Claims of `Idempotency-Key`s: taken before the work, finished with its effect, freed on refusal.
- */
+/** Claims of `Idempotency-Key`s: taken before the work, finished with its effect, freed on refusal. */
 import { assert } from "@effect/vitest"
 import {
   answerKeptMillis,

@@ -1,6 +1,4 @@
-/**
- * Pauses of a lane, an operator's and the service's own, and the consecutive failures behind them.
- */
+/** Pauses of a lane, an operator's and the service's own, and the consecutive failures behind them. */
 import { assert } from "@effect/vitest"
 import { LaneQueue, noFailures, NumberStore, DueWork } from "@messaging-service/core"
 import type { Pause, SendingNumber } from "@messaging-service/core"

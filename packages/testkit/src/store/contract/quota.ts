@@ -1,6 +1,4 @@
-/**
- * The 24-hour quota of a number: counted by planned time, exactly, in `accept` and in the facts.
- */
+/** The 24-hour quota of a number: counted by planned time, exactly, in `accept` and in the facts. */
 import { assert } from "@effect/vitest"
 import { countExactly, MessageStore, quotaVerdict } from "@messaging-service/core"
 import type { Message, PlannedQuota, QuotaFacts, QuotaLimit } from "@messaging-service/core"

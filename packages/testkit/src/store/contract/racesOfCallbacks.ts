@@ -49,8 +49,7 @@ const loop = (race: Race) =>
       const results = yield* Effect.forEach(ready, (each) =>
         Effect.map(below(4), (dice) => (dice === 0 ? refused(each, now) : delivered(each))),
       )
-      // Counted as free before the commit that frees it: another loop may claim as soon as it is
-      // over.
+      // Counted as free before the commit that frees it: another loop may claim as soon as it is over.
       for (const each of ready) count(each, -1)
       yield* settleDeliveries(...results)
       for (const [index, result] of results.entries()) {

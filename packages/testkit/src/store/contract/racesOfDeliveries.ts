@@ -60,8 +60,7 @@ const loop = (race: Race) =>
       const results = yield* Effect.forEach(ready, (each) =>
         Effect.map(below(4), (dice) => (dice === 0 ? refused(each, now) : delivered(each))),
       )
-      // Counted as free before the commit that frees it: another loop may claim as soon as it is
-      // over.
+      // Counted as free before the commit that frees it: another loop may claim as soon as it is over.
       for (const each of ready) release(each)
       // One loop in two does both in one step.
       if (!last && (yield* below(2)) === 0) hold(yield* settleAndClaimDue(results, query))

@@ -140,8 +140,7 @@ export const version1Lists: Topic = (it) => {
   it.effect("each page of a period is cut from that period, whatever its length", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
-      // Some ten minutes around noon, close to one another and, as ids may be, a little out of
-      // order.
+      // Some ten minutes around noon, close to one another and, as ids may be, a little out of order.
       const moments = Array.from(
         { length: 40 },
         (_, index) => noon + (index - 20) * 15 * oneSecond + (index % 3) * 20 * oneSecond,
