@@ -1,10 +1,10 @@
 /** Starts the dashboard: one client for the service's answers, one router over them. */
-import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query"
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query"
 import { RouterProvider } from "@tanstack/react-router"
 import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
 import { Refused } from "./api/call.ts"
-import { setSession } from "./api/session.ts"
+import { noteEndedSession } from "./api/session.ts"
 import { makeRouter } from "./router.tsx"
 import { applyTheme } from "./ui/theme.ts"
 // oxlint-disable-next-line import/no-unassigned-import -- how Vite takes styles
@@ -13,14 +13,8 @@ import "./styles.css"
 applyTheme()
 
 const client: QueryClient = new QueryClient({
-  queryCache: new QueryCache({
-    // The session has ended: sign-in follows, and leads back to this page.
-    onError: (error) => {
-      if (!(error instanceof Refused) || error.status !== 401) return
-      setSession(client, null)
-      void router.invalidate()
-    },
-  }),
+  queryCache: new QueryCache({ onError: (error) => noteEndedSession(client, error) }),
+  mutationCache: new MutationCache({ onError: (error) => noteEndedSession(client, error) }),
   defaultOptions: {
     queries: {
       staleTime: 10_000,

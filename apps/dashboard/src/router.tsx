@@ -17,6 +17,7 @@ import { parseMessageSearch } from "./messages/messageSearch.ts"
 import { ranges } from "./overview/range.ts"
 import type { Range } from "./overview/range.ts"
 import { pagesFor } from "./ui/pages.ts"
+import { parseTrail } from "./ui/trail.ts"
 import { Shell } from "./ui/Shell.tsx"
 import { WorkspacesPage } from "./workspaces/WorkspacesPage.tsx"
 
@@ -78,6 +79,8 @@ const inside = createRoute({
 const workspaces = createRoute({
   getParentRoute: () => inside,
   path: "/workspaces",
+  validateSearch: ({ find }: Record<string, unknown>): { find?: string } =>
+    typeof find === "string" || typeof find === "number" ? { find: String(find) } : {},
   component: WorkspacesPage,
 })
 
@@ -114,10 +117,55 @@ const numbers = createRoute({
   component: lazyRouteComponent(() => import("./numbers/NumbersPage.tsx"), "NumbersPage"),
 })
 
+const number = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/numbers/$numberId",
+  component: lazyRouteComponent(() => import("./numbers/NumberPage.tsx"), "NumberPage"),
+})
+
 const link = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/numbers/$numberId/link",
   component: lazyRouteComponent(() => import("./numbers/LinkPage.tsx"), "LinkPage"),
+})
+
+const settings = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/settings",
+  component: lazyRouteComponent(() => import("./settings/SettingsPage.tsx"), "SettingsPage"),
+})
+
+const contacts = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/contacts",
+  validateSearch: parseTrail,
+  component: lazyRouteComponent(() => import("./contacts/ContactsPage.tsx"), "ContactsPage"),
+})
+
+const webhooks = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/webhooks",
+  component: lazyRouteComponent(() => import("./webhooks/WebhooksPage.tsx"), "WebhooksPage"),
+})
+
+const webhookLog = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/webhooks/$webhookId",
+  validateSearch: parseTrail,
+  component: lazyRouteComponent(() => import("./webhooks/WebhookPage.tsx"), "WebhookPage"),
+})
+
+const held = createRoute({
+  getParentRoute: () => inside,
+  path: "/service/held",
+  component: lazyRouteComponent(() => import("./held/HeldPage.tsx"), "HeldPage"),
+})
+
+const heldOf = createRoute({
+  getParentRoute: () => inside,
+  path: "/service/held/$workspaceId",
+  validateSearch: parseTrail,
+  component: lazyRouteComponent(() => import("./held/HeldMessagesPage.tsx"), "HeldMessagesPage"),
 })
 
 const emulator = createRoute({
@@ -134,7 +182,22 @@ const tree = root.addChildren([
   signIn,
   portal,
   home,
-  inside.addChildren([workspaces, workspace, overview, messages, numbers, link, emulator]),
+  inside.addChildren([
+    workspaces,
+    workspace,
+    overview,
+    messages,
+    numbers,
+    number,
+    link,
+    contacts,
+    webhooks,
+    webhookLog,
+    settings,
+    emulator,
+    held,
+    heldOf,
+  ]),
 ])
 
 export const makeRouter = (client: QueryClient) =>

@@ -1,7 +1,16 @@
 /** The dashboard as people use it: in a real browser, over a real service. */
-import axe from "axe-core"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import {
+  barriers,
+  goTo,
+  overflows,
+  shown,
+  signIn as signInAsOperator,
+  withPage as withBrowserPage,
+} from "./browserPages.ts"
+import type { PageOptions } from "./browserPages.ts"
+import { fillWorkspace, screens } from "./screens.ts"
 import {
   openBrowser,
   skipsWithoutBrowser,
@@ -10,88 +19,26 @@ import {
 } from "./startDashboard.ts"
 import type { TestDashboard } from "./startDashboard.ts"
 
-/** What an automatic check finds wrong with the page as it is. */
-const barriers = async (page: Page): Promise<ReadonlyArray<string>> => {
-  // Through the debugger: the page's own policy forbids strange scripts, as it should.
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate(() =>
-    (globalThis as unknown as { axe: typeof axe }).axe.run({
-      runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"],
-    }),
-  )
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`)
-}
-
-/** Whether something is wider than the window. */
-const overflows = (page: Page): Promise<boolean> =>
-  page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-
-interface PageOptions {
-  readonly theme?: "light" | "dark"
-  readonly width?: number
-  /** The test makes requests fail on purpose. */
-  readonly mayComplain?: boolean
-}
-
 describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
   let browser: Browser
   let service: TestDashboard
+  let endReceiver: () => Promise<void>
 
   beforeAll(async () => {
     service = await startDashboard()
-    await service.ask("POST", "/api/v2/messages/batch", {
-      to: Array.from({ length: 30 }, (_, index) => ({ phone: `+1555010${1001 + index}` })),
-      text: "Your table is ready",
-    })
-    await service.ask("POST", "/api/v2/messages", {
-      to: { phone: "+15550100000" },
-      text: "To a phone that does not exist",
-    })
-    await service.operate("POST", "/admin/v1/simulator/settle")
+    endReceiver = await fillWorkspace(service)
     browser = await openBrowser()
   })
   afterAll(async () => {
     await browser?.close()
     await service?.stop()
+    await endReceiver?.()
   })
 
-  /** A page whose problems fail the test. */
-  const withPage = async (
-    act: (page: Page) => Promise<void>,
-    { mayComplain = false, theme = "light", width = 1280 }: PageOptions = {},
-  ) => {
-    const context = await browser.newContext({
-      colorScheme: theme,
-      // A check in the middle of an animation would see pale colours.
-      reducedMotion: "reduce",
-      viewport: { width, height: 800 },
-    })
-    const page = await context.newPage()
-    page.setDefaultTimeout(15_000)
-    const problems = watchProblems(page, service.url)
-    try {
-      await act(page)
-      if (!mayComplain) assert.deepStrictEqual(problems, [])
-    } finally {
-      service.standIn.failWith(null)
-      await context.close()
-    }
-  }
-
-  /** Narrow windows show some things in another place. */
-  const shown = (page: Page, text: string) => page.getByText(text).filter({ visible: true })
-
-  const signIn = async (page: Page) => {
-    await page.goto(service.url)
-    await page.getByLabel("Operator token").fill(service.operatorToken)
-    await page.getByRole("button", { name: "Sign in" }).click()
-    await page.getByRole("heading", { name: "Workspaces" }).waitFor()
-  }
-
-  const open = async (page: Page, name: string) => {
-    await page.goto(`${service.url}/w/1/${name}`)
-    await page.getByRole("heading", { level: 1 }).waitFor()
-  }
+  const withPage = (act: (page: Page) => Promise<void>, options?: PageOptions) =>
+    withBrowserPage(browser, service, act, options)
+  const signIn = (page: Page) => signInAsOperator(page, service)
+  const open = (page: Page, name: string) => goTo(page, service, `/w/1/${name}`)
 
   it("lets the operator in with the token alone, and keeps it nowhere that a script can read", () =>
     withPage(async (page) => {
@@ -251,7 +198,6 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
   it.each([
     ["away", /does not answer/],
     [500, /internal_error · req_/],
-    [403, /role_required · req_/],
     [429, /again in 30 s/],
   ] as const)("says what is wrong when the service answers %s, and recovers", (status, words) =>
     withPage(
@@ -262,8 +208,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
         // News would ask again by themselves, and take the button away.
         await page.getByRole("button", { name: /^Live: / }).click()
         await page.getByText("Paused", { exact: true }).waitFor()
-        const code =
-          status === 403 ? "role_required" : status === 429 ? "rate_limited" : "internal_error"
+        const code = status === 429 ? "rate_limited" : "internal_error"
         service.standIn.failWith({ path: /\/messages$/, status, code })
         await page.getByRole("button", { name: "failed" }).click()
         await page.getByRole("alert").filter({ hasText: words }).waitFor()
@@ -274,6 +219,20 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       { mayComplain: status === "away" },
     ),
   )
+
+  it("says that a role does not allow it, and offers no second try", () =>
+    withPage(async (page) => {
+      await signIn(page)
+      service.standIn.failWith({
+        path: /^\/admin.*\/messages$/,
+        status: 403,
+        code: "role_required",
+      })
+      await open(page, "messages")
+      const refusal = page.getByRole("alert").filter({ hasText: /role_required · req_/ })
+      await refusal.getByText("Your role does not allow this.").waitFor()
+      assert.strictEqual(await refusal.getByRole("button").count(), 0)
+    }))
 
   it("leads to signing in when the session ends, and back to the same page", () =>
     withPage(async (page) => {
@@ -295,40 +254,21 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
   ] as const)("has no barrier that a machine can find: %s, %i wide", (theme, width) =>
     withPage(
       async (page) => {
-        const check = async () => {
-          assert.deepStrictEqual(await barriers(page), [])
-          assert.isFalse(await overflows(page), page.url())
+        const found: Array<string> = []
+        const check = async (name: string) => {
+          for (const barrier of await barriers(page)) found.push(`${name}: ${barrier}`)
+          if (await overflows(page)) found.push(`${name}: wider than the window`)
         }
         await page.goto(service.url)
         await page.getByLabel("Operator token").waitFor()
-        await check()
+        await check("sign-in")
         await signIn(page)
-        await check()
-        await open(page, "overview")
-        await page.getByText("Messages that ended").waitFor()
-        await check()
-        await open(page, "messages")
-        await page.locator("tbody tr").first().waitFor()
-        await check()
-        await page.locator("tbody tr").first().click()
-        await page.getByRole("list", { name: "What happened" }).locator("li").first().waitFor()
-        await check()
-        await open(page, "numbers")
-        await page.getByRole("meter").first().waitFor()
-        await check()
-        await open(page, "emulator?phone=%2B15550101001")
-        await page.getByRole("button", { name: "Read it" }).first().waitFor()
-        await check()
-        await page.keyboard.press("Control+k")
-        await page.getByRole("combobox", { name: "What for" }).waitFor()
-        await check()
-        await page.keyboard.press("Escape")
-        await open(page, "numbers")
-        await page.getByRole("button", { name: "Link a phone" }).click()
-        await check()
-        await page.getByRole("button", { name: "Show the code" }).click()
-        await page.getByAltText("QR code to scan with the phone").waitFor()
-        await check()
+        for (const { name, path, ready } of screens) {
+          if (path !== null) await goTo(page, service, path)
+          await ready(page)
+          await check(name)
+        }
+        assert.deepStrictEqual(found, [])
       },
       { theme, width },
     ),

@@ -32,7 +32,7 @@ export const cacheControlOf = (path: string): string =>
 export const pageFor = (html: string, base: string): string => html.replaceAll('="./', `="${base}`)
 
 /** The first segments of the dashboard's own addresses: whatever else is unknown stays a 404. */
-const pages = ["", "sign-in", "portal", "workspaces", "w"]
+const pages = ["", "sign-in", "portal", "workspaces", "w", "service"]
 
 /** Whether the page answers that path, given without the base path and its slash. */
 export const isPage = (path: string): boolean => pages.includes(path.split("/", 1)[0] ?? "")

@@ -180,7 +180,7 @@ export const standIn = async (
     if (pathname === "/admin/v1/session" && method === "GET") {
       return say(200, { session: session === undefined ? null : await about(session) })
     }
-    if (session === undefined) return refuse(401, "missing_session", "Sign in.")
+    if (session === undefined) return refuse(401, "missing_operator_token", "Sign in.")
     if (pathname === "/admin/v1/session" && method === "DELETE") {
       sessions.delete(cookie)
       return say(

@@ -75,6 +75,8 @@ const build = async (folder: string): Promise<void> => {
 
 export interface TestDashboard {
   readonly url: string
+  /** The service itself, behind the stand-in. */
+  readonly serviceUrl: string
   readonly operatorToken: string
   /** Plays what the service does not answer yet, and makes requests fail. */
   readonly standIn: StandIn
@@ -163,6 +165,7 @@ export const startDashboard = async (
     const edge = await standIn(origin, operatorToken, files, base)
     return {
       url: edge.url,
+      serviceUrl: origin,
       operatorToken,
       standIn: edge,
       ask: request(origin, liveKey.trim()),

@@ -73,6 +73,7 @@ export type {
   RevokedKey,
   Scan,
   ScheduleInput,
+  SelectHeld,
   SendBatch,
   SendMessage,
   SendingNumber,

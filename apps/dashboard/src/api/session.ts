@@ -1,7 +1,8 @@
 /** Who is signed in, or null. The page asks once. */
+import { useQuery } from "@tanstack/react-query"
 import type { QueryClient } from "@tanstack/react-query"
 import type { Session } from "./additions.ts"
-import { call } from "./call.ts"
+import { Refused, call } from "./call.ts"
 import { setServiceTime } from "./serviceTime.ts"
 
 const queryKey = ["session"] as const
@@ -17,8 +18,22 @@ export const loadSession = (client: QueryClient): Promise<Session | null> =>
     staleTime: Number.POSITIVE_INFINITY,
   })
 
-/** After signing in; null once the session has ended. */
-export const setSession = (client: QueryClient, session: Session | null): void => {
-  if (session !== null) setServiceTime(session.now)
+/** After signing in. */
+export const setSession = (client: QueryClient, session: Session): void => {
+  setServiceTime(session.now)
   client.setQueryData(queryKey, session)
+  client.setQueryData(endedKey, false)
 }
+
+const endedKey = ["session ended"] as const
+
+/** Codes of answers to a cookie that is over, and to none. A wrong token at sign-in is another one. */
+const endings = ["session_ended", "missing_operator_token"]
+
+/** Notes a session that ended while a page was open: the page stays, and a dialog asks to sign in again. */
+export const noteEndedSession = (client: QueryClient, error: Error): void => {
+  if (error instanceof Refused && endings.includes(error.code)) client.setQueryData(endedKey, true)
+}
+
+export const useSessionHasEnded = (): boolean =>
+  useQuery({ queryKey: endedKey, queryFn: () => false, enabled: false, initialData: false }).data

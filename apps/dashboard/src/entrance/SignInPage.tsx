@@ -22,35 +22,16 @@ const problemOf = (error: Error | null): string | undefined => {
 
 export const SignInPage = () => {
   const { to } = useSearch({ from: "/sign-in" })
-  const client = useQueryClient()
   const router = useRouter()
-  const { error, isPending, mutate } = useMutation({
-    mutationFn: (token: string) => call("POST /admin/v1/session", { body: { token } }),
-    onSuccess: (session) => {
-      setSession(client, session)
-      router.history.push(to ?? base)
-    },
-  })
-
   return (
     <Door>
       <div>
         <h1 className="text-xl font-semibold">{words.title}</h1>
         <p className="text-soft">{words.about}</p>
       </div>
-      <form
-        className="card flex flex-col gap-4 p-5 shadow-card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          const token = new FormData(event.currentTarget).get("token")
-          if (typeof token === "string" && token.trim() !== "") mutate(token.trim())
-        }}
-      >
-        <TokenField problem={problemOf(error)} />
-        <Button type="submit" look="primary" busy={isPending} className="h-10">
-          {words.signIn}
-        </Button>
-      </form>
+      <div className="card p-5 shadow-card">
+        <SignInForm signedIn={() => router.history.push(to ?? base)} />
+      </div>
       <p className="text-xs text-soft">
         {words.where[0]}
         <code className="font-mono">operator-token</code>
@@ -59,6 +40,34 @@ export const SignInPage = () => {
         {words.where[2]} {words.keeps}
       </p>
     </Door>
+  )
+}
+
+/** Also in the dialog over a page whose session has ended. */
+export const SignInForm = ({ signedIn }: { signedIn: () => void }) => {
+  const client = useQueryClient()
+  const { error, isPending, mutate } = useMutation({
+    mutationFn: (token: string) => call("POST /admin/v1/session", { body: { token } }),
+    onSuccess: (session) => {
+      setSession(client, session)
+      signedIn()
+    },
+  })
+
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const token = new FormData(event.currentTarget).get("token")
+        if (typeof token === "string" && token.trim() !== "") mutate(token.trim())
+      }}
+    >
+      <TokenField problem={problemOf(error)} />
+      <Button type="submit" look="primary" busy={isPending} className="h-10">
+        {words.signIn}
+      </Button>
+    </form>
   )
 }
 

@@ -5,6 +5,7 @@ import { useState } from "react"
 import type { Message } from "../api/additions.ts"
 import { asked } from "../api/call.ts"
 import { useKeys } from "../ui/keys.ts"
+import { Pager } from "../ui/Pager.tsx"
 import { Button, Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
 import { CancelChosen } from "./CancelChosen.tsx"
 import { MessageFilters } from "./MessageFilters.tsx"
@@ -137,36 +138,6 @@ const useListKeys = (
     x: () => openId !== undefined && choose(openId),
   })
 }
-
-const Pager = ({
-  go,
-  isFetching,
-  next,
-  shown,
-  trail,
-}: {
-  trail: ReadonlyArray<string>
-  shown: number
-  isFetching: boolean
-  /** The cursor of the next page; null on the last one. */
-  next: string | null
-  go: (trail: ReadonlyArray<string>) => void
-}) => (
-  <nav aria-label={words.pages} className="flex items-center gap-2 text-xs text-soft">
-    <span className="mr-auto tabular-nums">
-      {isFetching ? words.asking : words.page(trail.length + 1, shown)}
-    </span>
-    <Button
-      aria-disabled={trail.length === 0}
-      onClick={() => trail.length > 0 && go(trail.slice(0, -1))}
-    >
-      {words.newer}
-    </Button>
-    <Button aria-disabled={next === null} onClick={() => next !== null && go([...trail, next])}>
-      {words.older}
-    </Button>
-  </nav>
-)
 
 const Nothing = ({ clear, filtered }: { filtered: boolean; clear: () => void }) =>
   filtered ? (

@@ -25,7 +25,15 @@ export const NumberRow = ({ number, state, workspaceId }: RowProps) => {
       <div className="grid items-start gap-x-8 gap-y-4 md:grid-cols-[minmax(0,1fr)_minmax(0,1.3fr)_9rem]">
         <div className="flex min-w-0 flex-col gap-1">
           <div className="flex flex-wrap items-center gap-2">
-            <h2 className="truncate font-semibold">{nameOf(number)}</h2>
+            <h2 className="truncate font-semibold">
+              <Link
+                to="/w/$workspaceId/numbers/$numberId"
+                params={{ workspaceId, numberId: String(number.id) }}
+                className="hover:underline"
+              >
+                {nameOf(number)}
+              </Link>
+            </h2>
             <StandingWord standing={standing} />
           </div>
           <p className="font-mono text-xs text-soft">

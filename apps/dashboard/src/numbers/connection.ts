@@ -7,6 +7,12 @@ import {
   standingWords as words,
 } from "./words.ts"
 
+/** Which number, in paths of the operator API. */
+export interface NumberPath {
+  readonly id: number
+  readonly number_id: number
+}
+
 /** A number as people call it. */
 export const nameOf = ({ id, label, phone }: SendingNumber): string =>
   label || (phone === null ? numbersWords.newNumber(id) : `+${phone}`)

@@ -94,3 +94,71 @@ export const disconnectedSentences: Readonly<Record<string, string>> = {
   not_linked: "Never linked to a phone.",
   account_disabled: "Its workspace is disabled.",
 }
+
+export const numberWords = {
+  all: "All numbers",
+  label: "Label",
+  labelAbout: "A name for people; recipients never see it.",
+  save: "Save",
+  saved: "Saved.",
+  gone: "The workspace has no such number. It was deleted, or the address is wrong.",
+  state: "State",
+  since: "Since",
+  seen: "Last seen",
+  never: "never",
+  waiting: "Waiting",
+  nextSend: "Next message",
+  none: "none",
+  sent: "Sent in 24 h",
+  reconnects: "Reconnects",
+  worker: "Worker",
+  noWorker: "none has it",
+}
+
+export const pauseWords = {
+  title: "Pause",
+  about: "Messages are accepted and wait. One that is being sent may still leave.",
+  until: "Until",
+  untilAbout: "Empty: until a user resumes it.",
+  pause: "Pause",
+  resume: "Resume",
+  paused: "The number is paused.",
+}
+
+export const pacingWords = {
+  title: "Pacing",
+  about: "How fast the number may send. Empty: no such limit. A change counts at once.",
+  fields: {
+    min_interval_ms: ["Rest after a message (ms)", "At least."],
+    jitter_ms: ["Longer by up to (ms)", "Drawn for each message."],
+    per_minute: ["Messages per minute", ""],
+    per_hour: ["Messages per hour", ""],
+    new_recipients_per_day: ["New recipients per day", "Phones that it never sent to before."],
+  } as const,
+  save: "Save the pacing",
+}
+
+export const proxyWords = {
+  title: "Proxy",
+  about: "The connection of the number goes through it. The service never shows its URL again.",
+  now: (host: string, port: number) => `The number uses ${host}:${port}.`,
+  direct: "The number connects directly.",
+  url: "URL of the proxy",
+  example: "socks5://user:password@proxy.example:1080",
+  save: "Use this proxy",
+  remove: "Use none",
+}
+
+export const endWords = {
+  title: "Log out or delete",
+  logOut: "Log out",
+  logOutTitle: (name: string) => `Log ${name} out?`,
+  logOutAbout:
+    "Its device is logged out and its credentials are erased. Its messages keep waiting.",
+  remove: "Delete the number",
+  removeTitle: (name: string) => `Delete ${name}?`,
+  removeAbout: (waiting: number) =>
+    waiting === 0
+      ? "No message waits for it. This cannot be undone."
+      : `This cancels ${waiting.toLocaleString()} waiting ${waiting === 1 ? "message" : "messages"}. It cannot be undone.`,
+}

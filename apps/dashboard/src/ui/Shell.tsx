@@ -1,13 +1,23 @@
 /** What is around every page: the way between pages, whether news arrive, who is signed in. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
-import { Link, Outlet, useParams, useRouteContext, useRouter } from "@tanstack/react-router"
+import {
+  Link,
+  Outlet,
+  useLocation,
+  useParams,
+  useRouteContext,
+  useRouter,
+} from "@tanstack/react-router"
 import { useEffect, useState } from "react"
 import type { Session } from "../api/additions.ts"
 import { base } from "../api/base.ts"
 import { asked, call } from "../api/call.ts"
+import { useSessionHasEnded } from "../api/session.ts"
 import { useLive } from "../api/live.ts"
 import type { LiveState } from "../api/live.ts"
+import { SignedOut } from "../entrance/SignedOut.tsx"
 import { useServiceTime } from "../api/serviceTime.ts"
+import { HeldBar } from "../held/HeldBar.tsx"
 import { useCommands } from "./commands.ts"
 import { Icon } from "./Icon.tsx"
 import { useKeys } from "./keys.ts"
@@ -17,7 +27,7 @@ import { KeysHelp, Palette } from "./Palette.tsx"
 import { Button, Kbd } from "./parts.tsx"
 import { changeTheme } from "./theme.ts"
 import { span } from "./Time.tsx"
-import { liveWords, shellWords as words } from "./words.ts"
+import { liveWords, pageNames, shellWords as words } from "./words.ts"
 
 type Over = "palette" | "keys" | null
 
@@ -26,6 +36,8 @@ export const Shell = () => {
   const { session } = useRouteContext({ from: "/inside" })
   const [over, setOver] = useState<Over>(null)
   const signOut = useSignOut()
+  useOpenPageInView()
+  const hasEnded = useSessionHasEnded()
   const isOperator = session.kind === "operator"
   const workspaces = useQuery({
     ...asked("GET /admin/v1/workspaces", { query: { limit: 100 } }),
@@ -65,9 +77,11 @@ export const Shell = () => {
         signOut={signOut}
       />
       <div id="content" tabIndex={-1} className="min-w-0 outline-none">
+        {isOperator && <HeldBar />}
         <Outlet />
       </div>
       {over === "palette" && <Palette commands={commands} guess={guess} close={close} />}
+      {hasEnded && <SignedOut kind={session.kind} />}
       {over === "keys" && <KeysHelp rows={keyRows(pages)} close={close} />}
     </div>
   )
@@ -114,6 +128,14 @@ const keyRows = (
 const place =
   "flex h-8 items-center gap-2 rounded-md px-2 text-sm text-soft hover:bg-sunken hover:text-ink aria-[current=page]:bg-accent-wash aria-[current=page]:font-medium aria-[current=page]:text-accent max-md:h-10 max-md:shrink-0"
 
+/** On a narrow window the pages are a line that scrolls: the open one comes into view. */
+const useOpenPageInView = () => {
+  const { pathname } = useLocation()
+  useEffect(() => {
+    document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: "nearest" })
+  }, [pathname])
+}
+
 const SideBar = ({
   name,
   openPalette,
@@ -157,6 +179,7 @@ const SideBar = ({
         ))}
       </nav>
     )}
+    {workspaceId === undefined && session.kind === "operator" && <ConsolePages />}
     <div className="flex gap-0.5 max-md:ml-0 md:mt-auto md:flex-col md:items-stretch">
       {workspaceId !== undefined && <Live workspaceId={Number(workspaceId)} />}
       <Button look="quiet" onClick={changeTheme} className="max-md:hidden">
@@ -183,6 +206,20 @@ const SideBar = ({
       </div>
     </div>
   </aside>
+)
+
+/** The pages of operators that belong to no workspace. */
+const ConsolePages = () => (
+  <nav aria-label={words.pages} className="flex gap-0.5 max-md:order-3 max-md:w-full md:flex-col">
+    <Link to="/workspaces" className={place}>
+      <Icon name="grid" />
+      {pageNames.workspaces}
+    </Link>
+    <Link to="/service/held" className={place}>
+      <Icon name="pause" />
+      {pageNames.held}
+    </Link>
+  </nav>
 )
 
 /** The workspace on the page; for operators the way to the others. */
@@ -229,7 +266,8 @@ const dots: Readonly<Record<LiveState, string>> = {
 
 const Live = ({ workspaceId }: { workspaceId: number }) => {
   const [paused, setPaused] = useState(false)
-  const state = useLive(workspaceId, paused)
+  const hasEnded = useSessionHasEnded()
+  const state = useLive(workspaceId, paused || hasEnded)
   const does = paused ? words.showNews : words.holdStill
   return (
     // Around the button: a screen reader takes what is inside of one for its name alone.

@@ -46,6 +46,12 @@ export const useCommands = ({
     group: groups.page,
     act: () => void navigate({ to: "/workspaces" }),
   }
+  const toHeld: Command = {
+    name: pageNames.held,
+    icon: "pause",
+    group: groups.page,
+    act: () => void navigate({ to: "/service/held" }),
+  }
   const ofWorkspaces = workspaces.map(({ id, name }): Command => ({
     name,
     icon: "switch",
@@ -54,7 +60,7 @@ export const useCommands = ({
   }))
   const commands: ReadonlyArray<Command> = [
     ...(workspaceId === undefined ? [] : ofPages),
-    ...(isOperator ? [toAllWorkspaces] : []),
+    ...(isOperator ? [toAllWorkspaces, toHeld] : []),
     ...ofWorkspaces,
     { name: words.changeTheme, icon: "half", group: groups.action, act: changeTheme },
     { name: words.showKeys, icon: "key", group: groups.action, keys: "?", act: showKeys },

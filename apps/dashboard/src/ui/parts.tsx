@@ -4,7 +4,7 @@ import type { ButtonHTMLAttributes, ReactNode } from "react"
 import { Refused } from "../api/call.ts"
 import { Icon } from "./Icon.tsx"
 import type { IconName } from "./Icon.tsx"
-import { stateWords as words } from "./words.ts"
+import { secretWords, stateWords as words } from "./words.ts"
 
 const looks = {
   plain: "control hover:bg-sunken",
@@ -69,7 +69,22 @@ export const Empty = ({
   </div>
 )
 
-/** The service's words, what can be done, and the id that an operator finds in the log. */
+const isRoleRefusal = (error: Error): boolean =>
+  error instanceof Refused && ["role_required", "operator_required"].includes(error.code)
+
+const sentenceOf = (error: Error): string => {
+  if (!(error instanceof Refused)) return words.away
+  if (isRoleRefusal(error)) return words.roleRefused
+  return error.status === 404 ? words.gone : error.message
+}
+
+const detailOf = (error: Error): string => {
+  if (!(error instanceof Refused)) return words.mayBeOld
+  const later = error.retryAfter === null ? "" : words.againIn(error.retryAfter)
+  return `${error.code} · ${error.requestId ?? words.noRequestId}${later}`
+}
+
+/** What went wrong, what the user can do, and the id that an operator finds in the log. */
 export const Failure = ({ again, error }: { error: Error; again?: () => void }) => (
   <div
     role="alert"
@@ -77,14 +92,24 @@ export const Failure = ({ again, error }: { error: Error; again?: () => void }) 
   >
     <Icon name="warning" />
     <div className="mr-auto min-w-0">
-      <p className="font-medium">{error instanceof Refused ? error.message : words.away}</p>
-      <p className="text-xs">
-        {error instanceof Refused
-          ? `${error.code} · ${error.requestId ?? words.noRequestId}${error.retryAfter === null ? "" : words.againIn(error.retryAfter)}`
-          : words.mayBeOld}
-      </p>
+      <p className="font-medium break-words">{sentenceOf(error)}</p>
+      <p className="text-xs break-words">{detailOf(error)}</p>
     </div>
-    {again && <Button onClick={again}>{words.again}</Button>}
+    {again && !isRoleRefusal(error) && <Button onClick={again}>{words.again}</Button>}
+  </div>
+)
+
+/** A key or a secret, which the service shows once. */
+export const Secret = ({ about, label, text }: { label: string; text: string; about?: string }) => (
+  <div className="flex min-w-0 flex-col gap-1.5 rounded-lg bg-amber-wash px-3.5 py-3 text-amber">
+    <p className="text-sm font-medium">{label}</p>
+    <p className="flex items-start gap-2">
+      <code className="min-w-0 grow rounded bg-surface px-2 py-1 font-mono text-sm break-all text-ink">
+        {text}
+      </code>
+      <Copy text={text} secret />
+    </p>
+    <p className="text-xs">{about ?? secretWords.once}</p>
   </div>
 )
 
@@ -102,7 +127,7 @@ export const Loading = ({ rows = 8 }: { rows?: number }) => (
 )
 
 /** A button that copies an id, a phone or the like. */
-export const Copy = ({ text }: { text: string }) => {
+export const Copy = ({ secret = false, text }: { text: string; secret?: boolean }) => {
   const [done, setDone] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(text)
@@ -113,7 +138,7 @@ export const Copy = ({ text }: { text: string }) => {
     <button
       type="button"
       title={words.copy}
-      aria-label={done ? words.copied : words.copyText(text)}
+      aria-label={done ? words.copied : secret ? words.copy : words.copyText(text)}
       onClick={() => void copy()}
       className="inline-grid size-6 cursor-pointer place-items-center rounded align-middle text-faint hover:bg-sunken hover:text-ink"
     >

@@ -14,8 +14,12 @@ export const pageNames = {
   overview: "Overview",
   messages: "Messages",
   numbers: "Numbers",
+  webhooks: "Webhooks",
+  contacts: "Contacts",
+  settings: "Settings",
   emulator: "Emulator",
   workspaces: "Workspaces",
+  held: "Held messages",
 }
 
 export const shellWords = {
@@ -58,10 +62,34 @@ export const liveWords: Readonly<Record<LiveState, string>> = {
   paused: "Paused",
 }
 
+export const dialogWords = { back: "Back", done: "Done" }
+
+export const pagerWords = {
+  pages: "Pages of the list",
+  page: (page: number, shown: number) => `Page ${page} · ${shown} shown`,
+  asking: "Asking…",
+  newer: "Newer",
+  older: "Older",
+}
+
+export const secretWords = {
+  once: "Copy it now: this is the only time that it is shown.",
+  copy: "Copy",
+}
+
+export const signedOutWords = {
+  title: "Your session has ended",
+  operator: "Sign in again. What you typed on this page stays.",
+  portal:
+    "Ask for a new link to this workspace. What you typed on this page stays until you close it.",
+}
+
 /** The states that every page has. */
 export const stateWords = {
   loading: "Loading",
   away: "The service does not answer.",
+  roleRefused: "Your role does not allow this.",
+  gone: "It is no longer there. It was deleted, or the address is wrong.",
   mayBeOld: "What you see may be out of date.",
   noRequestId: "no request id",
   again: "Try again",

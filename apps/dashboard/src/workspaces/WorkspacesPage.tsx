@@ -1,54 +1,76 @@
 /** The operator's first page: every workspace. */
 import { useQuery } from "@tanstack/react-query"
-import { Link } from "@tanstack/react-router"
+import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
+import { useState } from "react"
 import type { Workspace } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
-import { Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { Answer } from "../ui/Answer.tsx"
+import { Button, Empty, PageHead } from "../ui/parts.tsx"
+import { Cell, Row, Table } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { workspacesWords as words } from "./words.ts"
+import { NewWorkspace } from "./NewWorkspace.tsx"
+import { newWorkspaceWords, workspacesWords as words } from "./words.ts"
 
-const head = "px-4 py-2 label text-left"
+const route = getRouteApi("/inside/workspaces")
+
+const columns = [
+  { name: words.name },
+  { name: words.plan },
+  { name: words.state, wide: true },
+  { name: words.made, wide: true, right: true },
+] as const
 
 export const WorkspacesPage = () => {
-  const { data, error, refetch } = useQuery(
-    asked("GET /admin/v1/workspaces", { query: { limit: 100 } }),
-  )
+  const { find = "" } = route.useSearch()
+  const navigate = useNavigate({ from: "/workspaces" })
+  const workspaces = useQuery(asked("GET /admin/v1/workspaces", { query: { limit: 100 } }))
+  const [isMaking, setMaking] = useState(false)
+  const look = (text: string) =>
+    void navigate({ search: text === "" ? {} : { find: text }, replace: true })
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} about={words.about} />
-      {error && <Failure error={error} again={() => void refetch()} />}
-      <div className="card overflow-x-auto">
-        {data === undefined && !error && <Loading />}
-        {data?.data.length === 0 && (
-          <Empty icon="grid" title={words.emptyTitle}>
-            {words.empty}
-          </Empty>
-        )}
-        {data !== undefined && data.data.length > 0 && (
-          <table className="w-full text-sm">
-            <thead className="border-b border-line">
-              <tr>
-                <th className={head}>{words.name}</th>
-                <th className={head}>{words.plan}</th>
-                <th className={`${head} max-md:hidden`}>{words.state}</th>
-                <th className={`${head} text-right max-md:hidden`}>{words.made}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.data.map((workspace) => (
-                <Row key={workspace.id} workspace={workspace} />
+      <PageHead title={words.title} about={words.about}>
+        <input
+          type="search"
+          aria-label={words.find}
+          placeholder={words.find}
+          value={find}
+          onChange={(event) => look(event.target.value)}
+          className="control w-48 justify-start border-line"
+        />
+        <Button look="primary" onClick={() => setMaking(true)}>
+          {newWorkspaceWords.title}
+        </Button>
+      </PageHead>
+      <Answer query={workspaces}>
+        {({ data }) => {
+          const found = data.filter(({ name }) => name.toLowerCase().includes(find.toLowerCase()))
+          if (found.length === 0) return <Nothing filtered={data.length > 0} />
+          return (
+            <Table caption={words.title} columns={columns}>
+              {found.map((workspace) => (
+                <WorkspaceRow key={workspace.id} workspace={workspace} />
               ))}
-            </tbody>
-          </table>
-        )}
-      </div>
+            </Table>
+          )
+        }}
+      </Answer>
+      {isMaking && <NewWorkspace close={() => setMaking(false)} />}
     </main>
   )
 }
 
-const Row = ({ workspace }: { workspace: Workspace }) => (
-  <tr className="relative h-11 border-b border-line last:border-0 hover:bg-sunken">
-    <td className="px-4">
+const Nothing = ({ filtered }: { filtered: boolean }) => (
+  <div className="card">
+    <Empty icon={filtered ? "search" : "grid"} title={filtered ? words.notFound : words.emptyTitle}>
+      {filtered ? words.fewerLetters : words.empty}
+    </Empty>
+  </div>
+)
+
+const WorkspaceRow = ({ workspace }: { workspace: Workspace }) => (
+  <Row>
+    <Cell>
       <Link
         className="font-medium after:absolute after:inset-0 hover:underline"
         to="/w/$workspaceId"
@@ -57,11 +79,9 @@ const Row = ({ workspace }: { workspace: Workspace }) => (
         {workspace.name}
       </Link>
       <span className="ml-2 font-mono text-xs text-faint">{workspace.id}</span>
-    </td>
-    <td className="px-4 text-soft">
-      {workspace.plan?.name ?? <span className="text-amber">{words.noPlan}</span>}
-    </td>
-    <td className="px-4 text-soft max-md:hidden">
+    </Cell>
+    <Cell>{workspace.plan?.name ?? <span className="text-amber">{words.noPlan}</span>}</Cell>
+    <Cell wide>
       {workspace.account_disabled ? (
         <span className="text-red">{words.disabled}</span>
       ) : workspace.demo ? (
@@ -69,9 +89,9 @@ const Row = ({ workspace }: { workspace: Workspace }) => (
       ) : (
         words.active
       )}
-    </td>
-    <td className="px-4 text-right text-soft max-md:hidden">
+    </Cell>
+    <Cell wide right>
       <When at={workspace.created_at} />
-    </td>
-  </tr>
+    </Cell>
+  </Row>
 )

@@ -1,4 +1,4 @@
-/** The words of the list of workspaces. */
+/** The words of the workspaces' pages. */
 export const workspacesWords = {
   title: "Workspaces",
   about: "One for each customer, with its own numbers and keys",
@@ -9,7 +9,17 @@ export const workspacesWords = {
   state: "State",
   made: "Made",
   noPlan: "no plan",
+  find: "Find by name",
+  notFound: "No workspace has that name",
+  fewerLetters: "Fewer letters find more.",
   disabled: "disabled",
   demo: "demo",
   active: "active",
+}
+
+export const newWorkspaceWords = {
+  title: "Make a workspace",
+  name: "Name",
+  about: "It begins with a plan without limits. Its settings change that.",
+  action: "Make the workspace",
 }

@@ -1,0 +1,112 @@
+/** One number: its connection in full, its label, pauses, pacing, proxy, and its end. */
+import { useQuery } from "@tanstack/react-query"
+import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
+import type { FormEvent } from "react"
+import type { Connection } from "@messaging-service/client"
+import type { SendingNumber } from "../api/additions.ts"
+import { asked } from "../api/call.ts"
+import { useCall } from "../api/useCall.ts"
+import { Answer } from "../ui/Answer.tsx"
+import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { Empty, Fact, Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { When } from "../ui/Time.tsx"
+import { nameOf } from "./connection.ts"
+import type { NumberPath } from "./connection.ts"
+import { EndOfNumber } from "./EndOfNumber.tsx"
+import { PacingAndProxy } from "./PacingAndProxy.tsx"
+import { PauseSection } from "./PauseSection.tsx"
+import { numberWords as words } from "./words.ts"
+
+const route = getRouteApi("/inside/w/$workspaceId/numbers/$numberId")
+
+export const NumberPage = () => {
+  const { numberId, workspaceId } = route.useParams()
+  const { session } = useRouteContext({ from: "/inside" })
+  const path = { id: Number(workspaceId), number_id: Number(numberId) }
+  const numbers = useQuery(
+    asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id: path.id } }),
+  )
+  const number = numbers.data?.data.find(({ id }) => id === path.number_id)
+  const connection = useQuery({
+    ...asked("GET /admin/v1/workspaces/{id}/numbers/{number_id}/connection", { path }),
+    enabled: number !== undefined,
+  })
+  if (numbers.error) return <Failure error={numbers.error} />
+  if (numbers.data === undefined) return <Loading />
+  if (number === undefined)
+    return (
+      <main className="p-6">
+        <Empty icon="phone" title={words.gone}>
+          <Link className="control mt-3" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
+            {words.all}
+          </Link>
+        </Empty>
+      </main>
+    )
+  const mayChange = session.role !== "member"
+  return (
+    <main className="flex max-w-4xl flex-col gap-8 p-4 md:p-6">
+      <PageHead title={nameOf(number)} about={number.phone === null ? "" : `+${number.phone}`}>
+        <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
+          {words.all}
+        </Link>
+      </PageHead>
+      <Answer query={connection}>{(data) => <Facts connection={data} />}</Answer>
+      {mayChange && <Label number={number} path={path} />}
+      {mayChange && <PauseSection connection={connection.data} path={path} />}
+      {session.kind === "operator" && <PacingAndProxy path={path} />}
+      {mayChange && (
+        <EndOfNumber number={number} path={path} waiting={connection.data?.waiting ?? 0} />
+      )}
+    </main>
+  )
+}
+
+const Facts = ({ connection }: { connection: Connection }) => (
+  <dl className="card grid grid-cols-2 gap-4 p-4 md:grid-cols-4">
+    <Fact name={words.state}>
+      {connection.state}
+      {connection.reason !== null && ` · ${connection.reason.replaceAll("_", " ")}`}
+    </Fact>
+    <Fact name={words.since}>
+      <When at={connection.since} />
+    </Fact>
+    <Fact name={words.seen}>
+      {connection.last_seen_at === null ? words.never : <When at={connection.last_seen_at} />}
+    </Fact>
+    <Fact name={words.sent}>{connection.sent_24h.toLocaleString()}</Fact>
+    <Fact name={words.waiting}>{connection.waiting.toLocaleString()}</Fact>
+    <Fact name={words.nextSend}>
+      {connection.next_send_at === null ? words.none : <When at={connection.next_send_at} />}
+    </Fact>
+    <Fact name={words.reconnects}>{connection.reconnects.toLocaleString()}</Fact>
+    <Fact name={words.worker}>{connection.worker ?? words.noWorker}</Fact>
+  </dl>
+)
+
+const Label = ({ number, path }: { number: SendingNumber; path: NumberPath }) => {
+  const change = useCall("PATCH /admin/v1/workspaces/{id}/numbers/{number_id}")
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    change.mutate({ path, body: { label: textOf(new FormData(event.currentTarget), "label") } })
+  }
+  return (
+    <form className="card flex flex-col gap-3 p-4" onSubmit={submit}>
+      <TextField
+        name="label"
+        label={words.label}
+        about={words.labelAbout}
+        defaultValue={number.label}
+        problem={fieldProblem(change.error, "label")}
+        maxLength={100}
+      />
+      {change.isSuccess && <p role="status">{words.saved}</p>}
+      <FormEnd
+        action={words.save}
+        busy={change.isPending}
+        error={change.error}
+        fields={["label"]}
+      />
+    </form>
+  )
+}

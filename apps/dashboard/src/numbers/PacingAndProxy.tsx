@@ -1,0 +1,120 @@
+/** What operators set for a number: how fast it may send, and the proxy of its connection. */
+import { useQuery } from "@tanstack/react-query"
+import type { FormEvent } from "react"
+import type { OperatedNumber, Pacing } from "@messaging-service/client"
+import { call } from "../api/call.ts"
+import { useCall } from "../api/useCall.ts"
+import { Answer } from "../ui/Answer.tsx"
+import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { Button } from "../ui/parts.tsx"
+import { Section } from "../ui/Section.tsx"
+import type { NumberPath } from "./connection.ts"
+import { numberWords, pacingWords, proxyWords } from "./words.ts"
+
+const change = "PATCH /admin/v1/workspaces/{id}/numbers/{number_id}"
+
+export const PacingAndProxy = ({ path }: { path: NumberPath }) => {
+  const number = useQuery({
+    queryKey: ["numbers", path.id, "pacing", path.number_id] as const,
+    // A change of nothing shows pacing and proxy as they are.
+    queryFn: () => call(change, { path, body: {} }),
+  })
+  return (
+    <Answer query={number}>
+      {(data) => (
+        <div className="flex flex-col gap-8">
+          <PacingForm key={JSON.stringify(data.pacing)} pacing={data.pacing} path={path} />
+          <ProxyForm proxy={data.proxy} path={path} />
+        </div>
+      )}
+    </Answer>
+  )
+}
+
+const fields = Object.keys(pacingWords.fields) as ReadonlyArray<keyof Pacing>
+
+const PacingForm = ({ pacing, path }: { pacing: Pacing; path: NumberPath }) => {
+  const save = useCall(change)
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const data = new FormData(event.currentTarget)
+    const valueOf = (field: string) => {
+      const text = textOf(data, field)
+      return text === "" ? null : Number(text)
+    }
+    save.mutate({
+      path,
+      body: { pacing: Object.fromEntries(fields.map((field) => [field, valueOf(field)])) },
+    })
+  }
+  return (
+    <Section title={pacingWords.title} about={pacingWords.about}>
+      <form className="card flex flex-col gap-4 p-4" onSubmit={submit}>
+        <div className="grid items-start gap-4 sm:grid-cols-2">
+          {fields.map((field) => (
+            <TextField
+              key={field}
+              name={field}
+              type="number"
+              min={0}
+              label={pacingWords.fields[field][0]}
+              about={pacingWords.fields[field][1]}
+              defaultValue={pacing[field] ?? ""}
+              problem={
+                fieldProblem(save.error, `pacing.${field}`) ?? fieldProblem(save.error, field)
+              }
+            />
+          ))}
+        </div>
+        {save.isSuccess && <p role="status">{numberWords.saved}</p>}
+        <FormEnd
+          action={pacingWords.save}
+          busy={save.isPending}
+          error={save.error}
+          fields={["pacing", ...fields]}
+        />
+      </form>
+    </Section>
+  )
+}
+
+const ProxyForm = ({ path, proxy }: { proxy: OperatedNumber["proxy"]; path: NumberPath }) => {
+  const save = useCall(change)
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = event.currentTarget
+    const body = { proxy_url: textOf(new FormData(form), "url") }
+    save.mutate({ path, body }, { onSuccess: () => form.reset() })
+  }
+  return (
+    <Section title={proxyWords.title} about={proxyWords.about}>
+      <form className="card flex flex-col gap-4 p-4" onSubmit={submit}>
+        <p className="flex flex-wrap items-center gap-3 break-all">
+          {proxy === null ? proxyWords.direct : proxyWords.now(proxy.host, proxy.port)}
+          {proxy !== null && (
+            <Button
+              busy={save.isPending}
+              onClick={() => save.mutate({ path, body: { proxy_url: null } })}
+            >
+              {proxyWords.remove}
+            </Button>
+          )}
+        </p>
+        <TextField
+          name="url"
+          label={proxyWords.url}
+          placeholder={proxyWords.example}
+          problem={fieldProblem(save.error, "proxy_url")}
+          required
+          autoComplete="off"
+        />
+        <FormEnd
+          action={proxyWords.save}
+          busy={save.isPending}
+          error={save.error}
+          fields={["proxy_url"]}
+        />
+      </form>
+    </Section>
+  )
+}

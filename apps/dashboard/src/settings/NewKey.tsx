@@ -1,0 +1,155 @@
+/** Makes a key: its scopes, explained, its numbers and its end; then shows it once. */
+import { useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import type { FormEvent } from "react"
+import type { CreateKey } from "@messaging-service/client"
+import { asked } from "../api/call.ts"
+import { useCall } from "../api/useCall.ts"
+import { nameOf } from "../numbers/connection.ts"
+import { Dialog } from "../ui/Dialog.tsx"
+import { CheckField, FormEnd, SelectField, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { Button, Secret } from "../ui/parts.tsx"
+import { keyWords, newKeyWords as words, scopeWords } from "./words.ts"
+
+type Version2Key = Extract<CreateKey, { version: 2 }>
+type Scope = keyof typeof scopeWords
+
+const scopes = Object.keys(scopeWords) as ReadonlyArray<Scope>
+
+const lifetimes: ReadonlyArray<NonNullable<Version2Key["expires_in"]>> = ["30d", "90d", "1y"]
+
+/** The request that the form describes. */
+const keyOf = (data: FormData): CreateKey => {
+  if (textOf(data, "version") === "1") return { version: 1 }
+  const chosen = scopes.filter((scope) => data.has(`scope ${scope}`))
+  const numbers = data.getAll("number").map(Number)
+  return {
+    version: 2,
+    name: textOf(data, "name"),
+    mode: textOf(data, "mode") === "test" ? "test" : "live",
+    scopes: chosen.length === scopes.length ? "all" : chosen,
+    number_ids: data.has("all numbers") ? null : numbers,
+    expires_in: lifetimes.find((one) => one === textOf(data, "expires")) ?? null,
+  }
+}
+
+export const NewKey = ({
+  close,
+  id,
+  isOwner,
+}: {
+  id: number
+  /** Administrators make keys of version 1 alone. */
+  isOwner: boolean
+  close: () => void
+}) => {
+  const [version, setVersion] = useState(isOwner ? "2" : "1")
+  const make = useCall("POST /admin/v1/workspaces/{id}/keys")
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    make.mutate({ path: { id }, body: keyOf(new FormData(event.currentTarget)) })
+  }
+  if (make.data !== undefined)
+    return (
+      <Dialog title={words.title} close={close}>
+        <Secret label={keyWords.made} text={make.data.key} />
+        <Button look="primary" className="self-end" onClick={close}>
+          {keyWords.done}
+        </Button>
+      </Dialog>
+    )
+  return (
+    <Dialog title={words.title} close={close}>
+      <form className="flex flex-col gap-4" onSubmit={submit}>
+        <SelectField
+          name="version"
+          label={words.version}
+          value={version}
+          onChange={(event) => setVersion(event.target.value)}
+        >
+          {isOwner && <option value="2">{words.version2}</option>}
+          <option value="1">{words.version1}</option>
+        </SelectField>
+        {version === "2" && <Version2Fields id={id} error={make.error} />}
+        <FormEnd
+          action={words.action}
+          busy={make.isPending}
+          error={make.error}
+          fields={["name", "scopes", "number_ids"]}
+          close={close}
+        />
+      </form>
+    </Dialog>
+  )
+}
+
+const Version2Fields = ({ error, id }: { id: number; error: Error | null }) => (
+  <>
+    <TextField
+      name="name"
+      label={words.name}
+      about={words.nameAbout}
+      problem={fieldProblem(error, "name")}
+      required
+      maxLength={50}
+      autoFocus
+    />
+    <div className="grid gap-4 sm:grid-cols-2">
+      <SelectField name="mode" label={words.mode}>
+        <option value="live">{words.live}</option>
+        <option value="test">{words.test}</option>
+      </SelectField>
+      <SelectField name="expires" label={words.expires}>
+        {words.lifetimes.map(([value, name]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
+    </div>
+    <fieldset className="flex flex-col gap-2">
+      <legend className="pb-1 text-sm font-medium">{words.scopes}</legend>
+      <div className="grid gap-3 sm:grid-cols-2">
+        {scopes.map((scope) => (
+          <CheckField
+            key={scope}
+            name={`scope ${scope}`}
+            label={scopeWords[scope][0]}
+            about={scopeWords[scope][1]}
+            defaultChecked
+          />
+        ))}
+      </div>
+      <Problem text={fieldProblem(error, "scopes")} />
+    </fieldset>
+    <Numbers id={id} problem={fieldProblem(error, "number_ids")} />
+  </>
+)
+
+const Problem = ({ text }: { text: string | undefined }) =>
+  text !== undefined && (
+    <p role="alert" className="text-xs text-red">
+      {text}
+    </p>
+  )
+
+const Numbers = ({ id, problem }: { id: number; problem: string | undefined }) => {
+  const [all, setAll] = useState(true)
+  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }))
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="pb-1 text-sm font-medium">{words.numbers}</legend>
+      <CheckField
+        name="all numbers"
+        label={words.allNumbers}
+        checked={all}
+        onChange={(event) => setAll(event.target.checked)}
+      />
+      {!all &&
+        numbers.data?.data.map((number) => (
+          <CheckField key={number.id} name="number" value={number.id} label={nameOf(number)} />
+        ))}
+      <Problem text={problem} />
+    </fieldset>
+  )
+}

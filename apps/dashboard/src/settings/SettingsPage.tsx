@@ -1,0 +1,39 @@
+/** The settings of a workspace, as far as the session's role may see them. */
+import { useQuery } from "@tanstack/react-query"
+import { getRouteApi, useRouteContext } from "@tanstack/react-router"
+import { asked } from "../api/call.ts"
+import { Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { CallbackSecret } from "./CallbackSecret.tsx"
+import { DeleteWorkspace } from "./DeleteWorkspace.tsx"
+import { KeysSection } from "./KeysSection.tsx"
+import { WorkspaceSection } from "./WorkspaceSection.tsx"
+import { settingsWords as words } from "./words.ts"
+
+const route = getRouteApi("/inside/w/$workspaceId/settings")
+
+export const SettingsPage = () => {
+  const id = Number(route.useParams().workspaceId)
+  const { session } = useRouteContext({ from: "/inside" })
+  return (
+    <main className="flex max-w-4xl flex-col gap-8 p-4 md:p-6">
+      <PageHead title={words.title} />
+      <KeysSection id={id} isOwner={session.role === "owner"} />
+      <CallbackSecret id={id} />
+      {session.kind === "operator" && <ForOperators id={id} />}
+    </main>
+  )
+}
+
+const ForOperators = ({ id }: { id: number }) => {
+  const { data, error, refetch } = useQuery(
+    asked("GET /admin/v1/workspaces/{id}", { path: { id } }),
+  )
+  if (error) return <Failure error={error} again={() => void refetch()} />
+  if (data === undefined) return <Loading rows={4} />
+  return (
+    <>
+      <WorkspaceSection key={data.id} workspace={data} />
+      <DeleteWorkspace workspace={data} />
+    </>
+  )
+}

@@ -1,0 +1,35 @@
+/**
+ * What a question shows in each of its states: rows to come, a refusal or a fault above what was there before, and
+ * the answer. Every list uses it, so that the states are the same everywhere.
+ */
+import type { UseQueryResult } from "@tanstack/react-query"
+import type { ReactNode } from "react"
+import { Failure, Loading } from "./parts.tsx"
+
+export const Answer = <Data,>({
+  children,
+  query: { data, error, isPlaceholderData, refetch },
+  rows = 4,
+}: {
+  query: UseQueryResult<Data>
+  /** How many rows the answer will probably have. */
+  rows?: number
+  children: (data: Data) => ReactNode
+}) => (
+  <>
+    {error && <Failure error={error} again={() => void refetch()} />}
+    {data === undefined && !error && (
+      <div className="card">
+        <Loading rows={rows} />
+      </div>
+    )}
+    {data !== undefined && (
+      <div
+        aria-busy={isPlaceholderData}
+        className={`min-w-0 ${error ? "opacity-70" : "transition-opacity aria-busy:opacity-55"}`}
+      >
+        {children(data)}
+      </div>
+    )}
+  </>
+)

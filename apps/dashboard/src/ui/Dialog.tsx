@@ -1,0 +1,71 @@
+/** Dialogs over the page. The platform's own element holds the focus and gives it back; Escape closes. */
+import { useEffect, useId, useRef } from "react"
+import type { ReactNode } from "react"
+import { Button, Failure } from "./parts.tsx"
+import { dialogWords as words } from "./words.ts"
+
+export const Dialog = ({
+  children,
+  close,
+  title,
+}: {
+  title: string
+  close: () => void
+  children: ReactNode
+}) => {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const heading = useId()
+  useEffect(() => {
+    dialog.current?.showModal()
+    // Else the first control has the focus, which need not be the field to begin with.
+    dialog.current?.querySelector<HTMLElement>("input, textarea")?.focus()
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={heading}
+      // A click outside must not lose what the user typed.
+      closedby="closerequest"
+      onClose={close}
+      className="over m-auto w-[30rem] max-w-[calc(100vw-1.5rem)]"
+    >
+      <div className="flex flex-col gap-4 p-5">
+        <h2 id={heading} className="text-lg font-semibold">
+          {title}
+        </h2>
+        {children}
+      </div>
+    </dialog>
+  )
+}
+
+/** Asks before something that cannot be undone, and names what it hits. */
+export const Confirm = ({
+  act,
+  action,
+  busy,
+  children,
+  close,
+  error,
+  title,
+}: {
+  title: string
+  /** The word on the button. */
+  action: string
+  children: ReactNode
+  busy: boolean
+  error: Error | null
+  act: () => void
+  close: () => void
+}) => (
+  <Dialog title={title} close={close}>
+    <div className="text-soft">{children}</div>
+    {error && <Failure error={error} />}
+    <div className="flex flex-wrap justify-end gap-2">
+      <Button onClick={close}>{words.back}</Button>
+      <Button look="danger" busy={busy} onClick={act}>
+        {action}
+      </Button>
+    </div>
+  </Dialog>
+)

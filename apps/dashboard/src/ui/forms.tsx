@@ -1,0 +1,130 @@
+/** Fields with their words and what is wrong with them. A refusal that names a field is shown at that field. */
+import { useId } from "react"
+import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from "react"
+import { Refused } from "../api/call.ts"
+import { Button, Failure } from "./parts.tsx"
+import { dialogWords as words } from "./words.ts"
+
+/** What the service says about that field of the contract; undefined when it complains of another or of none. */
+export const fieldProblem = (error: Error | null, field: string): string | undefined =>
+  error instanceof Refused && (error.field === field || error.field?.startsWith(`${field}.`))
+    ? error.message
+    : undefined
+
+interface FieldProps {
+  readonly label: string
+  readonly about?: ReactNode
+  readonly problem?: string | undefined
+  readonly children: (ids: {
+    readonly id: string
+    readonly "aria-invalid": boolean
+    readonly "aria-describedby": string
+  }) => ReactNode
+}
+
+export const Field = ({ about, children, label, problem }: FieldProps) => {
+  const id = useId()
+  const description = `${id}-about`
+  return (
+    <div className="flex min-w-0 flex-col gap-1">
+      <label htmlFor={id} className="text-sm font-medium">
+        {label}
+      </label>
+      {children({ id, "aria-invalid": problem !== undefined, "aria-describedby": description })}
+      <p id={description} className="text-xs text-soft empty:hidden">
+        {problem === undefined ? (
+          about
+        ) : (
+          <span role="alert" className="text-red">
+            {problem}
+          </span>
+        )}
+      </p>
+    </div>
+  )
+}
+
+type WithoutChildren = Omit<FieldProps, "children">
+
+const input = "control w-full min-w-0 justify-start font-normal aria-invalid:border-red"
+
+export const TextField = ({
+  about,
+  label,
+  problem,
+  ...attributes
+}: WithoutChildren & InputHTMLAttributes<HTMLInputElement>) => (
+  <Field label={label} about={about} problem={problem}>
+    {(ids) => (
+      <input {...attributes} {...ids} className={`${input} ${attributes.className ?? ""}`} />
+    )}
+  </Field>
+)
+
+export const SelectField = ({
+  about,
+  children,
+  label,
+  problem,
+  ...attributes
+}: WithoutChildren & SelectHTMLAttributes<HTMLSelectElement> & { children: ReactNode }) => (
+  <Field label={label} about={about} problem={problem}>
+    {(ids) => (
+      <select {...attributes} {...ids} className={input}>
+        {children}
+      </select>
+    )}
+  </Field>
+)
+
+export const CheckField = ({
+  about,
+  label,
+  ...attributes
+}: { label: string; about?: ReactNode } & InputHTMLAttributes<HTMLInputElement>) => (
+  <label className="flex cursor-pointer gap-2.5 text-sm">
+    <input
+      type="checkbox"
+      {...attributes}
+      className="mt-0.5 size-4 shrink-0 cursor-pointer accent-accent"
+    />
+    <span className="min-w-0">
+      <span className="block font-medium">{label}</span>
+      {about && <span className="block text-xs text-soft">{about}</span>}
+    </span>
+  </label>
+)
+
+/** The end of a form: a refusal that no field shows, the way back, and the button that sends it. */
+export const FormEnd = ({
+  action,
+  busy,
+  close,
+  error,
+  fields = [],
+}: {
+  action: string
+  busy: boolean
+  error: Error | null
+  /** The fields of the contract that the form shows. */
+  fields?: ReadonlyArray<string>
+  close?: () => void
+}) => (
+  <>
+    {error && fields.every((field) => fieldProblem(error, field) === undefined) && (
+      <Failure error={error} />
+    )}
+    <div className="flex flex-wrap justify-end gap-2">
+      {close && <Button onClick={close}>{words.back}</Button>}
+      <Button type="submit" look="primary" busy={busy}>
+        {action}
+      </Button>
+    </div>
+  </>
+)
+
+/** The text of a field of a form, without spaces around it. */
+export const textOf = (data: FormData, name: string): string => {
+  const value = data.get(name)
+  return typeof value === "string" ? value.trim() : ""
+}

@@ -1,0 +1,173 @@
+/** One endpoint: why it is stopped and how to start it, and every attempt, with a way to send an event again. */
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
+import type { Delivery, Webhook } from "@messaging-service/client"
+import { asked } from "../api/call.ts"
+import { useCall } from "../api/useCall.ts"
+import { Answer } from "../ui/Answer.tsx"
+import { Pager } from "../ui/Pager.tsx"
+import { toTrail } from "../ui/trail.ts"
+import { Button, Empty, Failure, PageHead } from "../ui/parts.tsx"
+import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
+import { When, span } from "../ui/Time.tsx"
+import { WebhookState } from "./WebhookState.tsx"
+import { deliveryErrorWords, logWords as words, stoppedWords } from "./words.ts"
+
+const route = getRouteApi("/inside/w/$workspaceId/webhooks/$webhookId")
+
+interface WebhookPath {
+  readonly id: number
+  readonly webhook_id: number
+}
+
+export const WebhookPage = () => {
+  const { webhookId, workspaceId } = route.useParams()
+  const { trail = [] } = route.useSearch()
+  const navigate = useNavigate({ from: "/w/$workspaceId/webhooks/$webhookId" })
+  const path = { id: Number(workspaceId), webhook_id: Number(webhookId) }
+  const webhooks = useQuery(
+    asked("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: path.id } }),
+  )
+  const log = useQuery({
+    ...asked("GET /admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries", {
+      path,
+      query: { limit: 50, cursor: trail.at(-1) },
+    }),
+    placeholderData: keepPreviousData,
+  })
+  const webhook = webhooks.data?.data.find(({ id }) => id === path.webhook_id)
+  return (
+    <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
+      <PageHead title={words.title(path.webhook_id)}>
+        <Link className="control" to="/w/$workspaceId/webhooks" params={{ workspaceId }}>
+          {words.all}
+        </Link>
+      </PageHead>
+      {webhook && <About webhook={webhook} path={path} />}
+      <Answer query={log} rows={8}>
+        {({ data, next_cursor: next }) => (
+          <div className="flex flex-col gap-4">
+            <Log attempts={data} path={path} />
+            {(next !== null || trail.length > 0) && (
+              <Pager
+                trail={trail}
+                shown={data.length}
+                isFetching={log.isFetching}
+                next={next}
+                go={(to) => void navigate({ search: toTrail(to) })}
+              />
+            )}
+          </div>
+        )}
+      </Answer>
+    </main>
+  )
+}
+
+const About = ({ path, webhook }: { webhook: Webhook; path: WebhookPath }) => {
+  const resume = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/resume")
+  return (
+    <section className="card flex flex-col gap-3 p-4">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+        <WebhookState webhook={webhook} />
+        <p className="min-w-0 font-mono text-sm break-all">{webhook.url}</p>
+        <p className="text-xs text-soft">{words.secret(webhook.secret_last4)}</p>
+      </div>
+      {webhook.disabled_reason !== null && (
+        <p className="flex flex-wrap items-center gap-3 rounded-md bg-red-wash px-3 py-2 text-sm text-red">
+          <span className="mr-auto">{stoppedWords[webhook.disabled_reason]}</span>
+          <Button busy={resume.isPending} onClick={() => resume.mutate({ path })}>
+            {words.resume}
+          </Button>
+        </p>
+      )}
+      {resume.error && <Failure error={resume.error} />}
+    </section>
+  )
+}
+
+const columns = [
+  { name: words.event },
+  { name: words.attempt, wide: true, right: true },
+  { name: words.answer },
+  { name: words.took, wide: true, right: true },
+  { name: words.time, wide: true, right: true },
+  { name: words.actions, right: true, silent: true },
+] as const
+
+const Log = ({ attempts, path }: { attempts: ReadonlyArray<Delivery>; path: WebhookPath }) => {
+  const redeliver = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver")
+  if (attempts.length === 0)
+    return (
+      <div className="card">
+        <Empty icon="hook" title={words.empty}>
+          {words.emptyAbout}
+        </Empty>
+      </div>
+    )
+  return (
+    <div className="flex flex-col gap-3">
+      {redeliver.error && <Failure error={redeliver.error} />}
+      <p role="status" className="text-sm text-soft empty:hidden">
+        {redeliver.data && words.queued(redeliver.data.type)}
+      </p>
+      <Table caption={words.caption} columns={columns}>
+        {attempts.map((attempt) => (
+          <Attempt
+            key={attempt.id}
+            attempt={attempt}
+            redeliver={(event_id) => redeliver.mutate({ path, body: { event_id } })}
+          />
+        ))}
+      </Table>
+    </div>
+  )
+}
+
+const Attempt = ({
+  attempt,
+  redeliver,
+}: {
+  attempt: Delivery
+  redeliver: (eventId: string) => void
+}) => (
+  <Row>
+    <Cell>
+      <span className="font-medium">{attempt.type}</span>
+      <p className="truncate font-mono text-2xs text-faint">{attempt.event_id}</p>
+    </Cell>
+    <Cell wide right>
+      {attempt.attempt}
+    </Cell>
+    <Cell>
+      <span className={attempt.error === null ? "text-accent" : "text-red"}>
+        {attempt.response_status ?? ""}{" "}
+        {attempt.error !== null && deliveryErrorWords[attempt.error]}
+      </span>
+      {attempt.next_attempt_at && (
+        <p className="text-xs text-soft">
+          {words.again}
+          <When at={attempt.next_attempt_at} />
+        </p>
+      )}
+    </Cell>
+    <Cell wide right>
+      {span(attempt.duration_ms)}
+    </Cell>
+    <Cell wide right>
+      <When at={attempt.attempted_at} how="clock" />
+    </Cell>
+    <Cell right>
+      {attempt.type !== "ping" && (
+        <button
+          type="button"
+          aria-label={words.redeliverEvent(attempt.event_id)}
+          onClick={() => redeliver(attempt.event_id)}
+          className={rowButton}
+        >
+          {words.redeliver}
+        </button>
+      )}
+    </Cell>
+  </Row>
+)

@@ -1,0 +1,55 @@
+/** The words of webhooks. */
+import type { Delivery, Webhook } from "@messaging-service/client"
+
+export const webhooksWords = {
+  title: "Webhooks",
+  about: "Your programs hear of events at these addresses",
+  caption: "Webhook endpoints",
+  empty: "No webhook yet",
+  emptyAbout:
+    "An endpoint of your program receives an event when a message was sent, failed, expired or was cancelled.",
+  endpoint: "Endpoint",
+  events: "Events",
+  state: "State",
+  last: "Last delivery",
+  none: "none yet",
+  active: "active",
+  stopped: "stopped",
+  allEvents: "all",
+}
+
+export const stoppedWords: Readonly<Record<NonNullable<Webhook["disabled_reason"]>, string>> = {
+  delivery_failures:
+    "Deliveries failed for too long, so the service stopped this endpoint. Repair it, then resume.",
+  key_revoked: "The key that made this endpoint was revoked.",
+}
+
+export const logWords = {
+  actions: "Actions",
+  all: "All webhooks",
+  title: (id: number) => `Webhook ${id}`,
+  resume: "Resume deliveries",
+  caption: "Attempts, the newest first",
+  empty: "No attempt yet",
+  emptyAbout: "Every attempt to deliver an event appears here.",
+  event: "Event",
+  attempt: "Attempt",
+  answer: "Answer",
+  took: "Took",
+  time: "Time",
+  next: (relative: string) => `again ${relative}`,
+  again: "again ",
+  redeliver: "Send again",
+  redeliverEvent: (event: string) => `Send event ${event} again`,
+  queued: (type: string) => `${type} is queued again.`,
+  secret: (last4: string) => `secret ends in ${last4}`,
+}
+
+export const deliveryErrorWords: Readonly<Record<NonNullable<Delivery["error"]>, string>> = {
+  timeout: "no answer in time",
+  dns: "the host has no address",
+  tls: "the certificate is not valid",
+  connection: "no connection",
+  blocked_address: "a private address, which is not allowed",
+  http_status: "refused",
+}

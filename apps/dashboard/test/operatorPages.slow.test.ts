@@ -1,0 +1,159 @@
+/** What operators change in pages, over a real service: each change is then asked of the service itself. */
+import type { Browser, Page } from "playwright-core"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { goTo, shown, signIn, withPage } from "./browserPages.ts"
+import { fillWorkspace } from "./screens.ts"
+import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
+import type { TestDashboard } from "./startDashboard.ts"
+
+describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
+  let browser: Browser
+  let dashboard: TestDashboard
+  let endReceiver: () => Promise<void>
+
+  beforeAll(async () => {
+    dashboard = await startDashboard()
+    endReceiver = await fillWorkspace(dashboard)
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await dashboard?.stop()
+    await endReceiver?.()
+  })
+
+  /** Opens that page as the operator. */
+  const onPage = (path: string, act: (page: Page) => Promise<void>) =>
+    withPage(browser, dashboard, async (page) => {
+      await signIn(page, dashboard)
+      await goTo(page, dashboard, path)
+      await act(page)
+    })
+
+  /** The service's own answer. */
+  const get = (path: string) =>
+    dashboard.operate("GET", `/admin/v1/workspaces/${path}`) as Promise<Record<string, unknown>>
+
+  it("makes a key, shows it once, and revokes it after a question", () =>
+    onPage("/w/1/settings", async (page) => {
+      await page.getByRole("button", { name: "Make a key" }).click()
+      const dialog = page.getByRole("dialog")
+      await dialog.getByLabel("Name", { exact: true }).fill("<i>Shop</i>")
+      await dialog.getByLabel("Files").uncheck()
+      await dialog.getByRole("button", { name: "Make the key" }).click()
+      const key = (await dialog.locator("code").textContent()) ?? ""
+      assert.strictEqual((await fetchMe(key)).status, 200)
+      await dialog.getByRole("button", { name: "Done" }).click()
+      await page.getByRole("dialog").waitFor({ state: "detached" })
+      assert.notInclude(await page.content(), key)
+      await page.getByRole("button", { name: "Revoke <i>Shop</i>" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click()
+      await page.getByRole("dialog").waitFor({ state: "detached" })
+      assert.strictEqual((await fetchMe(key)).status, 401)
+    }))
+
+  const fetchMe = (key: string) =>
+    fetch(`${dashboard.serviceUrl}/api/v2/me`, { headers: { authorization: `Bearer ${key}` } })
+
+  it("shows a refusal at the field that it names, and keeps what was typed", () =>
+    onPage("/w/1/contacts", async (page) => {
+      await page.getByRole("button", { name: "Add a contact" }).click()
+      await page.getByLabel("Name", { exact: true }).fill("Grace")
+      await page.getByLabel("Phone or username").fill("+12")
+      await page.getByRole("dialog").getByRole("button", { name: "Add a contact" }).click()
+      await page.getByRole("dialog").getByRole("alert").waitFor()
+      assert.strictEqual(
+        await page.getByLabel("Phone or username").getAttribute("aria-invalid"),
+        "true",
+      )
+      assert.strictEqual(await page.getByLabel("Name", { exact: true }).inputValue(), "Grace")
+      await page.getByLabel("Phone or username").fill("+15550100777")
+      await page.getByRole("dialog").getByRole("button", { name: "Add a contact" }).click()
+      await shown(page, "+15550100777").waitFor()
+      await page.getByRole("button", { name: "Delete Grace" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
+      await page.getByText("+15550100777").waitFor({ state: "detached" })
+    }))
+
+  it("changes only what the operator changed of a workspace, while its allowance goes down", () =>
+    onPage("/workspaces", async (page) => {
+      await page.getByRole("button", { name: "Make a workspace" }).click()
+      await page.getByLabel("Name", { exact: true }).fill("Bakery")
+      await page.getByRole("dialog").getByRole("button", { name: "Make the workspace" }).click()
+      await page.getByRole("link", { name: "Settings" }).click()
+      await page.getByLabel("Erase messages after (days)").fill("30")
+      const id = /\/w\/(\d+)\//.exec(page.url())?.[1] ?? ""
+      const plan = { ...((await get(id))["plan"] as object), messages_remaining: 7 }
+      await dashboard.operate("PATCH", `/admin/v1/workspaces/${id}`, { plan })
+      await page.getByRole("button", { name: "Save", exact: true }).click()
+      await page.getByText("Saved.").waitFor()
+      const workspace = await get(id)
+      assert.strictEqual(workspace["retention_days"], 30)
+      assert.deepStrictEqual(workspace["plan"], plan)
+    }))
+
+  it("deletes a workspace only once its name was typed", () =>
+    onPage("/workspaces", async (page) => {
+      const made = (await dashboard.operate("POST", "/admin/v1/workspaces", {
+        name: "Short-lived",
+      })) as { id: number }
+      await goTo(page, dashboard, `/w/${made.id}/settings`)
+      await page.getByRole("button", { name: "Delete the workspace…" }).click()
+      await page.getByLabel("Type Short-lived to confirm").fill("Short")
+      await page.keyboard.press("Enter")
+      assert.isDefined((await get(String(made.id)))["name"])
+      await page.getByLabel("Type Short-lived to confirm").fill("Short-lived")
+      await page.keyboard.press("Enter")
+      await page.getByRole("heading", { name: "Workspaces" }).waitFor()
+      await page.getByText("Short-lived").waitFor({ state: "detached" })
+      assert.isUndefined((await get(String(made.id)))["name"])
+    }))
+
+  it("shows every attempt of a webhook, and sends an event again", () =>
+    onPage("/w/1/webhooks", async (page) => {
+      await page.getByRole("link", { name: /\/events$/ }).click()
+      await shown(page, "500 refused").first().waitFor()
+      await page
+        .getByRole("button", { name: /^Send event / })
+        .first()
+        .click()
+      await page.getByText("is queued again").waitFor()
+    }))
+
+  it("pauses a number until it is resumed, and gives it a label, a pace and a proxy", () =>
+    onPage("/w/1/numbers/1", async (page) => {
+      await page.getByRole("button", { name: "Pause" }).click()
+      await page.getByText("The number is paused.").waitFor()
+      await page.getByRole("button", { name: "Resume" }).click()
+      await page.getByRole("button", { name: "Pause" }).waitFor()
+      await page.getByLabel("Label").fill("Front desk")
+      await page.getByRole("button", { name: "Save", exact: true }).click()
+      await page.getByRole("heading", { name: "Front desk" }).waitFor()
+      await page.getByLabel("Messages per minute").fill("12")
+      await page.getByRole("button", { name: "Save the pacing" }).click()
+      await page.getByText("Saved.").last().waitFor()
+      await page.getByLabel("URL of the proxy").fill("socks5://user:secret@proxy.example:1080")
+      await page.getByRole("button", { name: "Use this proxy" }).click()
+      await page.getByText("The number uses proxy.example:1080.").waitFor()
+      assert.notInclude(await page.content(), "secret@")
+      const number = (await dashboard.operate("PATCH", "/admin/v1/workspaces/1/numbers/1", {})) as {
+        pacing: { per_minute: number }
+      }
+      assert.strictEqual(number.pacing.per_minute, 12)
+    }))
+
+  it("asks to sign in again when the session ends, and keeps what was typed", () =>
+    onPage("/w/1/contacts", async (page) => {
+      await page.getByRole("button", { name: "Add a contact" }).click()
+      await page.getByLabel("Name", { exact: true }).fill("Kept")
+      await page.getByLabel("Phone or username").fill("+15550100778")
+      await page.context().clearCookies()
+      await page.getByRole("dialog").getByRole("button", { name: "Add a contact" }).click()
+      await page.getByLabel("Operator token").fill(dashboard.operatorToken)
+      await page.keyboard.press("Enter")
+      await page.getByLabel("Operator token").waitFor({ state: "detached" })
+      assert.strictEqual(await page.getByLabel("Name", { exact: true }).inputValue(), "Kept")
+      await page.getByRole("dialog").getByRole("button", { name: "Add a contact" }).click()
+      await shown(page, "+15550100778").waitFor()
+    }))
+})

@@ -1,0 +1,121 @@
+/** Every screen with something on it: the check for barriers goes through them, and the pictures are of them. */
+import { createServer } from "node:http"
+import type { Page } from "playwright-core"
+import type { TestDashboard } from "./startDashboard.ts"
+
+export interface Screen {
+  readonly name: string
+  /** Within the dashboard; null for the page that is open. */
+  readonly path: string | null
+  /** Waits until everything is shown, or opens what the screen is about. */
+  readonly ready: (page: Page) => Promise<unknown>
+}
+
+const text = (words: string | RegExp) => (page: Page) =>
+  page.getByText(words).filter({ visible: true }).first().waitFor()
+
+const press = (button: string, then: string | RegExp) => async (page: Page) => {
+  await page.getByRole("button", { name: button, exact: true }).click()
+  await text(then)(page)
+}
+
+export const screens: ReadonlyArray<Screen> = [
+  { name: "workspaces", path: "/workspaces", ready: text("Example") },
+  {
+    name: "workspaces-new",
+    path: null,
+    ready: press("Make a workspace", "It begins with a plan without limits"),
+  },
+  { name: "overview", path: "/w/1/overview", ready: text("Messages that ended") },
+  { name: "messages", path: "/w/1/messages", ready: text("Your table is ready") },
+  {
+    name: "message",
+    path: null,
+    ready: async (page) => {
+      await page.locator("tbody tr").first().click()
+      await page.getByRole("list", { name: "What happened" }).locator("li").first().waitFor()
+    },
+  },
+  { name: "messages-nothing", path: "/w/1/messages?find=zzz", ready: text("No message matches") },
+  {
+    name: "numbers",
+    path: "/w/1/numbers",
+    ready: (page) => page.getByRole("meter").first().waitFor(),
+  },
+  { name: "number", path: "/w/1/numbers/1", ready: text("The number connects directly.") },
+  { name: "number-delete", path: null, ready: press("Delete the number", "cannot be undone") },
+  {
+    name: "numbers-link",
+    path: "/w/1/numbers",
+    ready: press("Link a phone", "Scan a QR code"),
+  },
+  {
+    name: "link",
+    path: null,
+    ready: async (page) => {
+      await page.getByRole("button", { name: "Show the code" }).click()
+      await page.getByAltText("QR code to scan with the phone").waitFor()
+    },
+  },
+  { name: "webhooks", path: "/w/1/webhooks", ready: text("/events") },
+  { name: "webhook", path: "/w/1/webhooks/1", ready: text("message.sent") },
+  { name: "contacts", path: "/w/1/contacts", ready: text("+15550100444") },
+  {
+    name: "contacts-new",
+    path: null,
+    ready: press("Add a contact", "A phone with + and country code"),
+  },
+  { name: "settings", path: "/w/1/settings", ready: text("Name of the plan") },
+  { name: "settings-key", path: null, ready: press("Make a key", "Find out which phones") },
+  {
+    name: "emulator",
+    path: "/w/1/emulator?phone=%2B15550101001",
+    ready: (page) => page.getByRole("button", { name: "Read it" }).first().waitFor(),
+  },
+  { name: "held", path: "/service/held", ready: text("The service holds nothing") },
+  { name: "held-messages", path: "/service/held/1", ready: text("Held in Workspace 1") },
+  {
+    name: "palette",
+    path: "/w/1/messages",
+    ready: async (page) => {
+      await text("Your table is ready")(page)
+      await page.keyboard.press("Control+k")
+      await page.getByRole("combobox", { name: "What for" }).waitFor()
+    },
+  },
+]
+
+/** Refuses every event, so that a log has something to tell. */
+const startReceiver = async () => {
+  const server = createServer((_, response) => response.writeHead(500).end("out of order"))
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  return {
+    url: `http://127.0.0.1:${port}/events`,
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  }
+}
+
+/** Fills the workspace of the example, so that no screen is empty. Returns what ends it. */
+export const fillWorkspace = async ({
+  ask,
+  operate,
+}: TestDashboard): Promise<() => Promise<void>> => {
+  const receiver = await startReceiver()
+  await ask("POST", "/api/v2/webhooks", { url: receiver.url, description: "Orders" })
+  await ask("POST", "/api/v2/messages/batch", {
+    to: Array.from({ length: 30 }, (_, index) => ({ phone: `+1555010${1001 + index}` })),
+    text: "Your table is ready",
+  })
+  await ask("POST", "/api/v2/messages", {
+    to: { phone: "+15550100000" },
+    text: "To a phone that does not exist",
+  })
+  await operate("POST", "/admin/v1/workspaces/1/contacts", {
+    name: "<b>Ada</b>",
+    phone: "+15550100444",
+  })
+  await operate("POST", "/admin/v1/simulator/settle")
+  return receiver.close
+}
