@@ -35,7 +35,7 @@ export const withPage = async (
     await act(page)
     if (!mayComplain) assert.deepStrictEqual(problems, [])
   } finally {
-    dashboard.standIn.failWith(null)
+    dashboard.standIn?.failWith(null)
     await context.close()
   }
 }

@@ -25,7 +25,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
   let endReceiver: () => Promise<void>
 
   beforeAll(async () => {
-    service = await startDashboard()
+    service = await startDashboard({ withStandIn: true })
     endReceiver = await fillWorkspace(service)
     browser = await openBrowser()
   })
@@ -209,10 +209,10 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
         await page.getByRole("button", { name: /^Live: / }).click()
         await page.getByText("Paused", { exact: true }).waitFor()
         const code = status === 429 ? "rate_limited" : "internal_error"
-        service.standIn.failWith({ path: /\/messages$/, status, code })
+        service.standIn?.failWith({ path: /\/messages$/, status, code })
         await page.getByRole("button", { name: "failed" }).click()
         await page.getByRole("alert").filter({ hasText: words }).waitFor()
-        service.standIn.failWith(null)
+        service.standIn?.failWith(null)
         await page.getByRole("button", { name: "Try again" }).click()
         await shown(page, "is not registered").waitFor()
       },
@@ -223,7 +223,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
   it("says that a role does not allow it, and offers no second try", () =>
     withPage(async (page) => {
       await signIn(page)
-      service.standIn.failWith({
+      service.standIn?.failWith({
         path: /^\/admin.*\/messages$/,
         status: 403,
         code: "role_required",
@@ -277,7 +277,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
 
 describe.skipIf(skipsWithoutBrowser)("the dashboard below a path of another server", () => {
   it("loads its files, its pages and its answers from below that path", async () => {
-    const service = await startDashboard({}, "/inner/messaging/")
+    const service = await startDashboard({ withStandIn: true, base: "/inner/messaging/" })
     const browser = await openBrowser()
     try {
       const page = await browser.newPage()

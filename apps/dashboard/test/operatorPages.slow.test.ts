@@ -34,6 +34,44 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
   const get = (path: string) =>
     dashboard.operate("GET", `/admin/v1/workspaces/${path}`) as Promise<Record<string, unknown>>
 
+  it("shows only what the service answers", () =>
+    onPage("/workspaces", async (page) => {
+      const refusals: Array<string> = []
+      page.on("response", (response) => {
+        if (response.status() >= 400) refusals.push(`${response.status()} ${response.url()}`)
+      })
+      await goTo(page, dashboard, "/w/1")
+      const names = await page
+        .getByRole("navigation", { name: "Pages" })
+        .getByRole("link")
+        .allTextContents()
+      assert.include(names, "Numbers")
+      for (const name of names) {
+        await page.getByRole("link", { name, exact: true }).click()
+        await page.getByRole("heading", { level: 1, name }).waitFor()
+        await page.waitForLoadState("networkidle")
+      }
+      assert.deepStrictEqual(refusals, [])
+    }))
+
+  it("signs in with the token alone, which no script can read, and out again", () =>
+    withPage(browser, dashboard, async (page) => {
+      await page.goto(`${dashboard.url}/w/1/settings`)
+      await page.getByLabel("Operator token").fill("wrong")
+      await page.keyboard.press("Enter")
+      await page.getByRole("alert").waitFor()
+      await page.getByLabel("Operator token").fill(dashboard.operatorToken)
+      await page.keyboard.press("Enter")
+      await page.getByRole("heading", { name: "Settings" }).waitFor()
+      const readable = await page.evaluate(
+        () => document.cookie + JSON.stringify([localStorage, sessionStorage]),
+      )
+      assert.notInclude(readable, dashboard.operatorToken)
+      assert.notInclude(readable, "messaging-")
+      await page.getByRole("button", { name: "Sign out" }).click()
+      await page.getByLabel("Operator token").waitFor()
+    }))
+
   it("makes a key, shows it once, and revokes it after a question", () =>
     onPage("/w/1/settings", async (page) => {
       await page.getByRole("button", { name: "Make a key" }).click()

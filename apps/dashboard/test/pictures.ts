@@ -18,7 +18,7 @@ const folder = resolve(
   process.argv[2] ?? resolve(import.meta.dirname, "../../../node_modules/.cache/pictures"),
 )
 await mkdir(folder, { recursive: true })
-const dashboard = await startDashboard()
+const dashboard = await startDashboard({ withStandIn: true })
 const endReceiver = await fillWorkspace(dashboard)
 const browser = await openBrowser()
 try {

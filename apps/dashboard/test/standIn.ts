@@ -1,7 +1,6 @@
 /**
- * Stands in for what the service itself is to serve: the files of the dashboard, sessions, and the
- * operations that the design adds to the operator API, made of those that there are. Everything it
- * answers comes from the real service behind it. It goes when the service has them.
+ * A proxy before the real service that plays what it does not answer yet: portal links, and the operations of
+ * `addedOperations.ts`. It also makes requests fail, which is how tests reach those states.
  */
 import { randomBytes } from "node:crypto"
 import { readFile, readdir } from "node:fs/promises"
@@ -20,10 +19,12 @@ const types: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 }
 
-interface Session {
-  readonly kind: "operator" | "portal"
-  readonly workspace_id: number | null
+/** A portal's session, which the service cannot make yet. */
+interface PortalSession {
+  readonly kind: "portal"
+  readonly workspace_id: number
   readonly role: string
+  readonly created_at: string
   readonly expires_at: string
   readonly return_url: string | null
 }
@@ -43,6 +44,12 @@ export interface Failure {
   readonly code?: string
 }
 
+/** What the browser says of the page that a request comes from. */
+const fetchSite = ({ headers }: IncomingMessage): Record<string, string> => {
+  const site = headers["sec-fetch-site"]
+  return typeof site === "string" ? { "sec-fetch-site": site } : {}
+}
+
 export const standIn = async (
   service: string,
   operatorToken: string,
@@ -58,8 +65,8 @@ export const standIn = async (
     const served = name === "index.html" ? pageFor(content.toString(), base) : content
     files.set(name, gzipSync(served))
   }
-  const sessions = new Map<string, Session>()
-  const codes = new Map<string, Session>()
+  const portals = new Map<string, PortalSession>()
+  const codes = new Map<string, PortalSession>()
   let failing: Failure | null = null
 
   const ask = async (method: string, path: string, token: string, body?: Json): Promise<Said> => {
@@ -95,6 +102,11 @@ export const standIn = async (
     }
     const timer = setInterval(() => void look().catch(() => undefined), 1000)
     request.on("close", () => clearInterval(timer))
+  }
+
+  const isSignedIn = async (cookie: string): Promise<boolean> => {
+    const session = await fetch(`${service}/admin/v1/session`, { headers: { cookie } })
+    return ((await session.json()) as { session: unknown }).session !== null
   }
 
   const read = async (request: IncomingMessage): Promise<Json> => {
@@ -153,67 +165,68 @@ export const standIn = async (
       return refuse(403, "cross_site_request", "Requests of other sites are refused.")
 
     const body = await read(request)
-    const cookie = /(?:^|; )session=([\w-]+)/.exec(request.headers.cookie ?? "")?.[1] ?? ""
-    const about = async (session: Session) => ({ ...session, ...(await added.about()) })
-    if (pathname === "/admin/v1/session" && method === "POST") {
-      const session: Session | undefined =
-        body.token === operatorToken
-          ? {
-              kind: "operator",
-              workspace_id: null,
-              role: "owner",
-              expires_at: new Date(Date.now() + 43_200_000).toISOString(),
-              return_url: null,
-            }
-          : codes.get(body.code)
-      codes.delete(body.code)
-      if (session === undefined)
-        return refuse(401, "invalid_operator_token", "The token or code is wrong.")
-      const id = randomBytes(32).toString("base64url")
-      sessions.set(id, session)
-      return say(200, await about(session), {
-        "set-cookie": `session=${id}; Path=${base}; HttpOnly; SameSite=Strict; Max-Age=43200`,
+    const cookie = request.headers.cookie ?? ""
+    const portal = portals.get(/(?:^|; )portal=([\w-]+)/.exec(cookie)?.[1] ?? "")
+    const about = async (session: PortalSession) => ({ ...session, ...(await added.about()) })
+
+    if (pathname === "/admin/v1/session") {
+      const opened = method === "POST" ? codes.get(body?.code) : undefined
+      if (opened !== undefined) {
+        codes.delete(body.code)
+        const id = randomBytes(32).toString("base64url")
+        portals.set(id, opened)
+        return say(200, await about(opened), {
+          "set-cookie": `portal=${id}; Path=${base}; HttpOnly; SameSite=Strict; Max-Age=43200`,
+        })
+      }
+      if (portal !== undefined && method === "GET")
+        return say(200, { session: await about(portal) })
+    }
+    // Everybody else is the service's own: it knows its cookies, and where a request came from.
+    const forward = async () => {
+      const real = await fetch(service + pathname + search, {
+        method,
+        headers: {
+          ...(portal === undefined ? { cookie } : { authorization: `Bearer ${operatorToken}` }),
+          ...fetchSite(request),
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+      })
+      const given = real.headers.get("set-cookie")?.replace("Path=/;", `Path=${base};`)
+      const later = real.headers.get("retry-after")
+      return say(real.status, await real.json(), {
+        ...(given === undefined ? {} : { "set-cookie": given }),
+        ...(later === null ? {} : { "retry-after": later }),
       })
     }
-    const session = sessions.get(cookie)
-    // Nobody is an answer, not a refusal: browsers would call that an error of the page.
-    if (pathname === "/admin/v1/session" && method === "GET") {
-      return say(200, { session: session === undefined ? null : await about(session) })
-    }
-    if (session === undefined) return refuse(401, "missing_operator_token", "Sign in.")
-    if (pathname === "/admin/v1/session" && method === "DELETE") {
-      sessions.delete(cookie)
-      return say(
-        200,
-        { signed_out: true },
-        { "set-cookie": `session=; Path=${base}; HttpOnly; SameSite=Strict; Max-Age=0` },
-      )
-    }
+    if (pathname === "/admin/v1/session") return forward()
+    if (portal === undefined && !(await isSignedIn(cookie)))
+      return refuse(401, "session_ended", "Sign in.")
     if (pathname === "/admin/v1/events")
       return stream(request, response, new URLSearchParams(search).get("workspace_id") ?? "")
     if (
-      session.workspace_id !== null &&
-      !pathname.startsWith(`/admin/v1/workspaces/${session.workspace_id}/`)
+      portal !== undefined &&
+      !pathname.startsWith(`/admin/v1/workspaces/${portal.workspace_id}/`)
     )
       return refuse(404, "workspace_not_found", "There is no such workspace.")
-    const portal = /^\/admin\/v1\/workspaces\/(\d+)\/portal-sessions$/.exec(pathname)
-    if (portal !== null) {
+    const link = /^\/admin\/v1\/workspaces\/(\d+)\/portal-sessions$/.exec(pathname)
+    if (link !== null) {
       const code = randomBytes(32).toString("base64url")
-      const expires_at = new Date(Date.now() + (body.expires_in ?? 3600) * 1000).toISOString()
+      const now = Date.now()
       const { role, return_url = null } = body
       codes.set(code, {
         kind: "portal",
-        workspace_id: Number(portal[1]),
+        workspace_id: Number(link[1]),
         role,
-        expires_at,
+        created_at: new Date(now).toISOString(),
+        expires_at: new Date(now + 3_600_000).toISOString(),
         return_url,
       })
-      return say(201, { url: `${base}portal#code=${code}`, role, expires_at })
+      return say(201, { url: `${base}portal#code=${code}`, role })
     }
-    const answer =
-      (await added.answer(method, pathname, search, body)) ??
-      (await asOperator(method, pathname + search, body))
-    return say(answer.status, answer.body)
+    const answer = await added.answer(method, pathname, search, body)
+    return answer === undefined ? forward() : say(answer.status, answer.body)
   }
 
   const server = createServer((request, response) => {

@@ -67,9 +67,9 @@ export const watchProblems = (page: Page, origin: string): ReadonlyArray<string>
 const app = resolve(import.meta.dirname, "..")
 
 /** Builds in a process of its own: under a test runner Vite builds what developers use. */
-const build = async (folder: string): Promise<void> => {
-  await promisify(execFile)(process.execPath, [join(app, "build.ts"), folder], {
-    env: { PATH: process.env["PATH"], VITE_STAND_IN: "true" },
+const build = async (args: ReadonlyArray<string>, env: Readonly<Record<string, string>>) => {
+  await promisify(execFile)(process.execPath, [join(app, "build.ts"), ...args], {
+    env: { PATH: process.env["PATH"], ...env },
   })
 }
 
@@ -78,8 +78,8 @@ export interface TestDashboard {
   /** The service itself, behind the stand-in. */
   readonly serviceUrl: string
   readonly operatorToken: string
-  /** Plays what the service does not answer yet, and makes requests fail. */
-  readonly standIn: StandIn
+  /** Plays what the service does not answer yet, and makes requests fail. Null for the service alone. */
+  readonly standIn: StandIn | null
   /** Sends a request with the live key; returns its answer. */
   readonly ask: (method: string, path: string, body?: unknown) => Promise<unknown>
   /** Sends a request of the operator; returns its answer. */
@@ -122,7 +122,12 @@ const makePortalLink = async (url: string, operatorToken: string, role: string) 
   const post = (path: string, body: unknown, cookie = "") =>
     fetch(url + path, {
       method: "POST",
-      headers: { origin, cookie, "content-type": "application/json" },
+      headers: {
+        origin,
+        cookie,
+        "sec-fetch-site": "same-origin",
+        "content-type": "application/json",
+      },
       body: JSON.stringify(body),
     })
   const session = await post("/admin/v1/session", { token: operatorToken })
@@ -131,13 +136,20 @@ const makePortalLink = async (url: string, operatorToken: string, role: string) 
   return origin + ((await made.json()) as { url: string }).url
 }
 
-export const startDashboard = async (
-  settings: Readonly<Record<string, string>> = {},
+interface StartOptions {
+  /** Plays operations that the service does not answer yet, with pages that call them. Default: false. */
+  readonly withStandIn?: boolean
+  /** The base path below which the stand-in serves everything. */
+  readonly base?: string
+}
+
+export const startDashboard = async ({
   base = "/",
-): Promise<TestDashboard> => {
+  withStandIn = false,
+}: StartOptions = {}): Promise<TestDashboard> => {
   const directory = await mkdtemp(join(tmpdir(), "dashboard-"))
   const files = join(directory, "files")
-  await build(files)
+  await (withStandIn ? build([files], { VITE_STAND_IN: "true" }) : build([], {}))
 
   const operatorToken = "operator-token-of-the-test-of-the-dashboard"
   const child = spawn(process.execPath, [resolve(app, "../server/src/main.ts")], {
@@ -149,7 +161,6 @@ export const startDashboard = async (
       OPERATOR_TOKEN: operatorToken,
       CLOCK: "adjustable",
       ALLOW_PRIVATE_TARGETS: "true",
-      ...settings,
     },
     stdio: ["ignore", "pipe", "inherit"],
   })
@@ -162,17 +173,18 @@ export const startDashboard = async (
   try {
     const origin = await listening(child)
     const liveKey = await readFile(join(directory, "data/example-live-key.memory"), "utf8")
-    const edge = await standIn(origin, operatorToken, files, base)
+    const edge = withStandIn ? await standIn(origin, operatorToken, files, base) : null
+    const url = edge?.url ?? origin
     return {
-      url: edge.url,
+      url,
       serviceUrl: origin,
       operatorToken,
       standIn: edge,
       ask: request(origin, liveKey.trim()),
       operate: request(origin, operatorToken),
-      portalLink: (role) => makePortalLink(edge.url, operatorToken, role),
+      portalLink: (role) => makePortalLink(url, operatorToken, role),
       stop: async () => {
-        await edge.close()
+        await edge?.close()
         await stopService()
       },
     }

@@ -14,6 +14,7 @@ export type { FileContent, Upload } from "./upload.ts"
 export type {
   AdvanceClock,
   Behaviour,
+  BrowserSession,
   CallbackDelivery,
   CallbackSecret,
   ChangeNumber,

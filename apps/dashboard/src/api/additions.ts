@@ -14,22 +14,6 @@ interface Page<Item> {
   readonly next_cursor: string | null
 }
 
-export type Role = "owner" | "administrator" | "member"
-
-export interface Session {
-  readonly kind: "operator" | "portal"
-  /** Null for the operator, who sees all. */
-  readonly workspace_id: number | null
-  readonly role: Role
-  readonly expires_at: string
-  /** The service's time, which an adjustable clock may have moved. */
-  readonly now: string
-  readonly simulated: boolean
-  readonly adjustable_clock: boolean
-  /** Where the portal's way back leads. */
-  readonly return_url: string | null
-}
-
 /** One thing that has to end before a message leaves, from stored facts. */
 export interface WaitsFor {
   readonly reason:
@@ -126,9 +110,6 @@ export interface Figures {
 }
 
 export interface Additions {
-  "POST /admin/v1/session": Operation<Session, { token: string } | { code: string }>
-  "GET /admin/v1/session": Operation<{ readonly session: Session | null }>
-  "DELETE /admin/v1/session": Operation<{ signed_out: true }>
   "GET /admin/v1/workspaces/{id}/messages": Operation<Page<Message>>
   "POST /admin/v1/workspaces/{id}/messages": Operation<Message, SendMessage>
   "POST /admin/v1/workspaces/{id}/messages/cancel": Operation<
@@ -145,6 +126,8 @@ export interface Additions {
     readonly data: ReadonlyArray<NumberState>
   }>
   "GET /admin/v1/workspaces/{id}/figures": Operation<Figures>
+  /** A stream, which `live.ts` reads. */
+  "GET /admin/v1/events": Operation<never>
 }
 
 /** What the document has already, under the names that pages use. */

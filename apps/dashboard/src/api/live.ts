@@ -4,8 +4,10 @@
  * stream keeps one.
  */
 import { useQueryClient } from "@tanstack/react-query"
+import type { QueryClient } from "@tanstack/react-query"
 import { useEffect, useState, useSyncExternalStore } from "react"
 import { base } from "./base.ts"
+import { isOffered } from "./offered.ts"
 import type { Topic } from "./call.ts"
 import { setServiceTime } from "./serviceTime.ts"
 
@@ -13,6 +15,10 @@ export type LiveState = "connecting" | "live" | "offline" | "paused"
 
 const topics: ReadonlyArray<Topic> = ["messages", "numbers", "webhooks", "reminders", "simulator"]
 const pauseMillis = 1000
+/** Also how often a page asks again while it has no stream. */
+const reopenMillis = 10_000
+
+const stream = "GET /admin/v1/events"
 
 const whenSeen = (changed: () => void) => {
   document.addEventListener("visibilitychange", changed)
@@ -25,37 +31,57 @@ export const useLive = (workspaceId: number, paused: boolean): LiveState => {
   const hidden = useSyncExternalStore(whenSeen, () => document.hidden)
 
   useEffect(() => {
-    if (paused || hidden) return setState("paused")
-    const stale = new Set<Topic>()
+    if (paused || hidden || !isOffered(stream)) return setState("paused")
+    const news = gatherNews(client, workspaceId)
+    let source: EventSource | undefined
     let timer: ReturnType<typeof setTimeout> | undefined
-    const refresh = () => {
-      timer = undefined
-      for (const topic of stale)
-        void client.invalidateQueries({
-          queryKey: topic === "simulator" ? [topic] : [topic, workspaceId],
-        })
-      stale.clear()
+    const open = () => {
+      source = new EventSource(`${base}admin/v1/events?workspace_id=${workspaceId}`)
+      source.addEventListener("open", () => {
+        setState("live")
+        // No event tells what happened before the stream opened, or while it was broken.
+        for (const topic of topics) news.changed(topic)
+      })
+      source.addEventListener("error", () => {
+        setState("offline")
+        // A lost connection the browser opens again by itself, a refused one never.
+        if (source?.readyState !== EventSource.CLOSED) return
+        for (const topic of topics) news.changed(topic)
+        timer = setTimeout(open, reopenMillis)
+      })
+      source.addEventListener("clock", (event: MessageEvent<string>) => {
+        setServiceTime((JSON.parse(event.data) as { now: string }).now)
+      })
+      for (const topic of topics) source.addEventListener(topic, () => news.changed(topic))
     }
-    const source = new EventSource(`${base}admin/v1/events?workspace_id=${workspaceId}`)
-    const changed = (topic: Topic) => {
-      stale.add(topic)
-      timer ??= setTimeout(refresh, pauseMillis)
-    }
-    source.addEventListener("open", () => {
-      setState("live")
-      // No event tells what happened before the stream opened, or while it was broken.
-      for (const topic of topics) changed(topic)
-    })
-    source.addEventListener("error", () => setState("offline"))
-    source.addEventListener("clock", (event: MessageEvent<string>) => {
-      setServiceTime((JSON.parse(event.data) as { now: string }).now)
-    })
-    for (const topic of topics) source.addEventListener(topic, () => changed(topic))
+    open()
     return () => {
-      source.close()
+      source?.close()
       clearTimeout(timer)
+      news.stop()
     }
   }, [client, hidden, paused, workspaceId])
 
   return state
+}
+
+/** Collects topics and asks for them again together. */
+const gatherNews = (client: QueryClient, workspaceId: number) => {
+  const stale = new Set<Topic>()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const refresh = () => {
+    timer = undefined
+    for (const topic of stale)
+      void client.invalidateQueries({
+        queryKey: topic === "simulator" ? [topic] : [topic, workspaceId],
+      })
+    stale.clear()
+  }
+  return {
+    changed: (topic: Topic) => {
+      stale.add(topic)
+      timer ??= setTimeout(refresh, pauseMillis)
+    },
+    stop: () => clearTimeout(timer),
+  }
 }

@@ -6,9 +6,6 @@ import type { Additions } from "./additions.ts"
 import type { OperationName } from "./operations.ts"
 
 const pending: Readonly<Record<keyof Additions, true>> = {
-  "POST /admin/v1/session": true,
-  "GET /admin/v1/session": true,
-  "DELETE /admin/v1/session": true,
   "GET /admin/v1/workspaces/{id}/messages": true,
   "POST /admin/v1/workspaces/{id}/messages": true,
   "POST /admin/v1/workspaces/{id}/messages/cancel": true,
@@ -17,6 +14,7 @@ const pending: Readonly<Record<keyof Additions, true>> = {
   "POST /admin/v1/workspaces/{id}/numbers/link": true,
   "GET /admin/v1/workspaces/{id}/connections": true,
   "GET /admin/v1/workspaces/{id}/figures": true,
+  "GET /admin/v1/events": true,
 }
 
 const hasStandIn = import.meta.env["VITE_STAND_IN"] === "true"

@@ -1,13 +1,13 @@
 /** Who is signed in, or null. The page asks once. */
 import { useQuery } from "@tanstack/react-query"
 import type { QueryClient } from "@tanstack/react-query"
-import type { Session } from "./additions.ts"
+import type { BrowserSession } from "@messaging-service/client"
 import { Refused, call } from "./call.ts"
 import { setServiceTime } from "./serviceTime.ts"
 
 const queryKey = ["session"] as const
 
-export const loadSession = (client: QueryClient): Promise<Session | null> =>
+export const loadSession = (client: QueryClient): Promise<BrowserSession | null> =>
   client.ensureQueryData({
     queryKey,
     queryFn: async () => {
@@ -19,7 +19,7 @@ export const loadSession = (client: QueryClient): Promise<Session | null> =>
   })
 
 /** After signing in. */
-export const setSession = (client: QueryClient, session: Session): void => {
+export const setSession = (client: QueryClient, session: BrowserSession): void => {
   setServiceTime(session.now)
   client.setQueryData(queryKey, session)
   client.setQueryData(endedKey, false)

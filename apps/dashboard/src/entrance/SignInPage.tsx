@@ -1,11 +1,11 @@
 /** Operators sign in with their token, which goes to the service once and is kept nowhere in the browser. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useRouter, useSearch } from "@tanstack/react-router"
-import { useId } from "react"
+import { useId, useState } from "react"
 import { base } from "../api/base.ts"
 import { Refused, call } from "../api/call.ts"
 import { setSession } from "../api/session.ts"
-import { Button } from "../ui/parts.tsx"
+import { Button, Failure } from "../ui/parts.tsx"
 import { Door } from "./Door.tsx"
 import { signInWords as words } from "./words.ts"
 
@@ -30,7 +30,7 @@ export const SignInPage = () => {
         <p className="text-soft">{words.about}</p>
       </div>
       <div className="card p-5 shadow-card">
-        <SignInForm signedIn={() => router.history.push(to ?? base)} />
+        <SignInWays signedIn={() => router.history.push(to ?? base)} />
       </div>
       <p className="text-xs text-soft">
         {words.where[0]}
@@ -40,6 +40,42 @@ export const SignInPage = () => {
         {words.where[2]} {words.keeps}
       </p>
     </Door>
+  )
+}
+
+/**
+ * The first start prints a link with a code behind `#`. A press of a button exchanges it: programs that open links
+ * before people do use nothing up.
+ */
+const SignInWays = ({ signedIn }: { signedIn: () => void }) => {
+  const client = useQueryClient()
+  const [code] = useState(() => new URLSearchParams(location.hash.slice(1)).get("code"))
+  const { error, isPending, mutate } = useMutation({
+    mutationFn: (body: { code: string }) => call("POST /admin/v1/session", { body }),
+    onSuccess: (session) => {
+      setSession(client, session)
+      signedIn()
+    },
+  })
+  const isUsed = error instanceof Refused && error.status === 401
+  if (code === null) return <SignInForm signedIn={signedIn} />
+  if (isUsed)
+    return (
+      <div className="flex flex-col gap-4">
+        <p role="alert" className="text-sm text-red">
+          {words.linkUsed}
+        </p>
+        <SignInForm signedIn={signedIn} />
+      </div>
+    )
+  return (
+    <div className="flex flex-col gap-4">
+      {error && <Failure error={error} />}
+      <p className="text-sm text-soft">{words.linkAbout}</p>
+      <Button look="primary" className="h-10" busy={isPending} onClick={() => mutate({ code })}>
+        {words.link}
+      </Button>
+    </div>
   )
 }
 

@@ -2,11 +2,11 @@
 import { useQueryClient } from "@tanstack/react-query"
 import { useRouter } from "@tanstack/react-router"
 import { useEffect, useRef } from "react"
-import type { Session } from "../api/additions.ts"
+import type { BrowserSession } from "@messaging-service/client"
 import { signedOutWords as words } from "../ui/words.ts"
 import { SignInForm } from "./SignInPage.tsx"
 
-export const SignedOut = ({ kind }: { kind: Session["kind"] }) => {
+export const SignedOut = ({ kind }: { kind: BrowserSession["kind"] }) => {
   const client = useQueryClient()
   const router = useRouter()
   const dialog = useRef<HTMLDialogElement>(null)

@@ -10,6 +10,9 @@ export const signInWords = {
     `Too many wrong tokens came from your address. Try again in ${seconds} seconds.`,
   /** Between them: the names of a file and of a variable. */
   where: ["The file ", " in the service’s data directory has the token, unless ", " is set."],
+  link: "Sign in with this link",
+  linkAbout: "The service printed it at its first start. It works once, within 15 minutes.",
+  linkUsed: "That link no longer works. Sign in with the token.",
   keeps: "This browser keeps a session, never the token.",
 }
 

@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import type { NumberState, SendingNumber } from "../api/additions.ts"
 import { call } from "../api/call.ts"
+import { isOffered } from "../api/offered.ts"
 import { Meter, Spark } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
@@ -10,6 +11,8 @@ import { When } from "../ui/Time.tsx"
 import { nameOf, standingOf } from "./connection.ts"
 import type { Standing } from "./connection.ts"
 import { numbersWords as words } from "./words.ts"
+
+const linkNumber = "POST /admin/v1/workspaces/{id}/numbers/link"
 
 interface RowProps {
   readonly number: SendingNumber
@@ -71,7 +74,7 @@ const useActions = (workspaceId: string, numberId: number) => {
   const changed = () => client.invalidateQueries({ queryKey: ["numbers", path.id] })
   const link = useMutation({
     mutationFn: () =>
-      call("POST /admin/v1/workspaces/{id}/numbers/link", {
+      call(linkNumber, {
         path: { id: path.id },
         body: { login_method: "qr", number_id: numberId },
       }),
@@ -116,13 +119,13 @@ const Remedy = ({
         </Button>
       )
     case "link":
-      return (
+      return !isOffered(linkNumber) ? null : (
         <Button look="primary" busy={link.isPending} onClick={() => link.mutate()}>
           {words.linkAgain}
         </Button>
       )
     case "code":
-      return (
+      return !isOffered(linkNumber) ? null : (
         <Link
           className="control"
           to="/w/$workspaceId/numbers/$numberId/link"

@@ -9,13 +9,14 @@ import {
   useRouter,
 } from "@tanstack/react-router"
 import { useEffect, useState } from "react"
-import type { Session } from "../api/additions.ts"
+import type { BrowserSession } from "@messaging-service/client"
 import { base } from "../api/base.ts"
 import { asked, call } from "../api/call.ts"
 import { useSessionHasEnded } from "../api/session.ts"
 import { useLive } from "../api/live.ts"
 import type { LiveState } from "../api/live.ts"
 import { SignedOut } from "../entrance/SignedOut.tsx"
+import { isOffered } from "../api/offered.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { HeldBar } from "../held/HeldBar.tsx"
 import { useCommands } from "./commands.ts"
@@ -87,7 +88,12 @@ export const Shell = () => {
   )
 }
 
-const useSignOut = () => {
+interface SignOut {
+  readonly isPending: boolean
+  readonly mutate: () => void
+}
+
+const useSignOut = (): SignOut => {
   const client = useQueryClient()
   const router = useRouter()
   const { isPending, mutate } = useMutation({
@@ -144,13 +150,13 @@ const SideBar = ({
   signOut,
   workspaceId,
 }: {
-  session: Session
+  session: BrowserSession
   pages: ReadonlyArray<WorkspacePage>
   workspaceId: string | undefined
   /** The workspace's name; null while it is unknown. */
   name: string | null
   openPalette: () => void
-  signOut: { readonly isPending: boolean; readonly mutate: () => void }
+  signOut: SignOut
 }) => (
   <aside className="flex gap-1 border-line bg-surface max-md:flex-wrap max-md:items-center max-md:border-b max-md:px-3 max-md:pt-2 md:sticky md:top-0 md:h-dvh md:flex-col md:overflow-y-auto md:border-r md:p-3">
     <Where isOperator={session.kind === "operator"} name={name} workspaceId={workspaceId} />
@@ -180,32 +186,47 @@ const SideBar = ({
       </nav>
     )}
     {workspaceId === undefined && session.kind === "operator" && <ConsolePages />}
-    <div className="flex gap-0.5 max-md:ml-0 md:mt-auto md:flex-col md:items-stretch">
-      {workspaceId !== undefined && <Live workspaceId={Number(workspaceId)} />}
-      <Button look="quiet" onClick={changeTheme} className="max-md:hidden">
-        <Icon name="half" />
-        {words.theme}
-      </Button>
-      <Button
-        look="quiet"
-        busy={signOut.isPending}
-        onClick={signOut.mutate}
-        className="max-md:size-10 max-md:justify-center"
-      >
-        <Icon name="exit" />
-        <span className="max-md:sr-only">{words.signOut}</span>
-      </Button>
-      <div className="mt-2 border-t border-line px-2 pt-2 text-xs text-faint max-md:hidden">
-        <ServiceClock />
-        <p>{words.signedInAs(session.kind === "operator" ? words.operator : session.role)}</p>
-        {session.return_url !== null && (
-          <a href={session.return_url} className="text-accent hover:underline">
-            {words.goBack}
-          </a>
-        )}
-      </div>
-    </div>
+    <Foot session={session} workspaceId={workspaceId} signOut={signOut} />
   </aside>
+)
+
+/** News, theme, sign-out, the service's time and who is signed in. */
+const Foot = ({
+  session,
+  signOut,
+  workspaceId,
+}: {
+  session: BrowserSession
+  workspaceId: string | undefined
+  signOut: SignOut
+}) => (
+  <div className="flex gap-0.5 max-md:ml-0 md:mt-auto md:flex-col md:items-stretch">
+    {workspaceId !== undefined && isOffered("GET /admin/v1/events") && (
+      <Live workspaceId={Number(workspaceId)} />
+    )}
+    <Button look="quiet" onClick={changeTheme} className="max-md:hidden">
+      <Icon name="half" />
+      {words.theme}
+    </Button>
+    <Button
+      look="quiet"
+      busy={signOut.isPending}
+      onClick={signOut.mutate}
+      className="max-md:size-10 max-md:justify-center"
+    >
+      <Icon name="exit" />
+      <span className="max-md:sr-only">{words.signOut}</span>
+    </Button>
+    <div className="mt-2 border-t border-line px-2 pt-2 text-xs text-faint max-md:hidden">
+      <ServiceClock />
+      <p>{words.signedInAs(session.kind === "operator" ? words.operator : session.role)}</p>
+      {session.return_url !== null && (
+        <a href={session.return_url} className="text-accent hover:underline">
+          {words.goBack}
+        </a>
+      )}
+    </div>
+  </div>
 )
 
 /** The pages of operators that belong to no workspace. */

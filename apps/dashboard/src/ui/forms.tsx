@@ -22,7 +22,7 @@ interface FieldProps {
   }) => ReactNode
 }
 
-export const Field = ({ about, children, label, problem }: FieldProps) => {
+const Field = ({ about, children, label, problem }: FieldProps) => {
   const id = useId()
   const description = `${id}-about`
   return (

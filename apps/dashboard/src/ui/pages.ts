@@ -1,5 +1,5 @@
 /** The pages of a workspace: who may open them, and which operation each needs. */
-import type { Role, Session } from "../api/additions.ts"
+import type { BrowserSession } from "@messaging-service/client"
 import { isOffered } from "../api/offered.ts"
 import type { OperationName } from "../api/operations.ts"
 import type { IconName } from "./Icon.tsx"
@@ -13,7 +13,7 @@ interface PageOf<Path extends string> {
   readonly key: string
   readonly needs: OperationName
   /** The roles that may open it; every role when left out. */
-  readonly roles?: ReadonlyArray<Role>
+  readonly roles?: ReadonlyArray<BrowserSession["role"]>
   /** Only for operators of a service with simulated phones. */
   readonly simulated?: true
 }
@@ -81,7 +81,7 @@ export const pagesFor = ({
   kind,
   role,
   simulated,
-}: Pick<Session, "kind" | "role" | "simulated">): ReadonlyArray<WorkspacePage> =>
+}: Pick<BrowserSession, "kind" | "role" | "simulated">): ReadonlyArray<WorkspacePage> =>
   pages.filter(
     (each) =>
       isOffered(each.needs) &&
