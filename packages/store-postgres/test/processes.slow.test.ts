@@ -1,6 +1,6 @@
 /**
  * Several processes at one database. The races of the contract suite run within one process, whose calls are
- * coalesced; here every process has a pool of its own, and only the database is between them.
+ * batched; here every process has a pool of its own, and only the database is between them.
  */
 import { assert, layer } from "@effect/vitest"
 import { KeyStore, LaneQueue } from "@messaging-service/core"

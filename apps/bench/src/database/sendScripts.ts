@@ -28,7 +28,7 @@ const variables = (workspaces: number): Readonly<Record<string, Variable>> => {
     now: iso,
     minute,
     today,
-    head: '[{"patience":250,"workspaceId":',
+    head: '[{"lockTimeout":250,"workspaceId":',
     tail:
       `,"mode":"live","seen":["live"],"now":"${iso}","from":null,"phones":["${phone}"],"contactIds":[],` +
       `"mediaId":null,"exactQuota":null,"idempotency":`,
@@ -77,7 +77,7 @@ const accept = (claimed: boolean) =>
       claimFingerprint: `array['${fingerprint}']`,
       claimToken: `array[${token}]`,
     }),
-    patience: "250",
+    lockTimeout: "250",
     mAcceptance: "array[1]",
     mCreatedAt: "array[:now]::timestamptz[]",
     mDueAt: "array[:now]::timestamptz[]",

@@ -25,7 +25,7 @@ export const batchParameters = (
   const same = (value: string | number) => array(phones.map(() => value))
   const one = (value: string | number | boolean | null) => array([value])
   const query = {
-    patience: 250,
+    lockTimeout: 250,
     workspaceId: workspace,
     mode: "live",
     seen: modesSeenBy("live"),

@@ -81,7 +81,7 @@ const openStatements = Effect.fnUntraced(function* openStatements({
             values: [...load],
           })
           const values = acceptStatement.names.map(
-            (name) => accept[name] ?? (name === "patience" ? "250" : "{}"),
+            (name) => accept[name] ?? (name === "lockTimeout" ? "250" : "{}"),
           )
           await pool.query({ name: "accept", text: qualify(acceptStatement.text), values })
         }

@@ -47,7 +47,7 @@ create function accept_messages(
   m_due_at timestamptz[],
   m_transport_id text[],
   m_callback_url text[],
-  p_patience integer
+  p_lock_timeout integer
 ) returns table (guard text, ids bigint[])
 language plpgsql
 set search_path from current
@@ -56,7 +56,7 @@ as $$
 declare
   v_size constant integer := cardinality(p_now);
   -- A caller's transaction, which brings one acceptance at a time.
-  v_joined constant boolean := p_patience is null;
+  v_joined constant boolean := p_lock_timeout is null;
   -- What its transaction has accepted before, from that number and of that plan.
   v_live_before integer;
   v_taken_before bigint;
@@ -83,7 +83,7 @@ declare
   v_first integer;
 begin
   if not v_joined then
-    perform set_config('lock_timeout', p_patience || 'ms', true);
+    perform set_config('lock_timeout', p_lock_timeout || 'ms', true);
   end if;
 
   for i in 1 .. v_size loop

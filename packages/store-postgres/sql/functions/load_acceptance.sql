@@ -15,7 +15,7 @@ declare
   v_exact constant jsonb := nullif(p_query -> 'exactQuota', 'null');
   v_claim constant jsonb := nullif(p_query -> 'idempotency', 'null');
   v_now constant timestamptz := p_query ->> 'now';
-  v_patience constant text := p_query ->> 'patience';
+  v_lock_timeout constant text := p_query ->> 'lockTimeout';
   v_row workspaces;
   v_refused json;
   v_facts json;
@@ -33,8 +33,8 @@ declare
 begin
   if v_claim is not null then
     -- A transaction of a caller's may hold the claim for long.
-    if v_patience is not null then
-      perform set_config('lock_timeout', v_patience || 'ms', true);
+    if v_lock_timeout is not null then
+      perform set_config('lock_timeout', v_lock_timeout || 'ms', true);
     end if;
     v_refused := claim_idempotency_key(
       (v_claim ->> 'keyId')::bigint, v_claim ->> 'key', v_claim ->> 'fingerprint',
@@ -101,7 +101,7 @@ begin
       perform
       from lanes l
       where l.number_id = v_counted
-        and v_patience is not null
+        and v_lock_timeout is not null
       for no key update skip locked;
       if found then
         update lanes l
@@ -207,7 +207,7 @@ begin
   into v_row
   from workspaces w
   where w.id = v_workspace;
-  if v_patience is null then
+  if v_lock_timeout is null then
     v_row.plan_messages_remaining :=
       v_row.plan_messages_remaining - coalesce(
       (

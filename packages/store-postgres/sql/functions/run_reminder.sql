@@ -1,7 +1,7 @@
 -- A reminder's run: the acceptance of its message and its advance to the next due time, in one commit.
 -- The parameters of the acceptance are for one alone.
 --
--- Locks: the reminder, then those of an acceptance, which are waited for no longer than its patience
+-- Locks: the reminder, then those of an acceptance, which are waited for no longer than its lock timeout
 -- says. No holder of one of these asks for a reminder.
 create function run_reminder(
   r_id bigint,
@@ -43,7 +43,7 @@ create function run_reminder(
   m_due_at timestamptz[],
   m_transport_id text[],
   m_callback_url text[],
-  p_patience integer
+  p_lock_timeout integer
 ) returns table (guard text, ids bigint[])
 language plpgsql
 set search_path from current
@@ -67,7 +67,7 @@ begin
       p_claim_fingerprint, p_claim_token, m_acceptance, m_platform, m_from_phone, m_to_kind,
       m_to_phone, m_to_name, m_to_contact_id, m_text, m_media_id, m_attachment_id, m_media_url,
       m_media_type, m_media_file_name, m_send_at, m_expires_at, m_created_at, m_due_at,
-      m_transport_id, m_callback_url, p_patience
+      m_transport_id, m_callback_url, p_lock_timeout
     ) a;
   end if;
 

@@ -3,12 +3,12 @@
 -- are null; returns the settled messages.
 --
 -- Locks: the lanes by id, then the workspaces that get allowance back by id, none of them waited for longer
--- than p_patience. A settlement whose lane has a newer lease is passed over: another worker holds it.
+-- than p_lock_timeout. A settlement whose lane has a newer lease is passed over: another worker holds it.
 --
 -- Never null: message_id, queued
 create function settle_attempts(
   p_now timestamptz,
-  p_patience text,
+  p_lock_timeout text,
   p_number_id bigint[],
   p_lease bigint[],
   p_message_id bigint[],
@@ -49,7 +49,7 @@ declare
   v_limits boolean;
   v_given_back bigint[];
 begin
-  perform set_config('lock_timeout', p_patience, true);
+  perform set_config('lock_timeout', p_lock_timeout, true);
   perform
   from lanes l
   where l.number_id = any (p_number_id)

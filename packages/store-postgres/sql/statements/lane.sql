@@ -10,7 +10,7 @@ with held as materialized (
     on asked.number_id = l.number_id
   where holds_lease(l.lease, l.lease_until, asked.lease)
     -- One that another transaction holds for long must not keep the others from being prolonged.
-    and (select set_config('lock_timeout', :patience, true)) is not null
+    and (select set_config('lock_timeout', :lockTimeout, true)) is not null
   order by l.number_id
   for no key update of l
 )

@@ -11,7 +11,7 @@ import { makeBulkhead, sharedLimits, StoreUnavailable } from "@messaging-service
 import { Clock, Context, Data, Effect, Exit, Layer, Schedule } from "effect"
 import type * as SqlError from "effect/sql/SqlError"
 import { cannotJoin, JoinedTransaction } from "./CallersTransaction.ts"
-import type { Answer } from "./CallersTransaction.ts"
+import type { Answer, Joined } from "./CallersTransaction.ts"
 import { connectionConfig, defaultLimits, planning } from "./Connection.ts"
 import type { Connection, ConnectionPool, DatabaseOptions, Limits } from "./Connection.ts"
 import { readUrl } from "./DatabaseUrl.ts"
@@ -238,158 +238,220 @@ const lookAround = Effect.fnUntraced(function* (
   return schema ?? defaultSchema
 })
 
-/** The database over any way to connect; PGlite has one of its own. */
-export const fromConnections = Effect.fnUntraced(function* (
+/** How the database works over any way to connect; PGlite has one of its own. */
+interface ConnectionsOptions {
+  readonly joinable: boolean
+  readonly schema?: string
+  /** Whether the settings are those that our connections ask for. */
+  readonly keepsSettings?: boolean
+}
+
+type PoolLimits = Omit<Limits, "maxConnections">
+
+export const fromConnections = Effect.fnUntraced(function* fromConnections(
   pool: ConnectionPool,
-  { acquireMillis, listMillis, statementMillis }: Omit<Limits, "maxConnections">,
-  {
-    joinable,
-    keepsSettings = false,
-    schema: named,
-  }: {
-    readonly joinable: boolean
-    readonly schema?: string
-    /** Whether the settings are those that our connections ask for. */
-    readonly keepsSettings?: boolean
-  },
+  limits: PoolLimits,
+  { joinable, keepsSettings = false, schema: named }: ConnectionsOptions,
 ) {
-  const { maxConnections } = pool
-  const listPlaces = makeBulkhead<string | number>({
-    ...sharedLimits.lists,
-    whole: listsOf(maxConnections),
-  })
-
-  // Why no connection came, in the words of the log.
-  const exhausted = `the pool is exhausted: all ${maxConnections} connections were in use for ${acquireMillis} ms`
-  const unanswered = `no connection came from the pool for ${acquireMillis} ms: it is exhausted, or the server does not answer`
-
-  // Where the pool cannot be waiting, its cheaper way to lend a connection will do.
-  let borrowed = 0
-  const borrow = <A, E>(use: (connection: Connection) => Effect.Effect<A, E>) =>
-    Effect.suspend(() => {
-      borrowed++
-      const waited = within(
-        pool.get,
-        acquireMillis,
-        borrowed > maxConnections ? exhausted : unanswered,
-      )
-      const run =
-        pool.use !== undefined && borrowed <= maxConnections
-          ? pool.use(use)
-          : Effect.scoped(Effect.flatMap(waited, use))
-      return Effect.ensuring(
-        run,
-        Effect.sync(() => {
-          borrowed--
-        }),
-      )
-    })
-
-  const failing =
-    (operation: string, millis: number) =>
-    <A>(effect: Effect.Effect<A, SqlError.SqlError | TimedOut>) =>
-      Effect.withSpan(
-        within(Effect.retry(effect, againAfterConflict), millis, operation).pipe(
-          Effect.mapError((cause) => unavailable(operation, cause)),
-          inRealTime,
-        ),
-        `postgres.${operation}`,
-        // The stack would only name this line, and capturing it costs as much as all else here.
-        { captureStackTrace: false },
-      )
-
-  const patience = acquireMillis + statementMillis + graceMillis
-
-  const schema = yield* lookAround(
-    (text) =>
-      failing(
-        "connect",
-        patience,
-      )(borrow((lent) => Effect.map(lent.query(text, [], false), ({ rows }) => rows))).pipe(
-        Effect.mapError(({ cause }) => cannotStart("connect", cause)),
-      ),
-    named,
-    keepsSettings,
-  )
-  const qualified = qualifier(schema)
-
-  const rowsOf = <Row extends object>(
-    text: string,
-    parameters: ReadonlyArray<unknown>,
-    Over: RowsOver | undefined,
-  ) =>
-    Over === undefined
-      ? Effect.map(
-          borrow((lent) => lent.query(qualified(text), parameters)),
-          (result) => result.rows as unknown as ReadonlyArray<Row>,
-        )
-      : Effect.map(
-          borrow((lent) => lent.queryValues(qualified(text), parameters)),
-          (rows) => rows.map((values) => new Over(values) as Row),
-        )
-
-  return Database.of({
-    maxConnections,
-    statementMillis,
-    schema,
-    joinable,
-    query: <Row extends object>(
-      operation: string,
-      text: string,
-      parameters: ReadonlyArray<unknown> = [],
-      over?: RowsOver,
-      answer?: Answer,
-    ) =>
-      Effect.flatMap(JoinedTransaction, (joined) =>
-        joined === null
-          ? failing(operation, patience)(rowsOf<Row>(text, parameters, over))
-          : joined.rows<Row>(operation, qualified(text), parameters, answer),
-      ),
-    list: <Row extends object>(
-      holder: string | number,
-      operation: string,
-      text: string,
-      parameters: ReadonlyArray<unknown> = [],
-      over?: RowsOver,
-    ) =>
-      failing(
-        operation,
-        listMillis,
-      )(
-        Effect.scoped(
-          Effect.andThen(listPlaces.acquire(holder), rowsOf<Row>(text, parameters, over)),
-        ),
-      ).pipe(
-        Effect.mapError((error) =>
-          isOvertime(error.cause)
-            ? new StoreUnavailable({ ...error, retryAfter: listRetryAfter })
-            : error,
-        ),
-        alone(operation),
-      ),
-    transaction: (operation, body, { statementMillis: millis } = { statementMillis }) =>
-      borrow((lent) =>
-        Effect.scoped(
-          Effect.flatMap(lent.pin, (pinned) =>
-            inTransaction(pinned, body(statementsOn(pinned, qualified))),
-          ),
-        ),
-      ).pipe(failing(operation, acquireMillis + millis + graceMillis), alone(operation)),
-    session: (operation, body, { statementMillis: millis }) =>
-      borrow((lent) =>
-        Effect.scoped(Effect.flatMap(lent.pin, (pinned) => body(statementsOn(pinned, qualified)))),
-      ).pipe(failing(operation, acquireMillis + millis + graceMillis), alone(operation)),
-  })
+  const connections = new Connections(pool, limits)
+  const run = (text: string) => {
+    const rows = connections.withConnection((lent) =>
+      Effect.map(lent.query(text, [], false), (result) => result.rows),
+    )
+    return connections
+      .withTimeoutAndRetry("connect", rows)
+      .pipe(Effect.mapError(({ cause }) => cannotStart("connect", cause)))
+  }
+  const schema = yield* lookAround(run, named, keepsSettings)
+  return Database.of(new PooledDatabase(connections, limits, schema, joinable))
 })
+
+/** Connections that are lent in bounded time, and failures of one kind. */
+class Connections {
+  readonly maxConnections: number
+  readonly #pool: ConnectionPool
+  readonly #acquireMillis: number
+  /** How long a statement may take with a connection for it. */
+  readonly #statementMillis: number
+  #lent = 0
+
+  constructor(pool: ConnectionPool, { acquireMillis, statementMillis }: PoolLimits) {
+    this.maxConnections = pool.maxConnections
+    this.#pool = pool
+    this.#acquireMillis = acquireMillis
+    this.#statementMillis = statementMillis
+  }
+
+  withConnection<A, E>(use: (connection: Connection) => Effect.Effect<A, E>) {
+    const giveBack = () => {
+      this.#lent--
+    }
+    const lend = () => {
+      this.#lent++
+      return Effect.ensuring(this.#lend(use), Effect.sync(giveBack))
+    }
+    return Effect.suspend(lend)
+  }
+
+  #lend<A, E>(use: (connection: Connection) => Effect.Effect<A, E>) {
+    // Where the pool cannot be waiting, its cheaper way to lend a connection will do.
+    const isWaiting = this.#lent > this.maxConnections
+    if (this.#pool.use !== undefined && !isWaiting) return this.#pool.use(use)
+    const connection = withTimeout(this.#pool.get, this.#acquireMillis, this.#whyNone(isWaiting))
+    return Effect.scoped(Effect.flatMap(connection, use))
+  }
+
+  /** Why no connection came, in the words of the log. */
+  #whyNone(isWaiting: boolean): string {
+    return isWaiting
+      ? `the pool is exhausted: all ${this.maxConnections} connections were in use for ${this.#acquireMillis} ms`
+      : `no connection came from the pool for ${this.#acquireMillis} ms: it is exhausted, or the server does not answer`
+  }
+
+  /** In time for a connection, for a statement or what `millis` says, and for the server's own answer. */
+  withTimeoutAndRetry<A>(
+    operation: string,
+    effect: Effect.Effect<A, SqlError.SqlError | TimedOut>,
+    millis = this.#statementMillis,
+  ): Effect.Effect<A, StoreUnavailable> {
+    return asOperation(operation, effect, this.#acquireMillis + millis + graceMillis)
+  }
+}
+
+/** Retries conflicts until the time is over, and names the operation in failures and traces. */
+const asOperation = <A>(
+  operation: string,
+  effect: Effect.Effect<A, SqlError.SqlError | TimedOut>,
+  millis: number,
+): Effect.Effect<A, StoreUnavailable> => {
+  const toUnavailable = (cause: unknown) => unavailable(operation, cause)
+  const bounded = withTimeout(Effect.retry(effect, againAfterConflict), millis, operation)
+  return Effect.withSpan(
+    inRealTime(Effect.mapError(bounded, toUnavailable)),
+    `postgres.${operation}`,
+    // The stack would only name this line, and capturing it costs as much as all else here.
+    { captureStackTrace: false },
+  )
+}
+
+class PooledDatabase implements DatabaseService {
+  readonly maxConnections: number
+  readonly statementMillis: number
+  readonly schema: string
+  readonly joinable: boolean
+  readonly #connections: Connections
+  readonly #listMillis: number
+  readonly #lists: ReturnType<typeof makeBulkhead<string | number>>
+  readonly #qualified: (text: string) => string
+
+  constructor(
+    connections: Connections,
+    { listMillis, statementMillis }: PoolLimits,
+    schema: string,
+    joinable: boolean,
+  ) {
+    const { maxConnections } = connections
+    this.maxConnections = maxConnections
+    this.statementMillis = statementMillis
+    this.schema = schema
+    this.joinable = joinable
+    this.#connections = connections
+    this.#listMillis = listMillis
+    this.#lists = makeBulkhead<string | number>({
+      ...sharedLimits.lists,
+      whole: listsOf(maxConnections),
+    })
+    this.#qualified = qualifier(schema)
+  }
+
+  query<Row extends object>(
+    operation: string,
+    text: string,
+    params: ReadonlyArray<unknown> = [],
+    over?: RowsOver,
+    answer?: Answer,
+  ): Effect.Effect<ReadonlyArray<Row>, StoreUnavailable> {
+    const runOrJoin = (joined: Joined | null) =>
+      joined === null
+        ? this.#connections.withTimeoutAndRetry(operation, this.#rows<Row>(text, params, over))
+        : joined.rows<Row>(operation, this.#qualified(text), params, answer)
+    return Effect.flatMap(JoinedTransaction, runOrJoin)
+  }
+
+  list<Row extends object>(
+    holder: string | number,
+    operation: string,
+    text: string,
+    params: ReadonlyArray<unknown> = [],
+    over?: RowsOver,
+  ): Effect.Effect<ReadonlyArray<Row>, StoreUnavailable> {
+    const rows = this.#rows<Row>(text, params, over)
+    const inTurn = Effect.scoped(Effect.andThen(this.#lists.acquire(holder), rows))
+    return asOperation(operation, inTurn, this.#listMillis).pipe(
+      Effect.mapError(retryableAfterTimeout),
+      alone(operation),
+    )
+  }
+
+  transaction<A>(
+    operation: string,
+    body: (run: RunStatement) => Effect.Effect<A, SqlError.SqlError>,
+    { statementMillis } = { statementMillis: this.statementMillis },
+  ): Effect.Effect<A, StoreUnavailable> {
+    return this.#onOne(operation, statementMillis, (pinned) =>
+      inTransaction(pinned, body(statementsOn(pinned, this.#qualified))),
+    )
+  }
+
+  session<A>(
+    operation: string,
+    body: (run: RunStatement) => Effect.Effect<A, SqlError.SqlError>,
+    { statementMillis }: { readonly statementMillis: number },
+  ): Effect.Effect<A, StoreUnavailable> {
+    return this.#onOne(operation, statementMillis, (pinned) =>
+      body(statementsOn(pinned, this.#qualified)),
+    )
+  }
+
+  /** On one connection from the first statement to the last. */
+  #onOne<A>(
+    operation: string,
+    millis: number,
+    use: (pinned: Connection) => Effect.Effect<A, SqlError.SqlError>,
+  ): Effect.Effect<A, StoreUnavailable> {
+    const used = this.#connections.withConnection((lent) =>
+      Effect.scoped(Effect.flatMap(lent.pin, use)),
+    )
+    return this.#connections.withTimeoutAndRetry(operation, used, millis).pipe(alone(operation))
+  }
+
+  #rows<Row extends object>(
+    text: string,
+    params: ReadonlyArray<unknown>,
+    Over: RowsOver | undefined,
+  ) {
+    const qualified = this.#qualified(text)
+    const queryRows = (lent: Connection) => Effect.map(lent.query(qualified, params), rowsOf<Row>)
+    if (Over === undefined) return this.#connections.withConnection(queryRows)
+    const wrap = (rows: ReadonlyArray<ReadonlyArray<unknown>>) =>
+      rows.map((values) => new Over(values) as Row)
+    return this.#connections.withConnection((lent) =>
+      Effect.map(lent.queryValues(qualified, params), wrap),
+    )
+  }
+}
+
+const rowsOf = <Row extends object>({ rows }: { readonly rows: unknown }): ReadonlyArray<Row> =>
+  rows as ReadonlyArray<Row>
+
+const retryableAfterTimeout = (error: StoreUnavailable): StoreUnavailable =>
+  isOvertime(error.cause) ? new StoreUnavailable({ ...error, retryAfter: listRetryAfter }) : error
 
 /** Statements of a transaction are of many kinds: they are not kept prepared. */
 const statementsOn =
   (connection: Connection, qualified: (text: string) => string): RunStatement =>
   <Row extends object>(text: string, parameters: ReadonlyArray<unknown> = []) =>
-    Effect.map(
-      connection.query(qualified(text), parameters, false),
-      (result) => result.rows as unknown as ReadonlyArray<Row>,
-    )
+    Effect.map(connection.query(qualified(text), parameters, false), rowsOf<Row>)
 
 /** What opens a transaction of its own, or waits for others, has no place in a caller's. */
 const alone =
@@ -418,7 +480,7 @@ const inTransaction = <A>(
     }),
   )
 
-const within = <A, E, R>(
+const withTimeout = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   millis: number,
   what: string,

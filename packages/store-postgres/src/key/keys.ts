@@ -13,7 +13,7 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { coalesced, coalescing } from "../database/Coalesced.ts"
+import { batched, batching } from "../database/Batcher.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { millis, statement, toColumns } from "../database/Sql.ts"
 import type { Element, Params, Row } from "../database/Sql.ts"
@@ -193,8 +193,8 @@ const toNewKey = (key: NewKey, limit: number): Params<"key.insert"> => ({
 
 export const keyStore = Effect.fnUntraced(function* (database: DatabaseService) {
   const store: typeof KeyStore.Service = {
-    admit: yield* coalesced(admitAll(database), coalescing(database)),
-    admitV1: yield* coalesced(admitV1(database), coalescing(database)),
+    admit: yield* batched(admitAll(database), batching(database)),
+    admitV1: yield* batched(admitV1(database), batching(database)),
     insert(key, limit) {
       return database.transaction(
         "key.insert",

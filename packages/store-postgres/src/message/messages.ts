@@ -25,7 +25,7 @@ import type {
   StoreUnavailable,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { coalesced, coalescing, lockPatience } from "../database/Coalesced.ts"
+import { batched, batching, sharedLockTimeout } from "../database/Batcher.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { statement, toColumns } from "../database/Sql.ts"
 import type { Element, Params, Row } from "../database/Sql.ts"
@@ -82,12 +82,12 @@ const toAcceptanceElement = (one: Acceptance): AcceptanceElement => ({
 })
 
 /**
- * Acceptances, ordered by number. `patience` is how long they may wait for a row, in milliseconds; null in a
+ * Acceptances, ordered by number. `timeout` is how long they may wait for a lock, in milliseconds; null in a
  * caller's transaction, which says so itself.
  */
 export const toAcceptParams = (
   acceptances: ReadonlyArray<Acceptance>,
-  patience: number | null,
+  timeout: number | null,
 ): Params<"accept_messages"> => {
   const messages: Array<Element<"accept_messages", "m">> = []
   for (const [index, acceptance] of acceptances.entries()) {
@@ -95,7 +95,11 @@ export const toAcceptParams = (
       messages.push({ mAcceptance: index + 1, ...toMessageElement(message) })
     }
   }
-  return { ...toColumns(acceptances.map(toAcceptanceElement)), ...toColumns(messages), patience }
+  return {
+    ...toColumns(acceptances.map(toAcceptanceElement)),
+    ...toColumns(messages),
+    lockTimeout: timeout,
+  }
 }
 
 export const toOutcome = <Guard = BrokenGuard>({ guard, ids }: Row<"accept_messages">) =>
@@ -113,7 +117,7 @@ export const acceptStatement = statement("accept_messages", { joinable: true })
 const acceptAll = (database: DatabaseService) =>
   Effect.fnUntraced(function* acceptBatch(acceptances: ReadonlyArray<Acceptance>) {
     const sorted = [...acceptances.entries()].toSorted(byNumber)
-    const params = toAcceptParams(sorted.map(secondOf), yield* lockPatience)
+    const params = toAcceptParams(sorted.map(secondOf), yield* sharedLockTimeout)
     const rows = yield* acceptStatement.rows(database, params)
     const outcomes: Array<AcceptanceOutcome> = []
     for (const [position, row] of rows.entries()) {
@@ -242,10 +246,9 @@ const loadAll = (database: DatabaseService) =>
   Effect.fnUntraced(function* loadBatch(queries: ReadonlyArray<AcceptanceQuery>) {
     // Two batches that claim the same keys must take them in the same order, and no lane before.
     const sorted = [...queries.entries()].toSorted(byRank)
-    const patience = yield* lockPatience
-    const rows = yield* loadStatement.rows(database, {
-      queries: sorted.map(([, query]) => ({ ...toJson(query), patience })),
-    })
+    const timeout = yield* sharedLockTimeout
+    const toAsked = ([, query]: Indexed<AcceptanceQuery>) => toJson(query, timeout)
+    const rows = yield* loadStatement.rows(database, { queries: sorted.map(toAsked) })
     const facts: Array<AcceptanceFacts> = []
     for (const [position, [index, query]] of sorted.entries()) {
       facts[index] = toFacts(query, (rows[position]?.facts ?? {}) as Loaded)
@@ -261,8 +264,9 @@ const byRank = ([, one]: Indexed<AcceptanceQuery>, [, other]: Indexed<Acceptance
 /** Times as text: PostgreSQL would make inexact floating point numbers of milliseconds. */
 const iso = (at: number): string => new Date(at).toISOString()
 
-const toJson = (query: AcceptanceQuery) => ({
+const toJson = (query: AcceptanceQuery, lockTimeout: number | null) => ({
   ...query,
+  lockTimeout,
   seen: modesSeenBy(query.mode),
   now: iso(query.now),
   exactQuota: query.exactQuota && {
@@ -322,8 +326,8 @@ export const messageStore = Effect.fnUntraced(function* (
   { tell }: DeliveriesQueued,
 ) {
   const store: typeof MessageStore.Service = {
-    loadAcceptance: yield* coalesced(loadAll(database), coalescing(database), claimOf),
-    accept: yield* coalesced(acceptAll(database), coalescing(database), numberOf),
+    loadAcceptance: yield* batched(loadAll(database), batching(database), claimOf),
+    accept: yield* batched(acceptAll(database), batching(database), numberOf),
     insertRefused: Effect.fnUntraced(function* insertRefusedMessage(refused) {
       const id = yield* nextId.one(database, {}, (row) => toMessageId(row.id))
       const change = refused.ended(id)

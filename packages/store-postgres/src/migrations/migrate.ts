@@ -52,7 +52,7 @@ const lock = 7_306_112_025
 const pollMillis = 50
 
 /** A migration may read through a large table, or wait for another process whose migration does. */
-const patienceMillis = 60 * 60_000
+const maxWaitMillis = 60 * 60_000
 
 /**
  * Statements queue behind a migration that waits for a table lock. So it gives up soon, lets them pass and
@@ -111,7 +111,7 @@ const failed = (message: string): SqlError =>
 /** Repeats an attempt until it gets the lock. */
 const pollForLock = <A, E, R>(attempt: Effect.Effect<Option.Option<A>, E, R>) =>
   Effect.gen(function* () {
-    for (let waited = 0; waited < patienceMillis; waited += pollMillis) {
+    for (let waited = 0; waited < maxWaitMillis; waited += pollMillis) {
       const done = yield* attempt
       if (Option.isSome(done)) return done.value
       yield* inRealTime(Effect.sleep(pollMillis))
@@ -140,7 +140,7 @@ const inLockedTransaction = <A>(body: Body<A>) =>
             ? Option.some(yield* body(run, now, schema))
             : Option.none<A>()
         }),
-      { statementMillis: patienceMillis },
+      { statementMillis: maxWaitMillis },
     )
     return yield* pollForLock(attempt)
   })
@@ -171,7 +171,7 @@ const inLockedSession = <A>(body: Body<A>) =>
           })
           return row?.done === true ? Option.some(yield* taken(run)) : Option.none<A>()
         }),
-      { statementMillis: patienceMillis },
+      { statementMillis: maxWaitMillis },
     )
     return yield* pollForLock(attempt)
   })

@@ -18,7 +18,8 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Latch, Layer, Queue, Scope } from "effect"
 import { JoinedTransaction } from "../database/CallersTransaction.ts"
-import { lockMillis, togetherOrAlone } from "../database/Coalesced.ts"
+import type { Joined } from "../database/CallersTransaction.ts"
+import { lockTimeoutMillis, batchOrSplit } from "../database/Batcher.ts"
 import { connectionConfig } from "../database/Connection.ts"
 import type { Connection, DatabaseOptions } from "../database/Connection.ts"
 import { inRealTime } from "../database/Database.ts"
@@ -148,24 +149,24 @@ export const laneQueue = (
         numbers: some.map((one) => one.numberId),
         leases: some.map((one) => one.lease),
         leaseUntil,
-        patience: `${lockMillis}ms`,
+        lockTimeout: `${lockTimeoutMillis}ms`,
       })
     return leases.length === 0
       ? Effect.succeed(new Set<NumberId>())
-      : Effect.map(togetherOrAlone(leases, renewSome), toRenewed)
+      : Effect.map(batchOrSplit(leases, renewSome), toRenewed)
   },
   settle(settlements, now) {
     const settleSome = (some: ReadonlyArray<Settlement>) => {
       const rows = settleAttempts.rows(database, {
         ...toColumns(some.map(toSettlementElement)),
         now,
-        patience: `${lockMillis}ms`,
+        lockTimeout: `${lockTimeoutMillis}ms`,
       })
       return endedIds(rows, tell)
     }
     return settlements.length === 0
       ? Effect.succeed({ settled: new Set<MessageId>(), blockedByLock: [] })
-      : Effect.map(togetherOrAlone(settlements, settleSome), toSettled)
+      : Effect.map(batchOrSplit(settlements, settleSome), toSettled)
   },
   pause(numberId, pause, now) {
     return control.holds(database, toControl({ numberId, pause, now }))
@@ -258,7 +259,7 @@ const pauseMillis = 100
 const reconnectMillis = 500
 
 /** A notification that takes longer means that the connection died. */
-const patienceMillis = 5_000
+const notifyTimeoutMillis = 5_000
 
 const notify = statement("nextDue.notify")
 
@@ -295,7 +296,7 @@ const ownLine = (options: DatabaseOptions) =>
 const isWork = (payload: string): payload is Work =>
   (kindsOfWork as ReadonlyArray<string>).includes(payload)
 
-const make = Effect.fnUntraced(function* (options: DatabaseOptions) {
+const makeWakeUp = Effect.fnUntraced(function* wakeUp(options: DatabaseOptions) {
   const local = makeLocalWakeUp(pollMillis)
   const toSay = new Set<Work>()
   const something = yield* Latch.make(false)
@@ -310,7 +311,7 @@ const make = Effect.fnUntraced(function* (options: DatabaseOptions) {
       toSay.clear()
       yield* Effect.timeout(
         connection.query(notify.text, notify.bind({ channel, works })),
-        patienceMillis,
+        notifyTimeoutMillis,
       )
       yield* Effect.sleep(pauseMillis)
     }).pipe(Effect.forever)
@@ -341,24 +342,26 @@ const make = Effect.fnUntraced(function* (options: DatabaseOptions) {
     )
   }
 
-  const wakeNow = (work: Work) =>
-    Effect.andThen(
-      local.wake(work),
-      Effect.suspend(() => {
-        toSay.add(work)
-        return something.open
-      }),
-    )
+  const tellOthers = (work: Work) => {
+    toSay.add(work)
+    return something.open
+  }
 
   return WakeUp.of({
     poll: local.poll,
     latch: local.latch,
-    wake: (work) =>
-      Effect.flatMap(JoinedTransaction, (transaction) =>
-        transaction === null ? wakeNow(work) : Effect.ignore(transaction.notify(work)),
-      ),
+    wake(work) {
+      const wakeNowOrOnCommit = (joined: Joined | null) =>
+        joined === null
+          ? Effect.andThen(
+              local.wake(work),
+              Effect.suspend(() => tellOthers(work)),
+            )
+          : Effect.ignore(joined.notify(work))
+      return Effect.flatMap(JoinedTransaction, wakeNowOrOnCommit)
+    },
   })
 })
 
 /** The wake-up of a process that shares its database with others. */
-export const layerWakeUp = (options: DatabaseOptions) => Layer.effect(WakeUp, make(options))
+export const layerWakeUp = (options: DatabaseOptions) => Layer.effect(WakeUp, makeWakeUp(options))

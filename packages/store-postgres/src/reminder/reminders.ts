@@ -14,7 +14,7 @@ import type {
   RunCommit,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { isHeldUp, lockMillis } from "../database/Coalesced.ts"
+import { isBlockedByLock, lockTimeoutMillis } from "../database/Batcher.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { idOrNull, millis, statement } from "../database/Sql.ts"
 import type { Params, Row } from "../database/Sql.ts"
@@ -171,10 +171,10 @@ export const reminderStore = (database: DatabaseService): typeof ReminderStore.S
     return dueReminders.all(database, { now, limit }, toDue(now))
   },
   run(acceptance, advance) {
-    const params = { ...toAdvance(advance), ...toAcceptParams([acceptance], lockMillis) }
+    const params = { ...toAdvance(advance), ...toAcceptParams([acceptance], lockTimeoutMillis) }
     return runReminder.rows(database, params).pipe(
       Effect.map(([row]) => toCommit(row)),
-      Effect.catchIf(isHeldUp, () => Effect.succeed<RunCommit>({ _tag: "HeldUp" })),
+      Effect.catchIf(isBlockedByLock, () => Effect.succeed<RunCommit>({ _tag: "HeldUp" })),
     )
   },
   pass(advance, outcome) {

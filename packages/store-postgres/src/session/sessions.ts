@@ -17,7 +17,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type * as SqlError from "effect/sql/SqlError"
-import { coalesced, coalescing } from "../database/Coalesced.ts"
+import { batched, batching } from "../database/Batcher.ts"
 import type { DatabaseService, RunStatement } from "../database/Database.ts"
 import { millis, statement, toColumns } from "../database/Sql.ts"
 import type { Element, Params, Row } from "../database/Sql.ts"
@@ -147,9 +147,9 @@ const trim = statement("session.trim")
 
 export const sessionStore = Effect.fnUntraced(function* (database: DatabaseService) {
   // Nothing but the number's own next message waits for a write, so that one statement of many is enough.
-  const writeOne = yield* coalesced(writeTogether(database), {
-    ...coalescing(database),
-    places: 1,
+  const writeOne = yield* batched(writeTogether(database), {
+    ...batching(database),
+    concurrency: 1,
   })
   const store: typeof SessionStore.Service = {
     list: listKept.all(database, {}, toKept),

@@ -14,9 +14,11 @@ export class DeliveriesQueued {
   readonly #listeners = new Set<Effect.Effect<void>>()
 
   /** After the commit. */
-  readonly tell: Effect.Effect<void> = Effect.suspend(() =>
-    Effect.all(this.#listeners, { discard: true }),
-  )
+  readonly tell: Effect.Effect<void> = Effect.suspend(() => this.#tellAll())
+
+  #tellAll(): Effect.Effect<void> {
+    return Effect.all(this.#listeners, { discard: true })
+  }
 
   readonly whenQueued = (tell: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope> =>
     Effect.acquireRelease(

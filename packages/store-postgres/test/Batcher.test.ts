@@ -1,7 +1,7 @@
-/** Coalescing: what goes together, what goes at once, and who hears of a failure. */
+/** Batches: what goes together, what goes at once, and who hears of a failure. */
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber } from "effect"
-import { coalesced } from "../src/database/Coalesced.ts"
+import { batched } from "../src/database/Batcher.ts"
 
 /** A statement that answers when the test says so, and remembers what it was asked. */
 const aStatement = Effect.gen(function* () {
@@ -25,11 +25,11 @@ const aStatement = Effect.gen(function* () {
 })
 
 const settings = {
-  places: 1,
-  maximum: 3,
-  separable: (reason: string) => reason === "one's own",
-  blockedByLock: (reason: string) => reason === "held up",
-  heldUpMillis: 1000,
+  concurrency: 1,
+  maxBatch: 3,
+  isSeparable: (reason: string) => reason === "one's own",
+  isBlockedByLock: (reason: string) => reason === "held up",
+  blockedMillis: 1000,
 }
 
 const start = <A, E>(call: Effect.Effect<A, E>) =>
@@ -38,7 +38,7 @@ const start = <A, E>(call: Effect.Effect<A, E>) =>
 it.effect("a call that finds a free place starts at once, alone", () =>
   Effect.gen(function* () {
     const statement = yield* aStatement
-    const call = yield* coalesced(statement.run, { ...settings, places: 2 })
+    const call = yield* batched(statement.run, { ...settings, concurrency: 2 })
     yield* start(call(1))
     yield* start(call(2))
     assert.deepStrictEqual(statement.batches, [[1], [2]])
@@ -48,7 +48,7 @@ it.effect("a call that finds a free place starts at once, alone", () =>
 it.effect("what queues up while all places are taken goes together, at most so many", () =>
   Effect.gen(function* () {
     const statement = yield* aStatement
-    const call = yield* coalesced(statement.run, settings)
+    const call = yield* batched(statement.run, settings)
     const fibers = yield* Effect.forEach([1, 2, 3, 4, 5], (input) => start(call(input)))
     assert.deepStrictEqual(statement.batches, [[1]])
     yield* statement.finish(0)
@@ -65,7 +65,7 @@ it.effect("what queues up while all places are taken goes together, at most so m
 it.effect("a place is free again after its last call", () =>
   Effect.gen(function* () {
     const statement = yield* aStatement
-    const call = yield* coalesced(statement.run, settings)
+    const call = yield* batched(statement.run, settings)
     const first = yield* start(call(1))
     yield* statement.finish(0)
     yield* Fiber.join(first)
@@ -77,7 +77,7 @@ it.effect("a place is free again after its last call", () =>
 it.effect("each caller gets a failure of the batch", () =>
   Effect.gen(function* () {
     const statement = yield* aStatement
-    const call = yield* coalesced(statement.run, settings)
+    const call = yield* batched(statement.run, settings)
     const fibers = yield* Effect.forEach([1, 2, 3], (input) => start(call(input)))
     yield* statement.finish(0)
     yield* Effect.yieldNow
@@ -103,7 +103,7 @@ it.effect("a failure that may be one call's own doing does not touch the others"
         if (inputs.includes(3)) return yield* Effect.fail("one's own")
         return inputs
       })
-    const call = yield* coalesced(run, settings)
+    const call = yield* batched(run, settings)
     const fibers = yield* Effect.forEach([1, 2, 3, 4], (input) => start(call(input)))
     yield* Deferred.succeed(gate, undefined)
     const exits = yield* Effect.forEach(fibers, Fiber.await)
@@ -120,7 +120,7 @@ it.effect("a failure that may be one call's own doing does not touch the others"
 it.effect("a caller that gives up while it waits takes its call with it", () =>
   Effect.gen(function* () {
     const statement = yield* aStatement
-    const call = yield* coalesced(statement.run, settings)
+    const call = yield* batched(statement.run, settings)
     const first = yield* start(call(1))
     const second = yield* start(call(2))
     const third = yield* start(call(3))
@@ -136,7 +136,7 @@ it.effect("a caller that gives up while it waits takes its call with it", () =>
 it.effect("a statement under way is finished for the others when one of its callers gives up", () =>
   Effect.gen(function* () {
     const statement = yield* aStatement
-    const call = yield* coalesced(statement.run, settings)
+    const call = yield* batched(statement.run, settings)
     const [first, second, third] = yield* Effect.forEach([1, 2, 3], (input) => start(call(input)))
     yield* statement.finish(0)
     yield* Effect.yieldNow
