@@ -210,8 +210,8 @@ layer(layerService())("every operation", (it) => {
         if (placed.method === "DELETE" || placed.path.endsWith("/settle")) continue
         const by = yield* caller(placed)
         const path = pathOf(placed, by)
-        const call = (given: Partial<Call>) =>
-          web.call({ method: placed.method, path, token: by.token, ...given })
+        const call = (overrides: Partial<Call>) =>
+          web.call({ method: placed.method, path, token: by.token, ...overrides })
         for (const query of queries) {
           withinBounds(yield* call({ path: `${path}?${query}` }), `${path}: a query`)
         }

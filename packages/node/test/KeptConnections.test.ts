@@ -32,7 +32,7 @@ const unguarded = (options: EgressOptions = {}) => withRule(true, options)
 
 const post = (
   url: string,
-  given: Partial<PostRequest> & {
+  overrides: Partial<PostRequest> & {
     readonly limits?: Partial<PostLimits>
   } = {},
 ) =>
@@ -40,12 +40,12 @@ const post = (
     egress.post(
       url,
       {
-        workspaceId: given.workspaceId ?? workspaceId,
-        headers: given.headers ?? {},
-        body: given.body ?? "{}",
-        allowHttp: given.allowHttp ?? true,
+        workspaceId: overrides.workspaceId ?? workspaceId,
+        headers: overrides.headers ?? {},
+        body: overrides.body ?? "{}",
+        allowHttp: overrides.allowHttp ?? true,
       },
-      { ...limits, ...given.limits },
+      { ...limits, ...overrides.limits },
     ),
   )
 

@@ -30,15 +30,15 @@ const aHostsFile = (text: string) =>
 /** Without a hosts file except the given one. */
 const asking = (
   answer: (question: Question) => Answer,
-  given: { readonly timeoutMillis?: number; readonly hosts?: string } = {},
+  overrides: { readonly timeoutMillis?: number; readonly hosts?: string } = {},
 ) =>
   Effect.gen(function* () {
     const server = yield* aNameServer(answer)
-    const hosts = yield* aHostsFile(given.hosts ?? "")
+    const hosts = yield* aHostsFile(overrides.hosts ?? "")
     const resolve = nameServerResolver({
       servers: [server.address],
       hostsFile: hosts.path,
-      ...(given.timeoutMillis === undefined ? {} : { timeoutMillis: given.timeoutMillis }),
+      ...(overrides.timeoutMillis === undefined ? {} : { timeoutMillis: overrides.timeoutMillis }),
     })
     return { hosts, resolve, server }
   })

@@ -9,7 +9,7 @@ import { aMessage as aStoredMessage } from "../worker/claimedMessage.ts"
 const noon = Date.UTC(2026, 2, 2, 12)
 const event = "evt_000000000000000000000001" as EventId
 
-const aMessage = (given: Partial<Message>): Message =>
+const aMessage = (overrides: Partial<Message>): Message =>
   aStoredMessage({
     id: 41 as MessageId,
     workspaceId: 7 as WorkspaceId,
@@ -17,7 +17,7 @@ const aMessage = (given: Partial<Message>): Message =>
     from: { id: 3 as NumberId, phone: "15550000001", platform: "whatsapp" },
     to: { kind: "group", group: "Team" },
     callbackUrl: "http://example.com:8080/told?by=us",
-    ...given,
+    ...overrides,
   })
 
 describe("the callback of a message", () => {

@@ -4,13 +4,13 @@ import { CallbackUrls } from "../../src/callback/CallbackSettings.ts"
 import { Egress, OutboundRule } from "../../src/egress/Egress.ts"
 import type { WorkspaceId } from "../../src/Ids.ts"
 
-const check = (url: string | null, given: { resolvesTo?: "public" | "private" } = {}) =>
+const check = (url: string | null, overrides: { resolvesTo?: "public" | "private" } = {}) =>
   CallbackUrls.use((urls) => urls.check(url, 1 as WorkspaceId)).pipe(
     Effect.provide(
       CallbackUrls.layer.pipe(
         Layer.provide(
           Layer.succeed(Egress, {
-            allows: () => Effect.succeed(given.resolvesTo !== "private"),
+            allows: () => Effect.succeed(overrides.resolvesTo !== "private"),
             fetch: () => Effect.die("not asked for"),
             post: () => Effect.die("not asked for"),
           }),

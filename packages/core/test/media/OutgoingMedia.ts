@@ -12,17 +12,17 @@ export const second = 1000
 
 export const owner = { workspaceId: 1 as WorkspaceId, mode: "live" } as const
 
-export const link = (given: Partial<MediaReference> = {}): MediaReference => ({
+export const link = (overrides: Partial<MediaReference> = {}): MediaReference => ({
   mediaId: null,
   attachmentId: null,
   url: "https://example.com/files/photo.png?size=2",
   type: null,
   fileName: null,
-  ...given,
+  ...overrides,
 })
 
-export const stored = (given: Partial<MediaReference> = {}): MediaReference =>
-  link({ mediaId: 71 as MediaId, attachmentId: null, url: null, ...given })
+export const stored = (overrides: Partial<MediaReference> = {}): MediaReference =>
+  link({ mediaId: 71 as MediaId, attachmentId: null, url: null, ...overrides })
 
 export const record: MediaFile = {
   id: 71 as MediaId,
@@ -35,7 +35,7 @@ export const record: MediaFile = {
   createdAt: 0,
 }
 
-export const content = (given: Partial<StoredContent> = {}) => ({
+export const content = (overrides: Partial<StoredContent> = {}) => ({
   size: 3,
   sha256: "abc",
   mimeType: "image/png",
@@ -43,15 +43,15 @@ export const content = (given: Partial<StoredContent> = {}) => ({
   part: () => Stream.empty,
   storageKey: "spooled",
   keep: Effect.void,
-  ...given,
+  ...overrides,
 })
 
-export const answer = (status: number, given: Partial<EgressAnswer> = {}): EgressAnswer => ({
+export const answer = (status: number, overrides: Partial<EgressAnswer> = {}): EgressAnswer => ({
   status,
   headers: {},
   url: "https://example.com/files/photo.png",
   body: Stream.make(new Uint8Array([1, 2, 3])),
-  ...given,
+  ...overrides,
 })
 
 export type Reason = EgressError["reason"]

@@ -33,10 +33,11 @@ describe("a link", () => {
 
   it.effect("takes its type from its content where nothing else gives it", () =>
     Effect.gen(function* () {
-      const typeOf = (mimeType: string, given: Partial<MediaReference> = {}) =>
+      const typeOf = (mimeType: string, overrides: Partial<MediaReference> = {}) =>
         Effect.gen(function* () {
           const { open } = yield* setup({ mimeType })
-          return (yield* open(owner, link({ url: "https://example.com/download", ...given }))).type
+          return (yield* open(owner, link({ url: "https://example.com/download", ...overrides })))
+            .type
         })
       assert.strictEqual(yield* typeOf("image/jpeg"), "image")
       assert.strictEqual(yield* typeOf("application/pdf"), "file")

@@ -39,14 +39,14 @@ export const aNumber = (
   createdAt: now - day,
 })
 
-const aContact = (id: number, given: Partial<Contact>): Contact => ({
+const aContact = (id: number, overrides: Partial<Contact>): Contact => ({
   id: id as ContactId,
   workspaceId,
   name: "Jane",
   phone: null,
   username: null,
   createdAt: now - day,
-  ...given,
+  ...overrides,
 })
 
 export const withPhone = aContact(61, { phone: "+15550000061" as Phone })
@@ -64,11 +64,11 @@ export const anImage: MediaFile = {
   createdAt: now - day,
 }
 
-export const aSender = (given: Partial<Sender> = {}): Sender => ({
+export const aSender = (overrides: Partial<Sender> = {}): Sender => ({
   workspaceId,
   mode: "live",
   numberIds: null,
-  ...given,
+  ...overrides,
 })
 
 export const limitedTo = (...ids: ReadonlyArray<number>) =>
@@ -109,8 +109,8 @@ export const factsFor = (request: SendRequest, circumstances: Circumstances): Ac
 const parser = sendRequestParser({ allowPrivate: false })
 
 /** A request from its JSON; a batch when `to` is a list. */
-export const aRequest = (given: Readonly<Record<string, unknown>>): SendRequest => {
-  const body: Readonly<Record<string, unknown>> = { text: "Hello", ...given }
+export const aRequest = (overrides: Readonly<Record<string, unknown>>): SendRequest => {
+  const body: Readonly<Record<string, unknown>> = { text: "Hello", ...overrides }
   return Result.getOrThrow(Array.isArray(body["to"]) ? parser.batch(body) : parser.single(body))
 }
 

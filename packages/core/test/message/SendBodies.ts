@@ -10,10 +10,10 @@ export const { batch, single } = sendRequestParser({ allowPrivate: false })
 export const phone = { phone: "+15550000001" }
 
 /** A valid body apart from the fields under test. */
-export const body = (given: Readonly<Record<string, unknown>>) => ({
+export const body = (overrides: Readonly<Record<string, unknown>>) => ({
   to: phone,
   text: "Hello",
-  ...given,
+  ...overrides,
 })
 
 /** Without a prototype, as a JSON reader may build it. */

@@ -25,8 +25,8 @@ import {
 import type { Circumstances, Verdict } from "./Accepting.ts"
 
 describe("time_in_past", () => {
-  const past = (given: Readonly<Record<string, unknown>>) =>
-    verdict(decide(aRequest({ to: to.phone, ...given })))
+  const past = (overrides: Readonly<Record<string, unknown>>) =>
+    verdict(decide(aRequest({ to: to.phone, ...overrides })))
 
   it.effect("sendAt and expiresAt must lie in the future, at full precision", () =>
     Effect.sync(() => {
@@ -141,10 +141,10 @@ it.effect(
 
 describe("an acceptance", () => {
   const accepted = (
-    given: Readonly<Record<string, unknown>>,
+    overrides: Readonly<Record<string, unknown>>,
     circumstances: Circumstances = {},
     context: Partial<AcceptContext> = {},
-  ) => Result.getOrThrow(decide(aRequest(given), circumstances, context))
+  ) => Result.getOrThrow(decide(aRequest(overrides), circumstances, context))
 
   it.effect("holds the whole message and its costs", () =>
     Effect.sync(() => {
@@ -243,9 +243,9 @@ describe("an acceptance", () => {
 
   it.effect("a stored file provides its type and name unless the request does", () =>
     Effect.sync(() => {
-      const media = (given: object) =>
-        accepted({ to: to.phone, media: { mediaId: 71, ...given } }, { media: anImage }).messages[0]
-          ?.media
+      const media = (overrides: object) =>
+        accepted({ to: to.phone, media: { mediaId: 71, ...overrides } }, { media: anImage })
+          .messages[0]?.media
       assert.deepStrictEqual<unknown>(media({}), {
         mediaId: 71,
         attachmentId: null,

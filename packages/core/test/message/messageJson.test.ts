@@ -12,8 +12,8 @@ import { aMessage as aStoredMessage } from "../worker/claimedMessage.ts"
 const noon = Date.UTC(2026, 2, 2, 12, 0, 0, 999)
 const hour = 60 * 60 * 1000
 
-const aMessage = (given: Partial<Message> = {}): Message =>
-  aStoredMessage({ createdAt: noon, dueAt: noon, ...given })
+const aMessage = (overrides: Partial<Message> = {}): Message =>
+  aStoredMessage({ createdAt: noon, dueAt: noon, ...overrides })
 
 const link: MediaLink = (id, fileName, now) => `link to ${id} ${fileName} at ${now}`
 

@@ -65,9 +65,9 @@ describe("the number's 24-hour quota", () => {
     fullUntil: null,
     exact: { planned, roomAt },
   })
-  const send = (count: number, quota: QuotaFacts, given: object = {}, sender = aSender()) =>
+  const send = (count: number, quota: QuotaFacts, overrides: object = {}, sender = aSender()) =>
     decide(
-      aRequest({ to: Array.from({ length: count }, () => to.phone), ...given }),
+      aRequest({ to: Array.from({ length: count }, () => to.phone), ...overrides }),
       { quota },
       { sender },
     )
@@ -86,8 +86,8 @@ describe("the number's 24-hour quota", () => {
 
   it.effect("a refusal tells the free quota, and when the whole request fits", () =>
     Effect.sync(() => {
-      const told = (count: number, quota: QuotaFacts, given: object = {}) => {
-        const { details, message, retryAfter } = refusalOf(send(count, quota, given))
+      const told = (count: number, quota: QuotaFacts, overrides: object = {}) => {
+        const { details, message, retryAfter } = refusalOf(send(count, quota, overrides))
         return [message, details, retryAfter] as const
       }
       // It is a quarter past the second: answers show whole seconds, and only the next one has room.
@@ -139,8 +139,8 @@ describe("the number's 24-hour quota", () => {
 
   it.effect("planned time counts: sendAt, else now", () =>
     Effect.sync(() => {
-      const at = (given: object) =>
-        plannedQuota(aRequest({ to: [to.phone, to.phone], ...given }), now, dailyQuota)
+      const at = (overrides: object) =>
+        plannedQuota(aRequest({ to: [to.phone, to.phone], ...overrides }), now, dailyQuota)
       assert.deepStrictEqual(at({}), { plannedAt: now, count: 2, limit: dailyQuota })
       assert.deepStrictEqual(at({ sendAt: iso(now + day) }), {
         plannedAt: now + day,

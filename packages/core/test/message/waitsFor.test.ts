@@ -20,9 +20,9 @@ const facts: ConnectionFacts = {
   noRoomUntil: null,
 }
 
-const reasons = (given: Partial<Parameters<typeof waitsFor>[0]>, isHeld = false) =>
+const reasons = (overrides: Partial<Parameters<typeof waitsFor>[0]>, isHeld = false) =>
   waitsFor(
-    { state: "waiting", mode: "live", dueAt: noon, expiresAt: null, ...given },
+    { state: "waiting", mode: "live", dueAt: noon, expiresAt: null, ...overrides },
     facts,
     noon,
     false,
@@ -58,12 +58,12 @@ const stopped: ConnectionFacts = {
 }
 
 const everything = (
-  given: Partial<Parameters<typeof waitsFor>[0]>,
+  overrides: Partial<Parameters<typeof waitsFor>[0]>,
   known = stopped,
   isHeld = false,
 ) =>
   waitsFor(
-    { state: "waiting", mode: "live", dueAt: noon + 1, expiresAt: null, ...given },
+    { state: "waiting", mode: "live", dueAt: noon + 1, expiresAt: null, ...overrides },
     known,
     noon,
     false,

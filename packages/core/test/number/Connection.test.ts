@@ -16,7 +16,7 @@ const report: ConnectionReport = {
   reconnects: 2,
 }
 
-const facts = (given: Partial<ConnectionFacts> = {}): ConnectionFacts => ({
+const facts = (overrides: Partial<ConnectionFacts> = {}): ConnectionFacts => ({
   number: claim().number,
   changed: { at: noon - 90 * second, reason: null },
   report: { ...report, reportedAt: noon - 5 * second },
@@ -30,7 +30,7 @@ const facts = (given: Partial<ConnectionFacts> = {}): ConnectionFacts => ({
   restsUntil: null,
   limitedUntil: null,
   noRoomUntil: null,
-  ...given,
+  ...overrides,
 })
 
 const numberOf = (status: "connected" | "connecting" | "disconnected") => ({
@@ -39,8 +39,8 @@ const numberOf = (status: "connected" | "connecting" | "disconnected") => ({
 })
 
 /** State, reason and since of a live number. */
-const live = (given: Partial<ConnectionFacts> = {}) => {
-  const { reason, since, state } = connectionOf(facts(given), noon, true)
+const live = (overrides: Partial<ConnectionFacts> = {}) => {
+  const { reason, since, state } = connectionOf(facts(overrides), noon, true)
   return [state, reason, since]
 }
 
@@ -151,12 +151,12 @@ describe("the connection of a live number", () => {
 
   it.effect("is shut out when the remote server ended it and nothing reconnects it", () =>
     Effect.sync(() => {
-      const out = (reason: ConnectionReason, given: Partial<ConnectionFacts> = {}) =>
+      const out = (reason: ConnectionReason, overrides: Partial<ConnectionFacts> = {}) =>
         isShutOut(
           facts({
             number: numberOf("disconnected"),
             changed: { at: noon - second, reason },
-            ...given,
+            ...overrides,
           }),
           noon,
         )
@@ -174,8 +174,8 @@ describe("the connection of a live number", () => {
 
   it.effect("shows a pause unless something has to be repaired first", () =>
     Effect.sync(() => {
-      const shown = (given: Partial<ConnectionFacts>) => {
-        const { pausedUntil, reason, state } = connectionOf(facts(given), noon, true)
+      const shown = (overrides: Partial<ConnectionFacts>) => {
+        const { pausedUntil, reason, state } = connectionOf(facts(overrides), noon, true)
         return [state, reason, pausedUntil]
       }
       const pause = { until: null, reason: "paused" } as const
@@ -218,8 +218,8 @@ describe("the connection of a live number", () => {
 
   it.effect("tells when the next message may leave, if known", () =>
     Effect.sync(() => {
-      const next = (given: Partial<ConnectionFacts>) =>
-        connectionOf(facts(given), noon, true).nextSendAt
+      const next = (overrides: Partial<ConnectionFacts>) =>
+        connectionOf(facts(overrides), noon, true).nextSendAt
       assert.strictEqual(next({ firstDueAt: noon + 5 }), noon + 5)
       assert.strictEqual(next({ restsUntil: noon + 6, limitedUntil: noon + 7 }), noon + 7)
       assert.strictEqual(next({ pause: { until: noon + 8, reason: "paused" } }), noon + 8)

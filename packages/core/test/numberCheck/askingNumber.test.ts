@@ -4,7 +4,7 @@ import type { NumberId, WorkspaceId } from "../../src/Ids.ts"
 import { askingNumber } from "../../src/numberCheck/NumberChecks.ts"
 import type { SendingNumber } from "../../src/number/SendingNumber.ts"
 
-const aNumber = (id: number, given: Partial<SendingNumber> = {}): SendingNumber => ({
+const aNumber = (id: number, overrides: Partial<SendingNumber> = {}): SendingNumber => ({
   id: id as NumberId,
   workspaceId: 1 as WorkspaceId,
   phone: `1555000000${id}`,
@@ -14,7 +14,7 @@ const aNumber = (id: number, given: Partial<SendingNumber> = {}): SendingNumber 
   loginMethod: "qr",
   mode: "live",
   createdAt: 0,
-  ...given,
+  ...overrides,
 })
 
 const loggedOut = { status: "disconnected" } as const

@@ -55,12 +55,12 @@ export const linked = (caller: Caller, url: string, fileName: string | null = nu
 export const sendWith = (
   caller: Caller,
   attachment: Attachment,
-  given: Readonly<Record<string, unknown>> = {},
+  overrides: Readonly<Record<string, unknown>> = {},
   terms: Partial<SendTerms> = {},
 ) =>
   Effect.map(
     Messages.use((messages) =>
-      messages.send(caller, { to: { phone: "+15550000001" }, ...given }, null, {
+      messages.send(caller, { to: { phone: "+15550000001" }, ...overrides }, null, {
         ...plainTerms,
         ...terms,
         attachment,

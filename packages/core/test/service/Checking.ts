@@ -21,13 +21,13 @@ export const unknownPhone = "+15550000000"
 export const create = (
   caller: Caller,
   phones: ReadonlyArray<string>,
-  given: Readonly<Record<string, unknown>> = {},
+  overrides: Readonly<Record<string, unknown>> = {},
   idempotencyKey: string | null = null,
 ) =>
   NumberChecks.use((checks) =>
     checks.create(
       caller,
-      { phones, ...given },
+      { phones, ...overrides },
       idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: "same" },
     ),
   )
@@ -35,8 +35,8 @@ export const create = (
 export const made = (
   caller: Caller,
   phones: ReadonlyArray<string>,
-  given: Readonly<Record<string, unknown>> = {},
-) => Effect.map(create(caller, phones, given), ({ answer }) => answer)
+  overrides: Readonly<Record<string, unknown>> = {},
+) => Effect.map(create(caller, phones, overrides), ({ answer }) => answer)
 
 export const read = (caller: Caller, { id }: NumberCheck) =>
   NumberChecks.use((checks) => checks.get(caller, id))

@@ -30,10 +30,10 @@ let phones = 0
 /** A phone that no other message of this process goes to. */
 export const aPhone = (): string => `+1555${String(1_000_001 + phones++ * 3).padStart(7, "0")}`
 
-const body = (given: Readonly<Record<string, unknown>>) => ({
+const body = (overrides: Readonly<Record<string, unknown>>) => ({
   to: { phone: "+15550000001" },
   text: "Hello",
-  ...given,
+  ...overrides,
 })
 
 const keyed = (key: string | null, fingerprint = "same") =>
@@ -57,13 +57,13 @@ const accepted = ({ messages, replayed }: Sent) =>
 /** Sends, and returns the answer with whether it was a replay. */
 export const answer = (
   caller: Caller,
-  given: Readonly<Record<string, unknown>> = {},
+  overrides: Readonly<Record<string, unknown>> = {},
   idempotencyKey: string | null = null,
   fingerprint?: string,
 ) =>
   Effect.flatMap(
     Messages.use((messages) =>
-      messages.send(caller, body(given), keyed(idempotencyKey, fingerprint)),
+      messages.send(caller, body(overrides), keyed(idempotencyKey, fingerprint)),
     ),
     accepted,
   )
@@ -71,15 +71,15 @@ export const answer = (
 /** Sends, and returns the Message. */
 export const send = (
   caller: Caller,
-  given: Readonly<Record<string, unknown>> = {},
+  overrides: Readonly<Record<string, unknown>> = {},
   idempotencyKey: string | null = null,
-) => Effect.map(answer(caller, given, idempotencyKey), ({ messages }) => the(messages))
+) => Effect.map(answer(caller, overrides, idempotencyKey), ({ messages }) => the(messages))
 
 /** Sends a batch to that many recipients. */
 export const sendBatch = (
   caller: Caller,
   count: number,
-  given: Readonly<Record<string, unknown>> = {},
+  overrides: Readonly<Record<string, unknown>> = {},
   idempotencyKey: string | null = null,
 ) =>
   Messages.use((messages) =>
@@ -88,7 +88,7 @@ export const sendBatch = (
       {
         ...body({}),
         to: Array.from({ length: count }, () => ({ phone: "+15550000001" })),
-        ...given,
+        ...overrides,
       },
       keyed(idempotencyKey),
     ),
@@ -116,8 +116,8 @@ export const status = (caller: Caller, message: Pick<MessageJson, "id">) =>
   Effect.map(get(caller, message), (read) => read.status)
 
 /** Replaces the whole behaviour of a simulated phone. */
-export const behave = (number: NumberId, given: Readonly<Record<string, unknown>>) =>
-  Emulator.use((emulator) => emulator.setBehaviour(number, given))
+export const behave = (number: NumberId, overrides: Readonly<Record<string, unknown>>) =>
+  Emulator.use((emulator) => emulator.setBehaviour(number, overrides))
 
 export const logOut = (number: NumberId) => Emulator.use((emulator) => emulator.logout(number))
 

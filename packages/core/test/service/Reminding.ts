@@ -18,30 +18,34 @@ import { aPlan } from "./Service.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
-export const aCommand = (given: Fields = {}) => ({
+export const aCommand = (overrides: Fields = {}) => ({
   name: "Rent",
   to: { phone: "+15550000001" },
   text: "Please pay",
   schedule: { cron: "0 9 * * *" },
-  ...given,
+  ...overrides,
 })
 
 /** Creates a reminder, and returns the answer with whether it was a replay. */
-export const answer = (caller: Caller, given: Fields = {}, idempotencyKey: string | null = null) =>
+export const answer = (
+  caller: Caller,
+  overrides: Fields = {},
+  idempotencyKey: string | null = null,
+) =>
   Reminders.use((reminders) =>
     reminders.create(
       caller,
-      aCommand(given),
+      aCommand(overrides),
       idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: "same" },
     ),
   )
 
-export const remind = (caller: Caller, given: Fields = {}) =>
-  Effect.map(answer(caller, given), (made) => made.answer)
+export const remind = (caller: Caller, overrides: Fields = {}) =>
+  Effect.map(answer(caller, overrides), (made) => made.answer)
 
 /** A reminder with that pattern, in that zone. */
-export const scheduled = (caller: Caller, cron: string, timezone = "UTC", given: Fields = {}) =>
-  remind(caller, { schedule: { cron, timezone }, ...given })
+export const scheduled = (caller: Caller, cron: string, timezone = "UTC", overrides: Fields = {}) =>
+  remind(caller, { schedule: { cron, timezone }, ...overrides })
 
 export const read = (caller: Caller, { id }: Pick<Reminder, "id">) =>
   Reminders.use((reminders) => reminders.get(caller, id))

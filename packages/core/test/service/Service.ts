@@ -180,9 +180,9 @@ export const ahead = (millis: number) =>
 
 // Builders
 
-export const aWorkspace = (given: Readonly<Record<string, unknown>> = {}) =>
+export const aWorkspace = (overrides: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {
-    const { id } = yield* (yield* Workspaces).create("owner", { name: "Workspace", ...given })
+    const { id } = yield* (yield* Workspaces).create("owner", { name: "Workspace", ...overrides })
     return id
   })
 
@@ -200,26 +200,29 @@ export const aPlan = (fields: Readonly<Record<string, unknown>> = {}) => ({
 export const aWorkspaceWith = (messagesRemaining: number | null) =>
   aWorkspace({ plan: aPlan({ messagesRemaining }) })
 
-export const aNumber = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>> = {}) =>
+export const aNumber = (
+  workspace: WorkspaceId,
+  overrides: Readonly<Record<string, unknown>> = {},
+) =>
   Effect.gen(function* () {
     const numbers = yield* Numbers
     // A workspace has each phone once.
     const phone = `+${15_550_000_100 + (yield* numbers.list("owner", workspace)).length}`
-    const body = { platform: "whatsapp" as const, phone, ...given }
+    const body = { platform: "whatsapp" as const, phone, ...overrides }
     const { id } = yield* numbers.create("owner", workspace, body)
     return id
   })
 
-export const aContact = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>>) =>
+export const aContact = (workspace: WorkspaceId, overrides: Readonly<Record<string, unknown>>) =>
   Effect.map(
-    Contacts.use((contacts) => contacts.create("owner", workspace, { name: "Jane", ...given })),
+    Contacts.use((contacts) => contacts.create("owner", workspace, { name: "Jane", ...overrides })),
     ({ id }) => id,
   )
 
 /** The caller of a key, as admission would build it. */
-export const aKey = (workspace: WorkspaceId, given: Readonly<Record<string, unknown>> = {}) =>
+export const aKey = (workspace: WorkspaceId, overrides: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {
-    const body = { version: 2 as const, name: "Key", ...given }
+    const body = { version: 2 as const, name: "Key", ...overrides }
     const { key } = yield* (yield* Keys).create("owner", workspace, body)
     const { caller } = yield* (yield* Admission).admitV2(`Bearer ${key}`, "192.0.2.1")
     return caller

@@ -41,12 +41,12 @@ const callbackUrl = "http://example.com/told" as CallbackUrl
 /** Sends a message that reports its end. */
 const sendReporting = (
   caller: Caller,
-  given: Readonly<Record<string, unknown>> = {},
+  overrides: Readonly<Record<string, unknown>> = {},
   url = callbackUrl,
 ) =>
   Effect.map(
     Messages.use((messages) =>
-      messages.send(caller, { to: { phone: "+15550000001" }, text: "Hello", ...given }, null, {
+      messages.send(caller, { to: { phone: "+15550000001" }, text: "Hello", ...overrides }, null, {
         callbackUrl: url,
         attachment: null,
         keepRefused: false,

@@ -55,8 +55,8 @@ const why = (workspace: WorkspaceId, number: NumberId, id: MessageId, now: numbe
 
 describe("a disk with less free space than its reserve", () => {
   const texts = Effect.map(copies(), (all) => all.map(({ text }) => text))
-  const sendTo = (key: Caller, from: NumberId, given: Readonly<Record<string, unknown>>) =>
-    send(key, { from, ...given })
+  const sendTo = (key: Caller, from: NumberId, overrides: Readonly<Record<string, unknown>>) =>
+    send(key, { from, ...overrides })
 
   it.effect("blocks a number's messages behind one that needs a file, in order", () => {
     const { disk, parts } = aDisk()

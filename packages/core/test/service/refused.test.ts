@@ -25,11 +25,11 @@ const full = "number_daily_cap_reached"
 /** Sends one message that is stored even if refused. */
 const sendKept = (
   caller: Caller,
-  given: Readonly<Record<string, unknown>> = {},
+  overrides: Readonly<Record<string, unknown>> = {},
   terms: Partial<SendTerms> = {},
 ) =>
   Messages.use((messages) =>
-    messages.send(caller, { to: { phone: "+15550000001" }, text: "Hello", ...given }, null, {
+    messages.send(caller, { to: { phone: "+15550000001" }, text: "Hello", ...overrides }, null, {
       ...plainTerms,
       keepRefused: true,
       ...terms,

@@ -19,7 +19,7 @@ import { copies, send, status } from "./Operations.ts"
 import { aSender, inAService, second, settled } from "./Service.ts"
 import type { TestService } from "./Service.ts"
 
-const position = (given: Partial<StorePosition> = {}): StorePosition => ({
+const position = (overrides: Partial<StorePosition> = {}): StorePosition => ({
   epoch: 1,
   messages: { given: 100, highest: 90 },
   events: { given: 200, highest: 190 },
@@ -27,7 +27,7 @@ const position = (given: Partial<StorePosition> = {}): StorePosition => ({
   risks: [],
   missing: null,
   waitsAgain: null,
-  ...given,
+  ...overrides,
 })
 
 describe("a store", () => {
@@ -55,8 +55,8 @@ describe("a store", () => {
 
   it.effect("is behind when ids, events or a message's end are missing", () =>
     Effect.sync(() => {
-      const isBehind = (given: Partial<StorePosition>) =>
-        behindBecause(seen, position(given)) !== null
+      const isBehind = (overrides: Partial<StorePosition>) =>
+        behindBecause(seen, position(overrides)) !== null
       assert.isTrue(isBehind({ messages: { given: 94, highest: 94 } }))
       assert.isTrue(isBehind({ events: { given: 189, highest: 189 } }))
       assert.isTrue(isBehind({ waitsAgain: id(80) }))

@@ -177,11 +177,11 @@ describe("a removal that is cut off half way is finished by the worker", () => {
 
 describe("a possibly sent message of a number that then logged out", () => {
   /** Interrupted once, and then the number is gone. */
-  const inDoubt = (given: Readonly<Record<string, unknown>> = {}) =>
+  const inDoubt = (overrides: Readonly<Record<string, unknown>> = {}) =>
     Effect.gen(function* () {
       const sender = yield* aSender()
       yield* behave(sender.number, { send: "hang" })
-      const message = yield* send(sender.key, given)
+      const message = yield* send(sender.key, overrides)
       yield* pass(90 * second)
       yield* logOut(sender.number)
       yield* pass(minute)

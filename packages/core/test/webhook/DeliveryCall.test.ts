@@ -16,7 +16,7 @@ const hour = 3_600_000
 /** 2026-03-02T12:00:00.250Z */
 const noon = Date.UTC(2026, 2, 2, 12, 0, 0, 250)
 
-const claimed = (given: Partial<ClaimedDelivery> = {}): ClaimedDelivery => ({
+const claimed = (overrides: Partial<ClaimedDelivery> = {}): ClaimedDelivery => ({
   id: 3,
   kind: "webhook",
   targetId: 7,
@@ -27,14 +27,14 @@ const claimed = (given: Partial<ClaimedDelivery> = {}): ClaimedDelivery => ({
   attempt: 1,
   url: "https://example.com/hook",
   secretSalt: "salt",
-  ...given,
+  ...overrides,
 })
 
 const answered = (status: number, headers: Readonly<Record<string, string>> = {}): CallOutcome =>
   Result.succeed({ status, headers })
 
-const judged = (outcome: CallOutcome, given: Partial<ClaimedDelivery> = {}) =>
-  judgeCall(claimed(given), { outcome, startedAt: noon, endedAt: noon + 40, chance: 0 })
+const judged = (outcome: CallOutcome, overrides: Partial<ClaimedDelivery> = {}) =>
+  judgeCall(claimed(overrides), { outcome, startedAt: noon, endedAt: noon + 40, chance: 0 })
 
 describe("the outcome of a call", () => {
   it.effect.each([200, 201, 202, 204, 299])("%i is delivered", (status) =>

@@ -322,8 +322,8 @@ describe("an attempt", () => {
   )
 
   describe("with media", () => {
-    const withMedia = (given: Partial<Message> = {}) =>
-      claim({ message: { media: reference, ...given } })
+    const withMedia = (overrides: Partial<Message> = {}) =>
+      claim({ message: { media: reference, ...overrides } })
 
     it.effect("hands over the opened file", () =>
       Effect.gen(function* () {

@@ -63,9 +63,9 @@ export const stopped = (loop: Fiber.Fiber<never>) =>
     return (yield* Clock.currentTimeMillis) - from
   })
 
-export const aLoop = (given: Given = {}) => {
-  const { around = (_, effect) => effect, refills } = given
-  const due = [...(given.due ?? [])]
+export const aLoop = (overrides: Given = {}) => {
+  const { around = (_, effect) => effect, refills } = overrides
+  const due = [...(overrides.due ?? [])]
   const leases = new Map<number, { readonly job: Job; until: number }>()
   const asked: Array<Operation> = []
   const claims: Array<{ readonly limit: number; readonly held: unknown }> = []
@@ -136,7 +136,7 @@ export const aLoop = (given: Given = {}) => {
         isPutOff: (id) => refills.putOff.includes(id),
       },
     }),
-    ...(given.renews === true && {
+    ...(overrides.renews === true && {
       renew: (held, until) =>
         operation("renew", () =>
           held.filter(({ id }) => {
@@ -146,7 +146,7 @@ export const aLoop = (given: Given = {}) => {
           }),
         ),
     }),
-    ...(given.reclaims === true && {
+    ...(overrides.reclaims === true && {
       reclaim: (claimed, until) =>
         operation("reclaim", () =>
           claimed.filter(({ id }) => {
@@ -156,14 +156,14 @@ export const aLoop = (given: Given = {}) => {
           }),
         ),
     }),
-    ...(given.givesBack === true && {
+    ...(overrides.givesBack === true && {
       release: (held) =>
         operation("giveBack", () => {
           for (const { id } of held) leases.delete(id)
           due.push(...held)
         }),
     }),
-    ...given.leased,
+    ...overrides.leased,
   }
 
   const status = Layer.mock(DueWork, {

@@ -8,7 +8,7 @@ import type { SendOutcome } from "../../src/transport/Transport.ts"
 
 export const noon = Date.UTC(2026, 2, 2, 12)
 
-export const aMessage = (given: Partial<Message> = {}): Message => ({
+export const aMessage = (overrides: Partial<Message> = {}): Message => ({
   id: 42 as MessageId,
   workspaceId: 1 as WorkspaceId,
   mode: "live",
@@ -27,11 +27,13 @@ export const aMessage = (given: Partial<Message> = {}): Message => ({
   error: null,
   transportId: "0000000000000000002A" as TransportId,
   callbackUrl: null,
-  ...given,
+  ...overrides,
 })
 
 export const claim = (
-  given: Partial<Omit<ClaimedMessage, "message">> & { readonly message?: Partial<Message> } = {},
+  overrides: Partial<Omit<ClaimedMessage, "message">> & {
+    readonly message?: Partial<Message>
+  } = {},
 ): ClaimedMessage => ({
   number: {
     id: 7 as NumberId,
@@ -50,8 +52,8 @@ export const claim = (
   noRoomInARow: 0,
   pacing: null,
   strikes: noFailures,
-  ...given,
-  message: aMessage(given.message),
+  ...overrides,
+  message: aMessage(overrides.message),
 })
 
 export const accepted: SendOutcome = { _tag: "Accepted" }

@@ -78,8 +78,8 @@ describe("the document and the service", () => {
         Effect.gen(function* () {
           const { ask, document } = yield* aTour
           const { credentials, number } = yield* aClient()
-          const make = <A>(path: string, given: Partial<Call>) =>
-            ask<A>({ method: "POST", path: `/api/v1/${path}`, ...given }, 200)
+          const make = <A>(path: string, overrides: Partial<Call>) =>
+            ask<A>({ method: "POST", path: `/api/v1/${path}`, ...overrides }, 200)
           const { data: file } = yield* make<{ readonly data: Made }>(
             "media/upload",
             withFile(credentials, [{}]),

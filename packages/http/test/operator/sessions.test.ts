@@ -38,7 +38,7 @@ const anOperator = Effect.map(signIn({ token: operatorToken }), ({ headers }) =>
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
 /** The code of a link into a workspace's portal. */
-const aCode = (workspace: Made, role: Role, given: { readonly codeExpiresAt?: number } = {}) =>
+const aCode = (workspace: Made, role: Role, overrides: { readonly codeExpiresAt?: number } = {}) =>
   Effect.gen(function* () {
     const store = yield* BrowserSessionStore
     const code = randomBytes(32).toString("hex")
@@ -51,7 +51,7 @@ const aCode = (workspace: Made, role: Role, given: { readonly codeExpiresAt?: nu
       createdAt: 0,
       codeExpiresAt: 900_000,
       sessionMillis: 3_600_000,
-      ...given,
+      ...overrides,
     })
     return code
   })

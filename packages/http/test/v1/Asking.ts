@@ -50,9 +50,9 @@ export const withFile = (
 
 export const at = (operation: string): string => `/api/v1/${operation}`
 
-export const call = (operation: string, given: Partial<Call>) =>
+export const call = (operation: string, overrides: Partial<Call>) =>
   Effect.flatMap(Doors, ({ socket }) =>
-    socket.call({ method: "POST", path: at(operation), ...given }),
+    socket.call({ method: "POST", path: at(operation), ...overrides }),
   )
 
 export const ask = (operation: string, fields: Fields, kind: Kind = "JSON") =>

@@ -27,9 +27,9 @@ interface ListV1 {
   }
 }
 
-const uploads = ({ credentials }: Client, given: Partial<FormPart> = {}) =>
+const uploads = ({ credentials }: Client, overrides: Partial<FormPart> = {}) =>
   Effect.map(
-    call("media/upload/", withFile({ ...credentials }, [given])),
+    call("media/upload/", withFile({ ...credentials }, [overrides])),
     (answer) => answered<{ readonly data: FileV1 }>(answer).data,
   )
 

@@ -36,12 +36,12 @@ export interface FormPart {
   readonly contentType?: string
 }
 
-export const aPart = (given: Partial<FormPart> = {}): FormPart => ({
+export const aPart = (overrides: Partial<FormPart> = {}): FormPart => ({
   name: "file",
   fileName: "photo.png",
   bytes: png,
   contentType: "application/octet-stream",
-  ...given,
+  ...overrides,
 })
 
 export const boundary = "a-boundary-of-the-form"
@@ -74,8 +74,8 @@ export const post = (token: string, parts: ReadonlyArray<FormPart>, call: Partia
     }),
   )
 
-export const upload = (token: string, given: Partial<FormPart> = {}) =>
-  Effect.map(post(token, [aPart(given)]), (answer) => bodyOf<FileBody>(answer, 201))
+export const upload = (token: string, overrides: Partial<FormPart> = {}) =>
+  Effect.map(post(token, [aPart(overrides)]), (answer) => bodyOf<FileBody>(answer, 201))
 
 export const remove = (token: string, id: number) =>
   Effect.flatMap(Doors, ({ socket }) =>

@@ -24,7 +24,7 @@ export const somePhones = (count: number): ReadonlyArray<Phone> => range(count).
 
 export const aNewCheck = (
   number: SendingNumber,
-  given: Partial<Omit<NewNumberCheck, "workspaceId" | "numberId">> = {},
+  overrides: Partial<Omit<NewNumberCheck, "workspaceId" | "numberId">> = {},
 ): NewNumberCheck => ({
   workspaceId: number.workspaceId,
   mode: "live",
@@ -32,7 +32,7 @@ export const aNewCheck = (
   name: null,
   createdAt: noon,
   phones: somePhones(2),
-  ...given,
+  ...overrides,
 })
 
 export const insert = (check: NewNumberCheck, idempotency: IdempotencyClaim | null = null) =>
@@ -47,10 +47,10 @@ export const scopeOf = (check: Pick<NumberCheck, "workspaceId" | "mode">): Calle
 /** A new check, as the store has it. */
 export const aCheck = (
   number: SendingNumber,
-  given: Partial<Omit<NewNumberCheck, "workspaceId" | "numberId">> = {},
+  overrides: Partial<Omit<NewNumberCheck, "workspaceId" | "numberId">> = {},
 ) =>
   Effect.gen(function* () {
-    const check = aNewCheck(number, given)
+    const check = aNewCheck(number, overrides)
     const made = yield* insert(check)
     const store = yield* NumberCheckStore
     const id = made._tag === "Made" ? made.id : anUnknownId
@@ -78,10 +78,10 @@ export const statusesOf = (check: NumberCheck) =>
 /** Claims from these numbers alone, so tests do not take each other's checks. */
 export const claim = (
   numbers: ReadonlyArray<SendingNumber>,
-  given: Partial<Omit<CheckClaimQuery, "owned">> = {},
+  overrides: Partial<Omit<CheckClaimQuery, "owned">> = {},
 ) =>
   Effect.gen(function* () {
-    const now = given.now ?? noon
+    const now = overrides.now ?? noon
     const claimed = yield* NumberCheckStore.use((store) =>
       store.claim({
         now,
@@ -90,7 +90,7 @@ export const claim = (
         chunk: 50,
         perWorkspace: 1000,
         held: new Map(),
-        ...given,
+        ...overrides,
         owned: onlyThese(numbers),
       }),
     )
@@ -99,8 +99,8 @@ export const claim = (
 
 export const claimOne = (
   number: SendingNumber,
-  given: Partial<Omit<CheckClaimQuery, "owned">> = {},
-) => Effect.map(claim([number], given), only)
+  overrides: Partial<Omit<CheckClaimQuery, "owned">> = {},
+) => Effect.map(claim([number], overrides), only)
 
 export const settle = (settlement: CheckSettlement, now = noon) =>
   NumberCheckStore.use((store) => store.settle(settlement, now))
@@ -119,13 +119,13 @@ export const answered = (
 
 export const again = (
   { id, lease }: ClaimedCheck,
-  given: { readonly notBefore?: number; readonly tried?: boolean } = {},
+  overrides: { readonly notBefore?: number; readonly tried?: boolean } = {},
 ): CheckSettlement => ({
   _tag: "Again",
   id,
   lease,
-  notBefore: given.notBefore ?? null,
-  tried: given.tried ?? false,
+  notBefore: overrides.notBefore ?? null,
+  tried: overrides.tried ?? false,
 })
 
 export const setStatus = (number: SendingNumber, status: "connected" | "disconnected") =>

@@ -24,7 +24,7 @@ import { aKey, aMessage, aStage, fresh, hour, minute, noon } from "./Records.ts"
 /** The default limit of endpoints. */
 export const manyEndpoints = 1000
 
-export const aNewWebhook = (key: ApiKey, given: Partial<NewWebhook> = {}): NewWebhook => ({
+export const aNewWebhook = (key: ApiKey, overrides: Partial<NewWebhook> = {}): NewWebhook => ({
   workspaceId: key.workspaceId,
   mode: key.mode,
   keyId: key.id,
@@ -34,18 +34,18 @@ export const aNewWebhook = (key: ApiKey, given: Partial<NewWebhook> = {}): NewWe
   secretSalt: `salt ${fresh()}`,
   secretLast4: String(fresh() % 10_000).padStart(4, "0"),
   createdAt: noon,
-  ...given,
+  ...overrides,
 })
 
 /**
  * An endpoint that goes with the test. A claim sees the whole store, so no test may leave anything
  * to deliver.
  */
-export const anEndpoint = (key: ApiKey, given: Partial<NewWebhook> = {}) =>
+export const anEndpoint = (key: ApiKey, overrides: Partial<NewWebhook> = {}) =>
   Effect.acquireRelease(
     Effect.gen(function* () {
       const store = yield* WebhookStore
-      const inserted = yield* store.insert(aNewWebhook(key, given), manyEndpoints, null)
+      const inserted = yield* store.insert(aNewWebhook(key, overrides), manyEndpoints, null)
       assert.strictEqual(inserted._tag, "Inserted")
       return present(inserted._tag === "Inserted" ? inserted.endpoint : null)
     }),
@@ -85,11 +85,11 @@ export const logOf = (endpoint: Pick<WebhookEndpoint, "id">) =>
 /** Accepts and cancels a message; returns the event. */
 export const anEvent = (
   number: SendingNumber,
-  given: { readonly now?: number; readonly mode?: "live" | "test" } = {},
+  overrides: { readonly now?: number; readonly mode?: "live" | "test" } = {},
 ) =>
   Effect.gen(function* () {
-    const now = given.now ?? noon
-    const message = yield* aMessage(number, { now, mode: given.mode ?? "live" })
+    const now = overrides.now ?? noon
+    const message = yield* aMessage(number, { now, mode: overrides.mode ?? "live" })
     const change = cancelled(message, now)
     yield* end(change)
     return change.event
@@ -107,10 +107,10 @@ export const sharing = (
   },
 })
 
-const deliveryQuery = (given: Partial<DeliveryQuery>): DeliveryQuery => {
-  const now = given.now ?? noon + hour
+const deliveryQuery = (overrides: Partial<DeliveryQuery>): DeliveryQuery => {
+  const now = overrides.now ?? noon + hour
   const most = { limit: 1000, perTarget: 1000, ...sharing(1000) }
-  return { now, leaseUntil: now + minute, ...most, ...given }
+  return { now, leaseUntil: now + minute, ...most, ...overrides }
 }
 
 /** The claimed deliveries of that endpoint. */
@@ -120,15 +120,16 @@ export const eventsOf = (
 ) => claimed.filter(({ targetId }) => targetId === endpoint.id).map(({ eventId }) => eventId)
 
 /** Claims everything due. */
-export const claimDue = (given: Partial<DeliveryQuery> = {}) =>
-  DeliveryQueue.use((queue) => queue.claim(deliveryQuery(given)))
+export const claimDue = (overrides: Partial<DeliveryQuery> = {}) =>
+  DeliveryQueue.use((queue) => queue.claim(deliveryQuery(overrides)))
 
 /** Claims the one delivery that must be due. */
-export const claimTheOne = (given: Partial<DeliveryQuery> = {}) => Effect.map(claimDue(given), only)
+export const claimTheOne = (overrides: Partial<DeliveryQuery> = {}) =>
+  Effect.map(claimDue(overrides), only)
 
 export const delivered = (
   claimed: ClaimedDelivery,
-  given: Partial<DeliveryResult> = {},
+  overrides: Partial<DeliveryResult> = {},
 ): DeliveryResult => ({
   id: claimed.id,
   kind: claimed.kind,
@@ -140,15 +141,15 @@ export const delivered = (
   error: null,
   nextAttemptAt: null,
   stopUnlessDeliveredSince: null,
-  ...given,
+  ...overrides,
 })
 
 export const refused = (
   claimed: ClaimedDelivery,
   nextAttemptAt: number | null,
-  given: Partial<DeliveryResult> = {},
+  overrides: Partial<DeliveryResult> = {},
 ): DeliveryResult =>
-  delivered(claimed, { responseStatus: 500, error: "http_status", nextAttemptAt, ...given })
+  delivered(claimed, { responseStatus: 500, error: "http_status", nextAttemptAt, ...overrides })
 
 export const settleDeliveries = (...results: ReadonlyArray<DeliveryResult>) =>
   DeliveryQueue.use((queue) => queue.settle(results))
@@ -156,5 +157,5 @@ export const settleDeliveries = (...results: ReadonlyArray<DeliveryResult>) =>
 /** Settles, and claims what is due then. */
 export const settleAndClaimDue = (
   results: ReadonlyArray<DeliveryResult>,
-  given: Partial<DeliveryQuery> = {},
-) => DeliveryQueue.use((queue) => queue.settleAndClaim(results, deliveryQuery(given)))
+  overrides: Partial<DeliveryQuery> = {},
+) => DeliveryQueue.use((queue) => queue.settleAndClaim(results, deliveryQuery(overrides)))

@@ -15,7 +15,7 @@ import { aPhone, fresh, givenUp, minute } from "./Records.ts"
 
 export const digits = (): string => aPhone().slice(1)
 
-export const anAttempt = (now: number, given: Partial<NewAttempt> = {}): NewAttempt => ({
+export const anAttempt = (now: number, overrides: Partial<NewAttempt> = {}): NewAttempt => ({
   id: `attempt${fresh()}` as LinkingId,
   mode: "live",
   method: "qr",
@@ -26,13 +26,13 @@ export const anAttempt = (now: number, given: Partial<NewAttempt> = {}): NewAtte
   ...nothingShown,
   callbackUrl: null,
   pacing: null,
-  ...given,
+  ...overrides,
 })
 
 export const aNewNumber = (
   workspaceId: WorkspaceId,
   now: number,
-  given: Partial<SendingNumber> = {},
+  overrides: Partial<SendingNumber> = {},
 ): Omit<SendingNumber, "id" | "status"> => ({
   workspaceId,
   mode: "live",
@@ -41,7 +41,7 @@ export const aNewNumber = (
   platform: "whatsapp",
   loginMethod: "qr",
   createdAt: now,
-  ...given,
+  ...overrides,
 })
 
 interface Adding {
@@ -81,7 +81,7 @@ export type One = Effect.Success<ReturnType<typeof aLinking>>
 export const claimAll = (
   now: number,
   leaseUntil = now + minute,
-  given: Partial<Parameters<(typeof LinkingStore.Service)["claim"]>[0]> = {},
+  overrides: Partial<Parameters<(typeof LinkingStore.Service)["claim"]>[0]> = {},
 ) =>
   LinkingStore.use((store) =>
     store.claim({
@@ -91,7 +91,7 @@ export const claimAll = (
       perWorkspace: 1000,
       held: new Map(),
       owned: "all",
-      ...given,
+      ...overrides,
     }),
   )
 

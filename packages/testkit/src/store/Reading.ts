@@ -44,8 +44,8 @@ export const nextDueOf = (work: Work, era: number, crowded?: SaturatedTenants) =
 /** The facts of an acceptance. */
 export const facts = (
   workspaceId: WorkspaceId,
-  given: Partial<Omit<AcceptanceQuery, "workspaceId">> = {},
-) => MessageStore.use((store) => store.loadAcceptance(aQuery(workspaceId, given)))
+  overrides: Partial<Omit<AcceptanceQuery, "workspaceId">> = {},
+) => MessageStore.use((store) => store.loadAcceptance(aQuery(workspaceId, overrides)))
 
 /** What the store finds for an `Idempotency-Key` at `now`. */
 export const claimKey = (workspaceId: WorkspaceId, idempotency: IdempotencyClaim, now = noon) =>

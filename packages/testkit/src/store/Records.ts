@@ -90,9 +90,9 @@ export const aPlan = (messagesRemaining: number | null): Plan => ({
 export const admitsAll: Admits = { v1: true, v2: true }
 export const admitsNone: Admits = { v1: false, v2: false }
 
-export const aWorkspace = (given: Partial<NewWorkspace> & { readonly admits?: Admits } = {}) =>
+export const aWorkspace = (overrides: Partial<NewWorkspace> & { readonly admits?: Admits } = {}) =>
   Effect.gen(function* () {
-    const { admits, ...rest } = given
+    const { admits, ...rest } = overrides
     const store = yield* WorkspaceStore
     return yield* store.insert(
       {
@@ -110,7 +110,7 @@ export const aWorkspace = (given: Partial<NewWorkspace> & { readonly admits?: Ad
   })
 
 /** A workspace as a store returns it, for tests without one. */
-export const aStoredWorkspace = (given: Partial<Workspace> = {}): Workspace => ({
+export const aStoredWorkspace = (overrides: Partial<Workspace> = {}): Workspace => ({
   id: 1 as WorkspaceId,
   name: "Workspace",
   demo: false,
@@ -120,11 +120,11 @@ export const aStoredWorkspace = (given: Partial<Workspace> = {}): Workspace => (
   retentionDays: null,
   createdAt: 0,
   deletedAt: null,
-  ...given,
+  ...overrides,
 })
 
 /** A key of that workspace as a store returns it. */
-export const aStoredKey = (given: Partial<ApiKey> = {}): ApiKey => ({
+export const aStoredKey = (overrides: Partial<ApiKey> = {}): ApiKey => ({
   id: 5 as KeyId,
   workspaceId: 1 as WorkspaceId,
   version: 2,
@@ -138,7 +138,7 @@ export const aStoredKey = (given: Partial<ApiKey> = {}): ApiKey => ({
   lastUsedAt: null,
   lastUsedIp: null,
   revokedAt: null,
-  ...given,
+  ...overrides,
 })
 
 export interface IssuedKey {
@@ -146,7 +146,7 @@ export interface IssuedKey {
   readonly hash: string
 }
 
-export const aNewKey = (workspaceId: WorkspaceId, given: Partial<NewKey> = {}): NewKey => ({
+export const aNewKey = (workspaceId: WorkspaceId, overrides: Partial<NewKey> = {}): NewKey => ({
   workspaceId,
   version: 2,
   name: "Key",
@@ -157,13 +157,13 @@ export const aNewKey = (workspaceId: WorkspaceId, given: Partial<NewKey> = {}): 
   last4: "wxyz",
   createdAt: noon,
   hash: aHash(),
-  ...given,
+  ...overrides,
 })
 
-export const aKey = (workspaceId: WorkspaceId, given: Partial<NewKey> = {}) =>
+export const aKey = (workspaceId: WorkspaceId, overrides: Partial<NewKey> = {}) =>
   Effect.gen(function* () {
     const store = yield* KeyStore
-    const made = aNewKey(workspaceId, given)
+    const made = aNewKey(workspaceId, overrides)
     const key = yield* store.insert(made, keyLimit)
     const issued: IssuedKey = { key: present(key), hash: made.hash }
     return issued
@@ -171,7 +171,7 @@ export const aKey = (workspaceId: WorkspaceId, given: Partial<NewKey> = {}) =>
 
 export const aNumber = (
   workspaceId: WorkspaceId,
-  given: Partial<Omit<SendingNumber, "id" | "workspaceId">> = {},
+  overrides: Partial<Omit<SendingNumber, "id" | "workspaceId">> = {},
 ) =>
   Effect.gen(function* () {
     const store = yield* NumberStore
@@ -184,7 +184,7 @@ export const aNumber = (
       status: "connected",
       loginMethod: "qr",
       createdAt: noon,
-      ...given,
+      ...overrides,
     })
   })
 
@@ -196,32 +196,34 @@ export const someNumbers = (workspaceId: WorkspaceId, count: number) =>
   Effect.forEach(Array.from({ length: count }), () => aNumber(workspaceId))
 
 /** A workspace with one connected WhatsApp number, as most tests need it. */
-export const aStage = (given: { readonly plan?: Plan | null; readonly createdAt?: number } = {}) =>
+export const aStage = (
+  overrides: { readonly plan?: Plan | null; readonly createdAt?: number } = {},
+) =>
   Effect.gen(function* () {
-    const workspace = yield* aWorkspace(given)
+    const workspace = yield* aWorkspace(overrides)
     const number = yield* aNumber(workspace.id, { createdAt: workspace.createdAt })
     return { workspace, number }
   })
 
 export const aContact = (
   workspaceId: WorkspaceId,
-  given: Partial<Omit<Contact, "id" | "workspaceId">> = {},
+  overrides: Partial<Omit<Contact, "id" | "workspaceId">> = {},
 ) =>
   Effect.gen(function* () {
     const store = yield* ContactStore
     return yield* store.insert({
       workspaceId,
       name: "Contact",
-      phone: given.username === undefined ? aPhone() : null,
+      phone: overrides.username === undefined ? aPhone() : null,
       username: null,
       createdAt: noon,
-      ...given,
+      ...overrides,
     })
   })
 
 export const aNewMediaFile = (
   workspaceId: WorkspaceId,
-  given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
+  overrides: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
 ): Omit<MediaFile, "id"> => ({
   workspaceId,
   mode: "live",
@@ -231,17 +233,17 @@ export const aNewMediaFile = (
   size: 1024,
   storageKey: `file-${fresh()}`,
   createdAt: noon,
-  ...given,
+  ...overrides,
 })
 
 /** A file in the directory. */
 export const aMediaFile = (
   workspaceId: WorkspaceId,
-  given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
+  overrides: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
 ) =>
   Effect.gen(function* () {
     const store = yield* MediaStore
-    const file = aNewMediaFile(workspaceId, given)
+    const file = aNewMediaFile(workspaceId, overrides)
     const reserved = yield* store.reserve(file, Number.MAX_SAFE_INTEGER)
     const id = reserved._tag === "Reserved" ? reserved.id : (0 as MediaId)
     assert.isNull(yield* store.commit(id, null, file.createdAt))
@@ -251,7 +253,7 @@ export const aMediaFile = (
 
 export const aNewMessage = (
   number: SendingNumber,
-  given: Partial<Omit<NewMessage, "workspaceId">> = {},
+  overrides: Partial<Omit<NewMessage, "workspaceId">> = {},
 ): NewMessage => ({
   workspaceId: number.workspaceId,
   mode: "live",
@@ -267,7 +269,7 @@ export const aNewMessage = (
   dueAt: noon,
   transportId: aTransportId(),
   callbackUrl: null,
-  ...given,
+  ...overrides,
 })
 
 /** The default quota of tests that do not name it. */
@@ -347,18 +349,18 @@ export const aMessage = (number: SendingNumber, options: Omit<AcceptanceOptions,
 
 export const aClaim = (
   keyId: IdempotencyClaim["keyId"],
-  given: Partial<Omit<IdempotencyClaim, "keyId">> = {},
+  overrides: Partial<Omit<IdempotencyClaim, "keyId">> = {},
 ): IdempotencyClaim => ({
   keyId,
   key: `key ${fresh()}`,
   fingerprint: aHash(),
   token: `token ${fresh()}`,
-  ...given,
+  ...overrides,
 })
 
 export const aQuery = (
   workspaceId: WorkspaceId,
-  given: Partial<Omit<AcceptanceQuery, "workspaceId">> = {},
+  overrides: Partial<Omit<AcceptanceQuery, "workspaceId">> = {},
 ): AcceptanceQuery => ({
   workspaceId,
   mode: "live",
@@ -369,5 +371,5 @@ export const aQuery = (
   mediaId: null,
   exactQuota: null,
   idempotency: null,
-  ...given,
+  ...overrides,
 })

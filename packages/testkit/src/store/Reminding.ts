@@ -15,7 +15,7 @@ import { Effect } from "effect"
 import { present } from "./Expect.ts"
 import { anAcceptance, aPhone, day, noon } from "./Records.ts"
 
-const aContent = (given: Partial<ReminderContent> = {}): ReminderContent => ({
+const aContent = (overrides: Partial<ReminderContent> = {}): ReminderContent => ({
   name: "Rent",
   active: true,
   to: { kind: "phone", phone: aPhone() },
@@ -24,29 +24,29 @@ const aContent = (given: Partial<ReminderContent> = {}): ReminderContent => ({
   media: null,
   cron: "0 9 * * *",
   timezone: "Europe/Berlin" as TimeZone,
-  ...given,
+  ...overrides,
 })
 
 export const aNewReminder = (
   workspaceId: WorkspaceId,
-  given: Partial<NewReminder> = {},
+  overrides: Partial<NewReminder> = {},
 ): NewReminder => ({
   ...aContent(),
   workspaceId,
   mode: "live",
   nextRunAt: noon + 1000 * day,
   createdAt: noon,
-  ...given,
+  ...overrides,
 })
 
 /**
  * A reminder that goes with the test: due reminders are read from the whole store, so no test may leave one.
  */
-export const aReminder = (workspaceId: WorkspaceId, given: Partial<NewReminder> = {}) =>
+export const aReminder = (workspaceId: WorkspaceId, overrides: Partial<NewReminder> = {}) =>
   Effect.acquireRelease(
     Effect.gen(function* () {
       const store = yield* ReminderStore
-      const inserted = yield* store.insert(aNewReminder(workspaceId, given), null)
+      const inserted = yield* store.insert(aNewReminder(workspaceId, overrides), null)
       return present(inserted._tag === "Inserted" ? inserted.reminder : null)
     }),
     (reminder) =>
@@ -65,13 +65,13 @@ export const get = (reminder: Reminder, scope = scopeOf(reminder)) =>
 
 export const list = (
   scope: ReminderScope,
-  given: { active?: boolean; before?: number | null; limit?: number } = {},
+  overrides: { active?: boolean; before?: number | null; limit?: number } = {},
 ) =>
   ReminderStore.use((store) =>
     store.list(
       scope,
-      { active: given.active ?? null },
-      { before: given.before ?? null, limit: given.limit ?? 100 },
+      { active: overrides.active ?? null },
+      { before: overrides.before ?? null, limit: overrides.limit ?? 100 },
     ),
   )
 
@@ -91,13 +91,13 @@ export const dueIn = (era: number, now: number) =>
     (due) => due.filter(({ dueAt }) => dueAt >= era && dueAt < era + 50 * day),
   )
 
-export const aRun = (reminder: Reminder, given: Partial<ReminderRun> = {}): ReminderRun => ({
+export const aRun = (reminder: Reminder, overrides: Partial<ReminderRun> = {}): ReminderRun => ({
   id: reminder.id,
   revision: reminder.revision,
   dueAt: reminder.nextRunAt ?? noon,
   ranAt: (reminder.nextRunAt ?? noon) + 1,
   nextRunAt: (reminder.nextRunAt ?? noon) + day,
-  ...given,
+  ...overrides,
 })
 
 export const run = (number: SendingNumber, advance: ReminderRun, mode: "live" | "test" = "live") =>

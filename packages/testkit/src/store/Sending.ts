@@ -53,9 +53,9 @@ export const onlyThese = (numbers: ReadonlyArray<SendingNumber>): Owned => ({
 
 export const aClaimQuery = (
   numbers: ReadonlyArray<SendingNumber>,
-  given: Partial<Omit<ClaimQuery, "owned">> = {},
+  overrides: Partial<Omit<ClaimQuery, "owned">> = {},
 ): ClaimQuery => {
-  const now = given.now ?? noon
+  const now = overrides.now ?? noon
   return {
     now,
     leaseUntil: now + minute,
@@ -64,46 +64,48 @@ export const aClaimQuery = (
     sendCap: { messages: 1000, windowMillis: day },
     perWorkspace: 1000,
     held: new Map(),
-    ...given,
+    ...overrides,
   }
 }
 
 /** Claims from these numbers alone, so tests do not take each other's messages. */
 export const claim = (
   numbers: ReadonlyArray<SendingNumber>,
-  given: Partial<Omit<ClaimQuery, "owned">> = {},
-) => LaneQueue.use((queue) => queue.claim(aClaimQuery(numbers, given)))
+  overrides: Partial<Omit<ClaimQuery, "owned">> = {},
+) => LaneQueue.use((queue) => queue.claim(aClaimQuery(numbers, overrides)))
 
 /** Claims the one message that this number must have. */
-export const claimOne = (number: SendingNumber, given: Partial<Omit<ClaimQuery, "owned">> = {}) =>
-  Effect.map(claim([number], given), only)
+export const claimOne = (
+  number: SendingNumber,
+  overrides: Partial<Omit<ClaimQuery, "owned">> = {},
+) => Effect.map(claim([number], overrides), only)
 
 export const endedAs = (
   claimed: ClaimedMessage,
   ending: Ending,
   now = noon,
-  given: Partial<Aftermath> = {},
+  overrides: Partial<Aftermath> = {},
 ): Settlement => ({
   _tag: "Ended",
   numberId: claimed.number.id,
   lease: claimed.lease,
   change: change(claimed.message, ending, now),
   ...noAftermath,
-  ...given,
+  ...overrides,
 })
 
 export const sent = (
   claimed: ClaimedMessage,
   now = noon,
-  given: Partial<Aftermath> = {},
-): Settlement => endedAs(claimed, { trigger: "send_succeeded" }, now, given)
+  overrides: Partial<Aftermath> = {},
+): Settlement => endedAs(claimed, { trigger: "send_succeeded" }, now, overrides)
 
 export const failed = (claimed: ClaimedMessage, now = noon): Settlement =>
   endedAs(claimed, { trigger: "send_failed", error: sendFailed }, now)
 
 export const again = (
   claimed: ClaimedMessage,
-  given: Partial<Aftermath> & { readonly interrupted?: boolean } = {},
+  overrides: Partial<Aftermath> & { readonly interrupted?: boolean } = {},
 ): Settlement => ({
   _tag: "Again",
   numberId: claimed.number.id,
@@ -111,7 +113,7 @@ export const again = (
   ...noAftermath,
   messageId: claimed.message.id,
   interrupted: false,
-  ...given,
+  ...overrides,
 })
 
 /** Settles; returns the ids of the settled messages. */

@@ -29,17 +29,23 @@ export const reserve = (
   workspaceId: WorkspaceId,
   size: number,
   limit: number,
-  given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
+  overrides: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
 ) =>
   Effect.map(
-    MediaStore.use((store) => store.reserve(aNewMediaFile(workspaceId, { ...given, size }), limit)),
+    MediaStore.use((store) =>
+      store.reserve(aNewMediaFile(workspaceId, { ...overrides, size }), limit),
+    ),
     (answer) => (answer._tag === "Reserved" ? answer.id : null),
   )
 
 export const reserved = (
   workspaceId: WorkspaceId,
-  given: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
-) => Effect.map(reserve(workspaceId, given.size ?? 1024, Number.MAX_SAFE_INTEGER, given), present)
+  overrides: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
+) =>
+  Effect.map(
+    reserve(workspaceId, overrides.size ?? 1024, Number.MAX_SAFE_INTEGER, overrides),
+    present,
+  )
 
 export const commit = (id: MediaId, idempotency: IdempotencyClaim | null = null) =>
   MediaStore.use((store) => store.commit(id, idempotency, noon))
@@ -52,7 +58,7 @@ export const remove = (workspaceId: WorkspaceId, id: MediaId, mode: Mode = "live
 
 export const list = (
   workspaceId: WorkspaceId,
-  given: {
+  overrides: {
     readonly mode?: Mode
     readonly type?: MediaType | null
     readonly before?: number | null
@@ -60,9 +66,9 @@ export const list = (
   } = {},
 ) =>
   MediaStore.use((store) =>
-    store.list(workspaceId, given.mode ?? "live", given.type ?? null, {
-      before: given.before ?? null,
-      limit: given.limit ?? 100,
+    store.list(workspaceId, overrides.mode ?? "live", overrides.type ?? null, {
+      before: overrides.before ?? null,
+      limit: overrides.limit ?? 100,
     }),
   )
 

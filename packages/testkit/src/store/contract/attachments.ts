@@ -24,14 +24,18 @@ import {
 const kept = 26 * hour
 
 /** Attaches a file; null when there is no room. */
-const attachWithin = (workspaceId: WorkspaceId, limit: number, given: Partial<MediaFile> = {}) =>
+const attachWithin = (
+  workspaceId: WorkspaceId,
+  limit: number,
+  overrides: Partial<MediaFile> = {},
+) =>
   Effect.map(
-    MediaStore.use((store) => store.attach(aNewMediaFile(workspaceId, given), limit)),
+    MediaStore.use((store) => store.attach(aNewMediaFile(workspaceId, overrides), limit)),
     (answer) => (answer._tag === "Reserved" ? answer.id : null),
   )
 
-const attach = (workspaceId: WorkspaceId, given: Partial<MediaFile> = {}) =>
-  Effect.map(attachWithin(workspaceId, Number.MAX_SAFE_INTEGER, given), present)
+const attach = (workspaceId: WorkspaceId, overrides: Partial<MediaFile> = {}) =>
+  Effect.map(attachWithin(workspaceId, Number.MAX_SAFE_INTEGER, overrides), present)
 
 /** The size of the workspace's attachments, as the store checks the next one against it. */
 const attachedBytes = (workspaceId: WorkspaceId) =>

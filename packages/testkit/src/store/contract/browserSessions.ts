@@ -17,7 +17,7 @@ const many = 10_000
 const aSession = (
   at: number,
   workspaceId: WorkspaceId | null,
-  given: Partial<NewBrowserSession> = {},
+  overrides: Partial<NewBrowserSession> = {},
 ) =>
   Effect.gen(function* () {
     const store = yield* BrowserSessionStore
@@ -29,13 +29,17 @@ const aSession = (
       tokenMark: workspaceId === null ? "a token" : null,
       createdAt: at,
       expiresAt: at + 12 * hour,
-      ...given,
+      ...overrides,
     }
     yield* store.insert(session, many)
     return session
   })
 
-const aLink = (at: number, workspaceId: WorkspaceId | null, given: Partial<NewSignInLink> = {}) =>
+const aLink = (
+  at: number,
+  workspaceId: WorkspaceId | null,
+  overrides: Partial<NewSignInLink> = {},
+) =>
   Effect.gen(function* () {
     const store = yield* BrowserSessionStore
     const link: NewSignInLink = {
@@ -47,7 +51,7 @@ const aLink = (at: number, workspaceId: WorkspaceId | null, given: Partial<NewSi
       createdAt: at,
       codeExpiresAt: at + 15 * minute,
       sessionMillis: hour,
-      ...given,
+      ...overrides,
     }
     yield* store.insertLink(link)
     return link

@@ -21,26 +21,26 @@ import type { IssuedKey } from "../Records.ts"
 const aKeyV1 = (workspaceId: WorkspaceId) =>
   aKey(workspaceId, { version: 1, name: "API Key 1", hash: aHash() })
 
-const query = ({ hash, key }: IssuedKey, given: Partial<AdmitV1Query> = {}): AdmitV1Query => {
-  const now = given.now ?? noon
+const query = ({ hash, key }: IssuedKey, overrides: Partial<AdmitV1Query> = {}): AdmitV1Query => {
+  const now = overrides.now ?? noon
   return {
     hash,
     workspaceId: key.workspaceId,
     now,
     minuteStart: now - (now % minute),
     clientAddress: "203.0.113.7",
-    ...given,
+    ...overrides,
   }
 }
 
-const admit = (issued: IssuedKey, given: Partial<AdmitV1Query> = {}) =>
+const admit = (issued: IssuedKey, overrides: Partial<AdmitV1Query> = {}) =>
   Effect.map(
-    KeyStore.use((store) => store.admitV1(query(issued, given))),
+    KeyStore.use((store) => store.admitV1(query(issued, overrides))),
     present,
   )
 
-const countOf = (issued: IssuedKey, given: Partial<AdmitV1Query> = {}) =>
-  Effect.map(admit(issued, given), ({ count }) => count)
+const countOf = (issued: IssuedKey, overrides: Partial<AdmitV1Query> = {}) =>
+  Effect.map(admit(issued, overrides), ({ count }) => count)
 
 const listed = ({ key }: IssuedKey) =>
   Effect.map(

@@ -53,7 +53,8 @@ export const lists: Topic = (it) => {
       const other = yield* aNumber(workspace.id)
       const message = yield* aMessage(number)
       const scope = scopeOf(workspace.id)
-      const get = (given: Partial<CallerScope>) => store.get({ ...scope, ...given }, message.id)
+      const get = (overrides: Partial<CallerScope>) =>
+        store.get({ ...scope, ...overrides }, message.id)
       const found = { message, inFlight: false }
       assert.deepStrictEqual(yield* get({}), found)
       assert.deepStrictEqual(yield* get({ restriction: [other.id, number.id] }), found)

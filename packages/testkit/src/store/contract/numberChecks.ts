@@ -78,8 +78,8 @@ export const numberChecks: Topic = (it) => {
         const other = yield* aNumber(workspace.id)
         const check = yield* aCheck(number, { mode: "test" })
         const scope = scopeOf(check)
-        const seen = (given: Partial<CallerScope>, id = check.id) =>
-          Effect.map(store.get({ ...scope, ...given }, id), (found) => found !== null)
+        const seen = (overrides: Partial<CallerScope>, id = check.id) =>
+          Effect.map(store.get({ ...scope, ...overrides }, id), (found) => found !== null)
         assert.isTrue(yield* seen({}))
         assert.isTrue(yield* seen({ restriction: [other.id, number.id] }))
         assert.isFalse(yield* seen({ restriction: [other.id] }))
@@ -101,9 +101,9 @@ export const numberChecks: Topic = (it) => {
       const c = yield* aCheck(number)
       yield* aCheck((yield* aStage()).number)
       const list = (
-        given: Partial<CallerScope> = {},
+        overrides: Partial<CallerScope> = {},
         page: { readonly before?: number | null; readonly limit?: number } = {},
-      ) => store.list({ ...scopeOf(a), ...given }, { before: null, limit: 10, ...page })
+      ) => store.list({ ...scopeOf(a), ...overrides }, { before: null, limit: 10, ...page })
       assert.deepStrictEqual(yield* list(), { items: [c, b, a], next: null })
       assert.deepStrictEqual((yield* list({ mode: "test" })).items, [test])
       assert.deepStrictEqual((yield* list({ restriction: [number.id] })).items, [c, a])

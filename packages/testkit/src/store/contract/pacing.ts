@@ -46,9 +46,9 @@ const unpaced: Pacing = {
   newRecipientsPerDay: null,
 }
 
-const pace = (number: SendingNumber, given: Partial<Pacing>, now = noon) =>
+const pace = (number: SendingNumber, overrides: Partial<Pacing>, now = noon) =>
   NumberStore.use((store) =>
-    store.change(number.workspaceId, number.id, { pacing: { ...unpaced, ...given } }, now),
+    store.change(number.workspaceId, number.id, { pacing: { ...unpaced, ...overrides } }, now),
   )
 
 const nextDue = DueWork.use((work) => work.nextDue("lanes"))

@@ -48,8 +48,8 @@ const dailyLimit: MessageError = { code: "send_failed", message: "Daily limit re
 const aLink: MediaLink = (id) => `https://example.com/media/${id}`
 
 /** Stores a refused message of that number; null when the number is gone. */
-const refuse = (number: SendingNumber, given: Partial<NewMessage> = {}, now = noon) => {
-  const message = aNewMessage(number, { createdAt: now, dueAt: now, ...given })
+const refuse = (number: SendingNumber, overrides: Partial<NewMessage> = {}, now = noon) => {
+  const message = aNewMessage(number, { createdAt: now, dueAt: now, ...overrides })
   return MessageStore.use((store) =>
     store.insertRefused({
       workspaceId: number.workspaceId,
@@ -60,8 +60,8 @@ const refuse = (number: SendingNumber, given: Partial<NewMessage> = {}, now = no
   )
 }
 
-const refused = (number: SendingNumber, given: Partial<NewMessage> = {}, now = noon) =>
-  Effect.map(refuse(number, given, now), present)
+const refused = (number: SendingNumber, overrides: Partial<NewMessage> = {}, now = noon) =>
+  Effect.map(refuse(number, overrides, now), present)
 
 export const refusedMessages: Topic = (it, { parallel }) => {
   it.effect("stores it as failed, for all recipients and contents", () =>

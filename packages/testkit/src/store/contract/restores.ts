@@ -277,8 +277,8 @@ export const restores: Topic = (it) => {
         const elsewhere = yield* aMessage((yield* aStage()).number)
         yield* begin()
         const newer = yield* aMessage(number)
-        const filtered = (given: Partial<HeldFilter>) =>
-          heldOf(workspace, { filter: { ...all, ...given } })
+        const filtered = (overrides: Partial<HeldFilter>) =>
+          heldOf(workspace, { filter: { ...all, ...overrides } })
         assert.deepStrictEqual(yield* filtered({}), ids([first, second, third]))
         assert.deepStrictEqual(yield* filtered({ from: number.id }), ids([first, third]))
         assert.deepStrictEqual(yield* filtered({ since: noon + oneSecond }), ids([second, third]))

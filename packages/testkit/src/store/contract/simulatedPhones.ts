@@ -10,14 +10,14 @@ import { aMessage, aNumber, aPhone, aStage, aTransportId, noon, oneSecond } from
 
 type Copy = Omit<SentCopy, "id" | "messageId">
 
-const aCopy = (numberId: NumberId, given: Partial<Copy> = {}): Copy => ({
+const aCopy = (numberId: NumberId, overrides: Partial<Copy> = {}): Copy => ({
   transportId: aTransportId(),
   numberId,
   to: aPhone(),
   text: "Hello",
   media: null,
   at: noon,
-  ...given,
+  ...overrides,
 })
 
 const dropping: Behaviour = {

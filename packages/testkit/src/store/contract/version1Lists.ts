@@ -58,7 +58,10 @@ const shown = <A extends { readonly id: number }>({ items, total }: OffsetPage<A
   ids: ids(items),
 })
 
-const aNewReminder = (workspaceId: WorkspaceId, given: Partial<NewReminder> = {}): NewReminder => ({
+const aNewReminder = (
+  workspaceId: WorkspaceId,
+  overrides: Partial<NewReminder> = {},
+): NewReminder => ({
   workspaceId,
   mode: "live",
   name: "Reminder",
@@ -72,12 +75,12 @@ const aNewReminder = (workspaceId: WorkspaceId, given: Partial<NewReminder> = {}
   // Due ones would be run by the tests of runs.
   nextRunAt: null,
   createdAt: noon,
-  ...given,
+  ...overrides,
 })
 
-const aReminder = (workspaceId: WorkspaceId, given: Partial<NewReminder> = {}) =>
+const aReminder = (workspaceId: WorkspaceId, overrides: Partial<NewReminder> = {}) =>
   Effect.map(
-    ReminderStore.use((store) => store.insert(aNewReminder(workspaceId, given), null)),
+    ReminderStore.use((store) => store.insert(aNewReminder(workspaceId, overrides), null)),
     (inserted) => present(inserted._tag === "Inserted" ? inserted.reminder : null),
   )
 
