@@ -48,7 +48,7 @@ import {
   DailyQuota,
   needsCount,
 } from "./Message.ts"
-import type { Message, MessageError, MessageStatus } from "./Message.ts"
+import type { Message, MessageError, MessageStatus, QuotaLimit } from "./Message.ts"
 import { MessageStore } from "./MessageStore.ts"
 import type {
   Acceptance,
@@ -62,31 +62,38 @@ import type { SendBatch, SendMessage, SendRequest } from "./SendRequest.ts"
 import { resolveNumber, plannedQuota, decideAcceptance, decideRefused } from "./accept.ts"
 import type { AcceptContext } from "./accept.ts"
 
+/** What decisions need besides the facts. */
+interface Deciding {
+  readonly ids: Ids["Service"]
+  readonly egress: Egress["Service"]
+  readonly quotaLimit: QuotaLimit
+}
+
+const contextOf = (
+  { egress, ids, quotaLimit }: Deciding,
+  sender: Sender,
+  { media }: SendRequest,
+  now: number,
+  idempotency: IdempotencyClaim | null,
+) =>
+  Effect.map(
+    media?.url == null ? Effect.succeed(true) : egress.allows(media.url, sender.workspaceId),
+    (linkAllowed): AcceptContext => ({
+      sender,
+      now,
+      ids,
+      idempotency,
+      linkAllowed,
+      quotaLimit,
+    }),
+  )
+
 /** Makes the acceptor. Sends commit its decision as is; a reminder's run adds its own advance. */
 export const makeAcceptor = Effect.gen(function* makeAcceptor() {
   const store = yield* MessageStore
-  const ids = yield* Ids
-  const egress = yield* Egress
   const wakeUp = yield* WakeUp
   const quotaLimit = yield* DailyQuota
-
-  const contextOf = (
-    sender: Sender,
-    { media }: SendRequest,
-    now: number,
-    idempotency: IdempotencyClaim | null,
-  ) =>
-    Effect.map(
-      media?.url == null ? Effect.succeed(true) : egress.allows(media.url, sender.workspaceId),
-      (linkAllowed): AcceptContext => ({
-        sender,
-        now,
-        ids,
-        idempotency,
-        linkAllowed,
-        quotaLimit,
-      }),
-    )
+  const deciding: Deciding = { ids: yield* Ids, egress: yield* Egress, quotaLimit }
 
   return {
     /**
@@ -118,28 +125,28 @@ export const makeAcceptor = Effect.gen(function* makeAcceptor() {
         exactQuota: { numberId: null, planned: plannedQuota(request, now, quotaLimit) },
       }),
     /** Checks where a media link leads, then decides. Fails with the refusals of POST /messages. */
-    decide: Effect.fnUntraced(function* (
+    decide: Effect.fnUntraced(function* decide(
       sender: Sender,
       request: SendRequest,
       facts: AcceptanceFacts,
       now: number,
       idempotency: IdempotencyClaim | null,
     ) {
-      const context = yield* contextOf(sender, request, now, idempotency)
+      const context = yield* contextOf(deciding, sender, request, now, idempotency)
       return yield* Effect.fromResult(decideAcceptance(request, facts, context))
     }),
     /** As `decide`, for a request without quota: the acceptance it would have had, at no cost. */
-    decideRefused: Effect.fnUntraced(function* (
+    decideRefused: Effect.fnUntraced(function* refused(
       sender: Sender,
       request: SendRequest,
       facts: AcceptanceFacts,
       now: number,
     ) {
-      const context = yield* contextOf(sender, request, now, null)
+      const context = yield* contextOf(deciding, sender, request, now, null)
       return yield* Effect.fromResult(decideRefused(request, facts, context))
     }),
     /** Wakes the loops that a committed acceptance concerns. */
-    wake: Effect.fnUntraced(function* ({ messages, mode }: Acceptance) {
+    wake: Effect.fnUntraced(function* wake({ messages, mode }: Acceptance) {
       yield* wakeUp.wake(mode === "test" ? "test_messages" : "lanes")
       if (messages[0]?.expiresAt != null) yield* wakeUp.wake("expiry")
     }),
@@ -243,6 +250,19 @@ export const underTerms = (request: SendRequest, terms: SendTerms): SendRequest 
   }
 }
 
+/** What accepts and cancels messages. */
+interface Sending {
+  readonly gate: WorkGate["Service"]
+  readonly wakeUp: WakeUp["Service"]
+  readonly store: MessageStore["Service"]
+  readonly ids: Ids["Service"]
+  readonly acceptor: Effect.Success<typeof makeAcceptor>
+  readonly link: MediaLink
+  readonly markMissing: ReturnType<typeof markMissingFiles>
+  readonly testSends: ReturnType<typeof makeBulkhead<WorkspaceId>>
+  readonly testBatches: ReturnType<typeof makeBulkhead<WorkspaceId>>
+}
+
 const dailyLimitReached: MessageError = { code: "send_failed", message: "Daily limit reached" }
 
 /** Whether a refusal of this request stores a failed message. */
@@ -254,32 +274,26 @@ const leavesMessage = (refusal: Refusal, request: SendRequest, terms: SendTerms)
  * Returns the refusal with the message's id. Null when the number was removed meanwhile: nothing
  * was stored, load again.
  */
-const keepRefused =
-  (
-    decide: Effect.Success<typeof makeAcceptor>["decideRefused"],
-    store: typeof MessageStore.Service,
-    ids: typeof Ids.Service,
-    link: MediaLink,
-  ) =>
-  (
-    refusal: Refusal,
-    sender: Sender,
-    request: SendRequest,
-    facts: AcceptanceFacts,
-    now: number,
-  ): Effect.Effect<Refusal | null, Failure> =>
-    Effect.gen(function* () {
-      const { messages, numberId, workspaceId } = yield* decide(sender, request, facts, now)
-      const [only] = messages
-      if (only === undefined) return refusal
-      const event = eventId(ids, now)
-      const stored = yield* store.insertRefused({
-        workspaceId,
-        numberId,
-        ended: (id) => refusedMessage({ ...only, id }, dailyLimitReached, event, now, link),
-      })
-      return stored === null ? null : detailed(refusal, { messageId: stored.message.id })
-    })
+const keepRefused = Effect.fnUntraced(function* keepRefused(
+  { acceptor, ids, link, store }: Sending,
+  refusal: Refusal,
+  sender: Sender,
+  request: SendRequest,
+  facts: AcceptanceFacts,
+  now: number,
+): Effect.fn.Return<Refusal | null, Failure> {
+  const acceptance = yield* acceptor.decideRefused(sender, request, facts, now)
+  const { messages, numberId, workspaceId } = acceptance
+  const [only] = messages
+  if (only === undefined) return refusal
+  const event = eventId(ids, now)
+  const stored = yield* store.insertRefused({
+    workspaceId,
+    numberId,
+    ended: (id) => refusedMessage({ ...only, id }, dailyLimitReached, event, now, link),
+  })
+  return stored === null ? null : detailed(refusal, { messageId: stored.message.id })
+})
 
 /** Commits to try while others keep changing the facts. */
 const attempts = 5
@@ -306,6 +320,183 @@ export interface Sent {
   /** Whether this repeats the first answer of the same `Idempotency-Key`. */
   readonly replayed: boolean
 }
+
+/** Repeats claim, load, decide and commit until the commit's guards hold. */
+const accept = Effect.fnUntraced(function* accept(
+  sending: Sending,
+  caller: Authorized,
+  request: SendRequest,
+  claim: IdempotencyClaim | null,
+  terms: SendTerms | null,
+) {
+  const { acceptor, store } = sending
+  /** Whether to count the quota exactly: the commit found the last facts wrong. */
+  let recount = false
+  /** The claim, until it is won. */
+  let toClaim = claim
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const now = yield* Clock.currentTimeMillis
+    const facts: AcceptanceFacts = yield* acceptor.load(caller, request, now, toClaim, recount)
+    toClaim = null
+    const record = yield* Effect.fromResult(judgeClaim(facts.claim, claim))
+    if (record !== null) {
+      const first = yield* store.byIds(record.madeIds as ReadonlyArray<MessageId>)
+      return { messages: first.map(asAccepted), replayed: true }
+    }
+    const decided = yield* Effect.result(acceptor.decide(caller, request, facts, now, claim))
+    if (Result.isFailure(decided)) {
+      const { failure } = decided
+      if (terms === null || !leavesMessage(failure, request, terms)) return yield* failure
+      const refusal = yield* keepRefused(sending, failure, caller, request, facts, now)
+      if (refusal !== null) return yield* refusal
+      continue
+    }
+    const acceptance = decided.success
+    const outcome = yield* store
+      .accept(acceptance)
+      // The commit may have succeeded although its answer was lost, so wake the loops.
+      .pipe(Effect.tapError(() => acceptor.wake(acceptance)))
+    if (outcome._tag === "Accepted") {
+      yield* acceptor.wake(acceptance)
+      return { messages: acceptedMessages(acceptance, outcome.ids), replayed: false }
+    }
+    recount = outcome.guard === "quota"
+    // Another request took over a slow claim: win it again.
+    if (outcome.guard === "idempotency") toClaim = claim
+  }
+  return yield* refuse("message_rejected", {
+    message: "The message could not be queued: too many changes at once. Try again.",
+  })
+})
+
+/**
+ * Test sends with a key wait for their workspace's turn. The embedding program's own do not:
+ * one may be part of an open transaction that others wait for, a deadlock.
+ */
+const inTurn = (
+  { testBatches, testSends }: Sending,
+  { key, mode, workspaceId }: Authorized,
+  request: SendRequest,
+  work: Effect.Effect<Sent, Failure>,
+): Effect.Effect<Sent, Failure> => {
+  if (mode === "live" || key === null) return work
+  const places = request.batch ? testBatches : testSends
+  return Effect.scoped(Effect.andThen(places.acquire(workspaceId), work))
+}
+
+const send = (
+  sending: Sending,
+  caller: Authorized,
+  parsedRequest: Result.Result<SendRequest, Refusal>,
+  requested: IdempotencyKey | null,
+  terms: SendTerms | null,
+): Effect.Effect<Sent, Failure> =>
+  Effect.flatMap(Effect.fromResult(parsedRequest), (sendRequest) => {
+    const request = terms === null ? sendRequest : underTerms(sendRequest, terms)
+    const work = commit(sending, caller, request, requested, terms)
+    // A closed gate decides nothing and claims no key.
+    return Effect.andThen(sending.gate.pass, inTurn(sending, caller, request, work))
+  })
+
+const commit = (
+  sending: Sending,
+  caller: Authorized,
+  request: SendRequest,
+  requested: IdempotencyKey | null,
+  terms: SendTerms | null,
+): Effect.Effect<Sent, Failure> =>
+  Effect.gen(function* acceptClaimed() {
+    if (requested === null) return yield* accept(sending, caller, request, null, terms)
+    const claim = { ...requested, keyId: claimantOf(caller), token: sending.ids.hex(16) }
+    // A refused request frees its key for a corrected one.
+    return yield* accept(sending, caller, request, claim, terms).pipe(
+      Effect.onError(() => Effect.ignore(sending.store.releaseClaim(claim))),
+    )
+  }).pipe(
+    // A client that hangs up must not leave a claim behind or lose an answer.
+    Effect.uninterruptible,
+  )
+
+const find = ({ store }: Sending, caller: Authorized, id: MessageId | undefined) =>
+  findOrRefuse("message_not_found", id, (known) => store.get(scopeOf(caller), known))
+
+const findOfEitherMode = (
+  { store }: Sending,
+  workspaceId: WorkspaceId,
+  id: MessageId | undefined,
+) =>
+  findOrRefuse("message_not_found", id, (known) =>
+    Effect.flatMap(store.get(anyOf(workspaceId, "live"), known), (live) =>
+      live === null ? store.get(anyOf(workspaceId, "test"), known) : Effect.succeed(live),
+    ),
+  )
+
+const listPage = (
+  { markMissing, store }: Sending,
+  ...query: Parameters<MessageStore["Service"]["list"]>
+) =>
+  Effect.flatMap(store.list(...query), ({ items, next }) =>
+    Effect.map(markMissing(items), (shown) => ({ items: shown, next })),
+  )
+
+/** Omits the link to a file that is gone. */
+const marked = (
+  { markMissing }: Sending,
+  message: Message,
+): Effect.Effect<Message, StoreUnavailable> =>
+  Effect.map(markMissing([message]), ([shown = message]) => shown)
+
+const notCancellable = (message: Message, now: number) =>
+  refuse("not_cancellable", { details: { status: statusAt(message, now) } })
+
+/** It reads as queued, but a transport has it and may still send it. */
+const stillSending = (message: Message, now: number) =>
+  refuse("not_cancellable", {
+    message: "The message is being sent.",
+    details: { status: statusAt(message, now), sending: true },
+  })
+
+const cancelFound = Effect.fnUntraced(function* cancelFound(
+  sending: Sending,
+  look: Effect.Effect<FoundMessage, Failure>,
+): Effect.fn.Return<Message, Failure> {
+  const { gate, ids, link, store, wakeUp } = sending
+  const elapsedMillis = yield* (yield* RealTime).stopwatch
+  const leftMillis = () => Math.max(0, cancelWaitMillis - elapsedMillis())
+  let found = yield* look
+  while (true) {
+    const { inFlight, message } = found
+    const now = yield* Clock.currentTimeMillis
+    if (inFlight && message.state === "waiting") {
+      yield* sleep(Math.min(cancelPollMillis, leftMillis()))
+      const isTimeUp = leftMillis() === 0
+      // A slower lookup would exceed the time limit.
+      const next = isTimeUp ? null : yield* within(look, leftMillis())
+      if (next === null) return yield* stillSending(message, now)
+      found = next
+      continue
+    }
+    // Expired even if the sweep has not run yet; a wrong clock proves nothing.
+    const over = hasExpired(message, now) && !gate.causes().has("clock")
+    const trigger = over ? "expire" : "cancel"
+    const change = endMessage(
+      yield* marked(sending, message),
+      { trigger },
+      eventId(ids, now),
+      now,
+      link,
+    )
+    if (change === undefined) return yield* notCancellable(message, now)
+    const ended = yield* store.end([change])
+    if (!ended.has(message.id)) {
+      found = yield* look
+      continue
+    }
+    // The number's limits may hold back this message but not the next one.
+    if (message.dueAt <= now) yield* wakeUp.wake("lanes")
+    return over ? yield* notCancellable(change.message, now) : change.message
+  }
+})
 
 export class Messages extends Context.Service<
   Messages,
@@ -342,184 +533,40 @@ export class Messages extends Context.Service<
 >()("core/Messages") {
   static readonly layer = Layer.effect(
     Messages,
-    Effect.gen(function* () {
-      const gate = yield* WorkGate
-      const wakeUp = yield* WakeUp
-      const store = yield* MessageStore
-      const ids = yield* Ids
-      const acceptor = yield* makeAcceptor
+    Effect.gen(function* make() {
       const cursors = yield* makeCursors
-      const { link } = yield* MediaLinks
-      const markMissing = markMissingFiles(yield* MediaStore)
       const rule = yield* OutboundRule
       const plainParser = sendRequestParser(rule)
       const attachedParser = sendRequestParser(rule, true)
       const parserUnder = (terms: SendTerms | null) =>
         terms === null || terms.attachment === null ? plainParser : attachedParser
-
-      const storeRefused = keepRefused(acceptor.decideRefused, store, ids, link)
-
-      /** Repeats claim, load, decide and commit until the commit's guards hold. */
-      const accept = Effect.fnUntraced(function* accept(
-        caller: Authorized,
-        request: SendRequest,
-        claim: IdempotencyClaim | null,
-        terms: SendTerms | null,
-      ) {
-        /** Whether to count the quota exactly: the commit found the last facts wrong. */
-        let recount = false
-        /** The claim, until it is won. */
-        let toClaim = claim
-        for (let attempt = 0; attempt < attempts; attempt++) {
-          const now = yield* Clock.currentTimeMillis
-          const facts: AcceptanceFacts = yield* acceptor.load(
-            caller,
-            request,
-            now,
-            toClaim,
-            recount,
-          )
-          toClaim = null
-          const record = yield* Effect.fromResult(judgeClaim(facts.claim, claim))
-          if (record !== null) {
-            const first = yield* store.byIds(record.madeIds as ReadonlyArray<MessageId>)
-            return { messages: first.map(asAccepted), replayed: true }
-          }
-          const decided = yield* Effect.result(acceptor.decide(caller, request, facts, now, claim))
-          if (Result.isFailure(decided)) {
-            const { failure } = decided
-            if (terms === null || !leavesMessage(failure, request, terms)) return yield* failure
-            const refusal = yield* storeRefused(failure, caller, request, facts, now)
-            if (refusal !== null) return yield* refusal
-            continue
-          }
-          const acceptance = decided.success
-          const outcome = yield* store
-            .accept(acceptance)
-            // The commit may have succeeded although its answer was lost, so wake the loops.
-            .pipe(Effect.tapError(() => acceptor.wake(acceptance)))
-          if (outcome._tag === "Accepted") {
-            yield* acceptor.wake(acceptance)
-            return { messages: acceptedMessages(acceptance, outcome.ids), replayed: false }
-          }
-          recount = outcome.guard === "quota"
-          // Another request took over a slow claim: win it again.
-          if (outcome.guard === "idempotency") toClaim = claim
-        }
-        return yield* refuse("message_rejected", {
-          message: "The message could not be queued: too many changes at once. Try again.",
-        })
-      })
-
-      const testSends = makeBulkhead<WorkspaceId>(sharedLimits.testSends)
-      const testBatches = makeBulkhead<WorkspaceId>(sharedLimits.testBatches)
-
-      /**
-       * Test sends with a key wait for their workspace's turn. The embedding program's own do not:
-       * one may be part of an open transaction that others wait for, a deadlock.
-       */
-      const inTurn = (
-        { key, mode, workspaceId }: Authorized,
-        request: SendRequest,
-        work: Effect.Effect<Sent, Failure>,
-      ): Effect.Effect<Sent, Failure> => {
-        if (mode === "live" || key === null) return work
-        const places = request.batch ? testBatches : testSends
-        return Effect.scoped(Effect.andThen(places.acquire(workspaceId), work))
+      const sending: Sending = {
+        gate: yield* WorkGate,
+        wakeUp: yield* WakeUp,
+        store: yield* MessageStore,
+        ids: yield* Ids,
+        acceptor: yield* makeAcceptor,
+        link: (yield* MediaLinks).link,
+        markMissing: markMissingFiles(yield* MediaStore),
+        testSends: makeBulkhead(sharedLimits.testSends),
+        testBatches: makeBulkhead(sharedLimits.testBatches),
       }
 
-      const send = (
-        caller: Authorized,
-        parsedRequest: Result.Result<SendRequest, Refusal>,
-        requested: IdempotencyKey | null,
-        terms: SendTerms | null,
-      ): Effect.Effect<Sent, Failure> =>
-        Effect.flatMap(Effect.fromResult(parsedRequest), (sendRequest) => {
-          const request = terms === null ? sendRequest : underTerms(sendRequest, terms)
-          const work = commit(caller, request, requested, terms)
-          // A closed gate decides nothing and claims no key.
-          return Effect.andThen(gate.pass, inTurn(caller, request, work))
-        })
-
-      const commit = (
-        caller: Authorized,
-        request: SendRequest,
-        requested: IdempotencyKey | null,
-        terms: SendTerms | null,
-      ): Effect.Effect<Sent, Failure> =>
-        Effect.gen(function* () {
-          if (requested === null) return yield* accept(caller, request, null, terms)
-          const claim = { ...requested, keyId: claimantOf(caller), token: ids.hex(16) }
-          // A refused request frees its key for a corrected one.
-          return yield* accept(caller, request, claim, terms).pipe(
-            Effect.onError(() => Effect.ignore(store.releaseClaim(claim))),
-          )
-        }).pipe(
-          // A client that hangs up must not leave a claim behind or lose an answer.
-          Effect.uninterruptible,
-        )
-
-      const find = (caller: Authorized, id: MessageId | undefined) =>
-        findOrRefuse("message_not_found", id, (known) => store.get(scopeOf(caller), known))
-
-      /** Omits the link to a file that is gone. */
-      const marked = (message: Message): Effect.Effect<Message, StoreUnavailable> =>
-        Effect.map(markMissing([message]), ([shown = message]) => shown)
-
-      const notCancellable = (message: Message, now: number) =>
-        refuse("not_cancellable", { details: { status: statusAt(message, now) } })
-
-      /** It reads as queued, but a transport has it and may still send it. */
-      const stillSending = (message: Message, now: number) =>
-        refuse("not_cancellable", {
-          message: "The message is being sent.",
-          details: { status: statusAt(message, now), sending: true },
-        })
-
-      const cancel = Effect.fnUntraced(function* cancel(
-        look: Effect.Effect<FoundMessage, Failure>,
-      ): Effect.fn.Return<Message, Failure> {
-        const elapsedMillis = yield* (yield* RealTime).stopwatch
-        const leftMillis = () => Math.max(0, cancelWaitMillis - elapsedMillis())
-        let found = yield* look
-        while (true) {
-          const { inFlight, message } = found
-          const now = yield* Clock.currentTimeMillis
-          if (inFlight && message.state === "waiting") {
-            yield* sleep(Math.min(cancelPollMillis, leftMillis()))
-            const isTimeUp = leftMillis() === 0
-            // A slower lookup would exceed the time limit.
-            const next = isTimeUp ? null : yield* within(look, leftMillis())
-            if (next === null) return yield* stillSending(message, now)
-            found = next
-            continue
-          }
-          // Expired even if the sweep has not run yet; a wrong clock proves nothing.
-          const over = hasExpired(message, now) && !gate.causes().has("clock")
-          const trigger = over ? "expire" : "cancel"
-          const change = endMessage(
-            yield* marked(message),
-            { trigger },
-            eventId(ids, now),
-            now,
-            link,
-          )
-          if (change === undefined) return yield* notCancellable(message, now)
-          const ended = yield* store.end([change])
-          if (!ended.has(message.id)) {
-            found = yield* look
-            continue
-          }
-          // The number's limits may hold back this message but not the next one.
-          if (message.dueAt <= now) yield* wakeUp.wake("lanes")
-          return over ? yield* notCancellable(change.message, now) : change.message
-        }
-      })
-
       return Messages.of({
-        send: Effect.fn("Messages.send")(function* (given, command, idempotency, terms = null) {
+        send: Effect.fn("Messages.send")(function* sendOne(
+          given,
+          command,
+          idempotency,
+          terms = null,
+        ) {
           const caller = yield* authorize(given, "sendMessage")
-          return yield* send(caller, parserUnder(terms).single(command), idempotency, terms)
+          return yield* send(
+            sending,
+            caller,
+            parserUnder(terms).single(command),
+            idempotency,
+            terms,
+          )
         }),
         sendBatch: Effect.fn("Messages.sendBatch")(function* sendBatch(
           given,
@@ -528,12 +575,12 @@ export class Messages extends Context.Service<
           terms = null,
         ) {
           const caller = yield* authorize(given, "sendBatch")
-          return yield* send(caller, parserUnder(terms).batch(command), idempotency, terms)
+          return yield* send(sending, caller, parserUnder(terms).batch(command), idempotency, terms)
         }),
         get: Effect.fn("Messages.get")(function* get(given, id) {
           const caller = yield* authorize(given, "getMessage")
-          const { message } = yield* find(caller, id)
-          return yield* marked(message)
+          const { message } = yield* find(sending, caller, id)
+          return yield* marked(sending, message)
         }),
         list: Effect.fn("Messages.list")(function* list(given, query) {
           const caller = yield* authorize(given, "listMessages")
@@ -544,23 +591,15 @@ export class Messages extends Context.Service<
           const binding = ["messages", workspaceId, mode, restriction, ...filters]
           const now = yield* Clock.currentTimeMillis
           return yield* cursors.page(request, binding, (page) =>
-            Effect.flatMap(store.list(scope, request.filter, page, now), ({ items, next }) =>
-              Effect.map(markMissing(items), (shown) => ({ items: shown, next })),
-            ),
+            listPage(sending, scope, request.filter, page, now),
           )
         }),
-        cancel: Effect.fn("Messages.cancel")(function* (given, id) {
+        cancel: Effect.fn("Messages.cancel")(function* cancelOwn(given, id) {
           const caller = yield* authorize(given, "cancelMessage")
-          return yield* cancel(find(caller, id))
+          return yield* cancelFound(sending, find(sending, caller, id))
         }),
         cancelIn: Effect.fn("Messages.cancelIn")(function* cancelIn(workspaceId, id) {
-          return yield* cancel(
-            findOrRefuse("message_not_found", id, (known) =>
-              Effect.flatMap(store.get(anyOf(workspaceId, "live"), known), (live) =>
-                live === null ? store.get(anyOf(workspaceId, "test"), known) : Effect.succeed(live),
-              ),
-            ),
-          )
+          return yield* cancelFound(sending, findOfEitherMode(sending, workspaceId, id))
         }),
       })
     }),
