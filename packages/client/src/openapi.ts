@@ -1061,9 +1061,28 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /** Read how a phone behaves */
+        readonly get: operations["getBehaviour"];
         /** Set how a phone behaves */
         readonly put: operations["setBehaviour"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/registered": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read which phones exist */
+        readonly get: operations["getRegistered"];
+        /** Set which phones exist */
+        readonly put: operations["setRegistered"];
         readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
@@ -1099,23 +1118,6 @@ export interface paths {
         readonly put?: never;
         /** Log a phone out */
         readonly post: operations["logOut"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/admin/v1/simulator/registered": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        /** Set which phones exist */
-        readonly put: operations["setRegistered"];
-        readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -3563,6 +3565,28 @@ export interface operations {
             };
         };
     };
+    readonly getBehaviour: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The behaviour, as set or its defaults. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Behaviour"];
+                };
+            };
+        };
+    };
     readonly setBehaviour: {
         readonly parameters: {
             readonly query?: never;
@@ -3585,6 +3609,50 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Behaviour"];
+                };
+            };
+        };
+    };
+    readonly getRegistered: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The phones; null for the rule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Registered"];
+                };
+            };
+        };
+    };
+    readonly setRegistered: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetRegistered"];
+            };
+        };
+        readonly responses: {
+            /** @description The phones. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Registered"];
                 };
             };
         };
@@ -3633,30 +3701,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Number"];
-                };
-            };
-        };
-    };
-    readonly setRegistered: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["SetRegistered"];
-            };
-        };
-        readonly responses: {
-            /** @description The phones. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Registered"];
                 };
             };
         };
@@ -4732,7 +4776,13 @@ export interface SendMessage {
 export interface Sent {
     readonly id: number;
     readonly message_id: number | null;
+    /**
+     * @description Of the message; null when that is gone.
+     * @enum {string|null}
+     */
+    readonly status: "queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired" | null;
     readonly number_id: number;
+    readonly workspace_id: number;
     /** @description The phone with +, the group's name, or the username. */
     readonly to: string;
     readonly text: string;
@@ -4741,6 +4791,8 @@ export interface Sent {
         readonly mime_type: string;
         readonly size: number;
         readonly sha256: string;
+        /** @description The link of a stored file. */
+        readonly url: string | null;
     } | null;
     /**
      * Format: date-time
@@ -5111,6 +5163,10 @@ export interface TestWorkspaceWebhookQuery {
 export interface ListSentQuery {
     /** @description Only what left this number's phone. */
     readonly number_id?: number;
+    /** @description Only what left the workspace's phones. */
+    readonly workspace_id?: number;
+    /** @description Only copies to exactly this recipient. */
+    readonly to?: string;
     /** @description Records of a page. */
     readonly limit?: number;
     /** @description From the answer with the page before; other filters must stay the same. */

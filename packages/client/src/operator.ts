@@ -17,6 +17,10 @@ export interface OperatorOptions extends ConnectionOptions {
 }
 
 const simulatorOf = (at: Endpoints) => ({
+  /** The behaviour of a number's phone, as set or its defaults. */
+  behaviour: at.get("/admin/v1/simulator/numbers/{number_id}/behaviour"),
+  /** Which phones exist; null for all but those that end in 0000. */
+  registered: at.get("/admin/v1/simulator/registered"),
   /** Sets the behaviour of a number's phone from now on; omitted fields get their defaults. */
   setBehaviour: at.put("/admin/v1/simulator/numbers/{number_id}/behaviour"),
   /** Scans the QR code or types the pairing code, which connects the number. */

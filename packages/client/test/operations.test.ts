@@ -343,6 +343,10 @@ const entries: {
   listReminderRuns: async ({ operator, workspace, made }) =>
     assert.isUndefined(await first(operator.reminders.runs(workspace, made.reminder))),
 
+  getBehaviour: async ({ operator, number }) =>
+    assert.strictEqual((await operator.simulator.behaviour(number)).send, "succeed"),
+  getRegistered: async ({ operator }) =>
+    assert.isNull((await operator.simulator.registered()).phones),
   setBehaviour: async ({ operator, number }) =>
     assert.strictEqual(
       (await operator.simulator.setBehaviour(number, { send: "fail" })).send,

@@ -32,6 +32,7 @@ import type {
   MessageId,
   NumberId,
   SendingNumber,
+  WorkspaceId,
 } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { Idle } from "./IdleMonitor.ts"
@@ -42,7 +43,7 @@ import {
   SimulatedApps,
   SimulatedPhones,
 } from "./SimulatedTransport.ts"
-import type { Behaviour, SentCopy } from "./SimulatedTransport.ts"
+import type { Behaviour, SentCopy, SentFilter } from "./SimulatedTransport.ts"
 import { timeTravel } from "./AdjustableClock.ts"
 
 const day = 24 * 60 * 60 * 1000
@@ -108,11 +109,22 @@ export const AdvanceBody = Schema.Struct({
 
 export const SentQuery = Schema.Struct({
   numberId: Schema.optionalKey(queryId("Only what left this number's phone.")),
+  workspaceId: Schema.optionalKey(queryId("Only what left the workspace's phones.")),
+  to: Schema.optionalKey(
+    textBetween(1, 100).annotate({ description: "Only copies to exactly this recipient." }),
+  ),
   ...pageFields,
 })
 
 export interface ListSent extends ListPage {
   readonly numberId?: number | undefined
+  readonly workspaceId?: number | undefined
+  readonly to?: string | undefined
+}
+
+/** A copy, with its message as it is now; null when that is gone. */
+export interface SeenCopy extends SentCopy {
+  readonly message: Message | null
 }
 
 const decodeBehaviour = inputDecoder(BehaviourBody, { lists: { groups: { most: maximumGroups } } })
@@ -156,20 +168,50 @@ const makeScan = Effect.gen(function* makeScan() {
   })
 })
 
+/** Lists copies with their messages. */
+const makeSent = Effect.gen(function* makeSent() {
+  const phones = yield* SimulatedPhones
+  const messages = yield* MessageStore
+  const cursors = yield* makeCursors
+  return Effect.fn("Emulator.sent")(function* sent(given: ListSent) {
+    const query = yield* Effect.fromResult(decodeSent(given))
+    const filter: SentFilter = {
+      numberId: (query.numberId as NumberId | undefined) ?? null,
+      workspaceId: (query.workspaceId as WorkspaceId | undefined) ?? null,
+      to: query.to ?? null,
+    }
+    const { numberId, to, workspaceId } = filter
+    const page = yield* cursors.page(query, ["sent", numberId, workspaceId, to], (asked) =>
+      phones.sent(filter, asked),
+    )
+    const found = yield* messages.byIds(page.items.flatMap(({ messageId }) => messageId ?? []))
+    const byId = new Map(found.map((message) => [message.id, message]))
+    const items = page.items.map((copy) => ({
+      ...copy,
+      message: (copy.messageId === null ? undefined : byId.get(copy.messageId)) ?? null,
+    }))
+    return { ...page, items }
+  })
+})
+
 export class Emulator extends Context.Service<
   Emulator,
   {
+    /** That phone's behaviour, as set or its default. */
+    behaviour(id: NumberId | undefined): Effect.Effect<Behaviour, Failure>
     /** Replaces that phone's whole behaviour. */
     setBehaviour(id: NumberId | undefined, body: unknown): Effect.Effect<Behaviour, Failure>
     /** The phone takes the code, and the link completes before the answer. Fails with `not_connecting`. */
     scan(id: NumberId | undefined, body: unknown): Effect.Effect<SendingNumber, Failure>
     logout(id: NumberId | undefined): Effect.Effect<SendingNumber, Failure>
+    /** The phones that exist; null for the rule. */
+    readonly registered: Effect.Effect<ReadonlyArray<string> | null, Failure>
     /** Sets which phones exist; null restores the rule. */
     setRegistered(body: unknown): Effect.Effect<ReadonlyArray<string> | null, Failure>
     /** That tick arrives from the phone. */
     tick(id: MessageId | undefined, body: unknown): Effect.Effect<Message, Failure>
     /** Messages that left the phones, newest first. */
-    sent(query: ListSent): Effect.Effect<CursorPage<SentCopy>, Failure>
+    sent(query: ListSent): Effect.Effect<CursorPage<SeenCopy>, Failure>
     /** Moves the clock on and returns its new time. Fails with `clock_not_adjustable`. */
     advance(body: unknown): Effect.Effect<number, Failure>
     /** Returns once nothing is due and nothing is in flight. */
@@ -184,7 +226,6 @@ export class Emulator extends Context.Service<
       const messages = yield* MessageStore
       const numbers = yield* Numbers
       const scanCode = yield* makeScan
-      const cursors = yield* makeCursors
       const idle = yield* Idle
       const moveOn = yield* timeTravel
 
@@ -200,6 +241,11 @@ export class Emulator extends Context.Service<
           const number = yield* requireNumber(id)
           return yield* scanCode(number, body)
         }),
+        behaviour: Effect.fn("Emulator.behaviour")(function* behaviour(id) {
+          const number = yield* requireNumber(id)
+          return (yield* phones.behaviour(number.id)) ?? defaultBehaviour
+        }),
+        registered: phones.registered,
         setBehaviour: Effect.fn("Emulator.setBehaviour")(function* setBehaviour(id, body) {
           const number = yield* requireNumber(id)
           const input = yield* Effect.fromResult(decodeBehaviour(body))
@@ -229,13 +275,7 @@ export class Emulator extends Context.Service<
           const message = yield* messages.tick(found.from.id, found.transportId, status)
           return message ?? found
         }),
-        sent: Effect.fn("Emulator.sent")(function* sent(asked) {
-          const query = yield* Effect.fromResult(decodeSent(asked))
-          const numberId = (query.numberId as NumberId | undefined) ?? null
-          return yield* cursors.page(query, ["sent", numberId], (page) =>
-            phones.sent(numberId, page),
-          )
-        }),
+        sent: yield* makeSent,
         advance: Effect.fn("Emulator.advance")(function* advance(body) {
           const { seconds } = yield* Effect.fromResult(decodeAdvance(body))
           yield* moveOn(Math.round(seconds * 1000))

@@ -48,6 +48,7 @@ import type {
   TelegramLoginView,
   Transport,
   TransportId,
+  WorkspaceId,
 } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Semaphore, Stream } from "effect"
 import { makeClockWaits, ParkedSends } from "./IdleMonitor.ts"
@@ -78,11 +79,23 @@ export interface SentCopy {
   /** Null for a transport id that belongs to no message. */
   readonly messageId: MessageId | null
   readonly numberId: NumberId
+  /** That of the number. */
+  readonly workspaceId: WorkspaceId
   /** The phone with `+`, the group's name, or the username. */
   readonly to: string
   readonly text: string
   readonly media: SentMedia | null
   readonly at: number
+}
+
+/** What reaches a phone. */
+export type ReceivedCopy = Omit<SentCopy, "id" | "messageId" | "workspaceId">
+
+/** Which copies; null: all. */
+export interface SentFilter {
+  readonly numberId: NumberId | null
+  readonly workspaceId: WorkspaceId | null
+  readonly to: string | null
 }
 
 export type SentMedia = Pick<OutgoingMedia, "fileName" | "mimeType" | "size" | "sha256">
@@ -101,15 +114,9 @@ export class SimulatedPhones
        * A copy reaches the remote server, which shows one for one transport id of a number: false when it
        * already had that copy. `then` replaces the number's behaviour in the same commit.
        */
-      receive(
-        copy: Omit<SentCopy, "id" | "messageId">,
-        then: Behaviour | null,
-      ): Effect.Effect<boolean, StoreUnavailable>
+      receive(copy: ReceivedCopy, then: Behaviour | null): Effect.Effect<boolean, StoreUnavailable>
       /** Newest first. */
-      sent(
-        numberId: NumberId | null,
-        page: PageQuery,
-      ): Effect.Effect<PageOf<SentCopy>, StoreUnavailable>
+      sent(filter: SentFilter, page: PageQuery): Effect.Effect<PageOf<SentCopy>, StoreUnavailable>
     }
   >()("emulator/SimulatedPhones") {}
 

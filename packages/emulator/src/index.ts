@@ -10,7 +10,7 @@ export {
   layer,
   layerEmulator,
 } from "./Emulator.ts"
-export type { ListSent } from "./Emulator.ts"
+export type { ListSent, SeenCopy } from "./Emulator.ts"
 export { Idle, ParkedSends } from "./IdleMonitor.ts"
 export {
   layerLinking,
@@ -22,7 +22,13 @@ export {
   layerTransport,
 } from "./SimulatedTransport.ts"
 
-export type { Behaviour, SentCopy, SentMedia } from "./SimulatedTransport.ts"
+export type {
+  Behaviour,
+  ReceivedCopy,
+  SentCopy,
+  SentFilter,
+  SentMedia,
+} from "./SimulatedTransport.ts"
 
 export { layerStoredClock, MovableClock } from "./AdjustableClock.ts"
 

@@ -6,7 +6,7 @@ import type { NumberId, NumberStatus, Phone, WorkspaceId } from "@messaging-serv
 import { RemoteServer } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
-import type { Behaviour, SentCopy } from "../src/index.ts"
+import type { Behaviour, ReceivedCopy } from "../src/index.ts"
 import {
   layerTransport as transportLayer,
   ParkedSends,
@@ -24,7 +24,7 @@ export const phone = (text: string): Phone => {
 export interface RemoteServerState {
   readonly statuses: Map<NumberId, NumberStatus>
   readonly behaviours: Map<NumberId, Behaviour>
-  readonly copies: Array<Omit<SentCopy, "id" | "messageId">>
+  readonly copies: Array<ReceivedCopy>
   registered: ReadonlyArray<Phone> | null
   /** Operations that do not answer; `receive` keeps the copy all the same. */
   readonly unavailable: Set<"find" | "behaviour" | "registered" | "receive">

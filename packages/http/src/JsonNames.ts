@@ -35,6 +35,7 @@ const jsonNames = {
   retentionDays: "retention_days",
   roomAt: "room_at",
   sendAt: "send_at",
+  workspaceId: "workspace_id",
 } as const satisfies Readonly<Record<UnlikeJson<keyof Details>, string>> &
   Readonly<Record<string, string>>
 

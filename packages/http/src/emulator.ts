@@ -2,7 +2,15 @@
  * The emulator controls over HTTP (contract: Emulator controls), for `@messaging-service/emulator`:
  * the value of `HttpOptions.emulator`.
  */
-import { described, formatInstant, MediaLinks, messageJson } from "@messaging-service/core"
+import {
+  described,
+  formatInstant,
+  MediaLinks,
+  messageJson,
+  messageStatuses,
+  statusAt,
+} from "@messaging-service/core"
+import type { MediaLink } from "@messaging-service/core"
 import {
   AdvanceBody,
   BehaviourBody,
@@ -12,7 +20,7 @@ import {
   SentQuery,
   TickBody,
 } from "@messaging-service/emulator"
-import type { Behaviour, ListSent, SentCopy } from "@messaging-service/emulator"
+import type { Behaviour, ListSent, SeenCopy } from "@messaging-service/emulator"
 import { Clock, Effect, Option, Schema } from "effect"
 import { examples } from "./openapi/examples.ts"
 import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
@@ -44,7 +52,12 @@ const behaviourJson = (behaviour: Behaviour): typeof BehaviourJson.Type => ({
 const SentJson = Schema.Struct({
   id: IdJson,
   message_id: Schema.NullOr(IdJson),
+  status: described(
+    Schema.NullOr(Schema.Literals(messageStatuses)),
+    "Of the message; null when that is gone.",
+  ),
   number_id: IdJson,
+  workspace_id: IdJson,
   to: described(Schema.String, "The phone with +, the group's name, or the username."),
   text: Schema.String,
   media: Schema.NullOr(
@@ -53,15 +66,22 @@ const SentJson = Schema.Struct({
       mime_type: Schema.String,
       size: Schema.Int,
       sha256: Schema.String,
+      url: described(Schema.NullOr(Schema.String), "The link of a stored file."),
     }),
   ),
   at: TimeJson,
 }).annotate({ identifier: "Sent" })
 
-const sentJson = (copy: SentCopy): typeof SentJson.Type => ({
+const sentJson = (
+  { message, ...copy }: SeenCopy,
+  now: number,
+  link: MediaLink,
+): typeof SentJson.Type => ({
   id: copy.id,
   message_id: copy.messageId,
+  status: message && statusAt(message, now),
   number_id: copy.numberId,
+  workspace_id: copy.workspaceId,
   to: copy.to,
   text: copy.text,
   media:
@@ -72,6 +92,7 @@ const sentJson = (copy: SentCopy): typeof SentJson.Type => ({
           mime_type: copy.media.mimeType,
           size: copy.media.size,
           sha256: copy.media.sha256,
+          url: message && (messageJson(message, now, link).media?.url ?? null),
         },
   at: formatInstant(copy.at),
 })
@@ -88,7 +109,9 @@ const RegisteredJson = Schema.Struct({
 const sent = {
   id: 1,
   message_id: 4711,
+  status: "sent",
   number_id: 12,
+  workspace_id: 3,
   to: "+15550001234",
   text: "Your table is ready.",
   media: null,
@@ -98,6 +121,34 @@ const sent = {
 const clock = { now: "2030-01-31T07:00:00Z" }
 
 const emulatorRoutes = [
+  route(`GET ${simulatorPath}/numbers/{number_id}/behaviour`, {
+    id: "getBehaviour",
+    right: "operator",
+    summary: "Read how a phone behaves",
+    success: "The behaviour, as set or its defaults.",
+    answer: bodyOf(BehaviourJson, {
+      send: "succeed",
+      error_message: null,
+      latency_ms: 0,
+      groups: ["Team"],
+    }),
+    refused: [missingNumber],
+    handler: Effect.fnUntraced(function* getBehaviour({ id }) {
+      const emulator = yield* Emulator
+      return behaviourJson(yield* emulator.behaviour(id("number_id")))
+    }),
+  }),
+  route(`GET ${simulatorPath}/registered`, {
+    id: "getRegistered",
+    right: "operator",
+    summary: "Read which phones exist",
+    success: "The phones; null for the rule.",
+    answer: bodyOf(RegisteredJson, { phones: null }),
+    handler: Effect.fnUntraced(function* getRegistered() {
+      const emulator = yield* Emulator
+      return { phones: yield* emulator.registered }
+    }),
+  }),
   route(`PUT ${simulatorPath}/numbers/{number_id}/behaviour`, {
     id: "setBehaviour",
     right: "operator",
@@ -186,7 +237,10 @@ const emulatorRoutes = [
     answer: pageOf(SentJson, sent),
     handler: Effect.fnUntraced(function* listSent({ request }) {
       const emulator = yield* Emulator
-      return pageJson(yield* emulator.sent(request), sentJson)
+      const { link } = yield* MediaLinks
+      const page = yield* emulator.sent(request)
+      const now = yield* Clock.currentTimeMillis
+      return pageJson(page, (copy) => sentJson(copy, now, link))
     }),
   }),
   route(`GET ${simulatorPath}/clock`, {

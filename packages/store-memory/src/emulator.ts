@@ -1,5 +1,5 @@
 /** The store in memory with simulated phones, for `@messaging-service/emulator`. */
-import type { NumberId, Phone } from "@messaging-service/core"
+import type { NumberId, Phone, WorkspaceId } from "@messaging-service/core"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Context, Effect, Layer } from "effect"
@@ -11,6 +11,9 @@ import type { Steps } from "./collections.ts"
 
 export { layerMediaFiles } from "./media.ts"
 export type { MemoryStore } from "./MemoryStore.ts"
+
+/** Of a number that was never made. */
+const noWorkspace = 0 as WorkspaceId
 
 /** The remote server; it names messages as the store does. */
 const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> => {
@@ -44,6 +47,7 @@ const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> 
         ...copy,
         id: copies.length + 1,
         messageId: message?.id ?? null,
+        workspaceId: tables.lanes.get(copy.numberId)?.number.workspaceId ?? noWorkspace,
       }
       copies.push(shown)
       const ofNumber = copiesByNumber.get(copy.numberId) ?? []
@@ -52,13 +56,16 @@ const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> 
       return true
     },
 
-    sent: (numberId, page) =>
+    sent: ({ numberId, to, workspaceId }, page) =>
       newestFirst(
         (numberId === null ? copies : copiesByNumber.get(numberId)) ?? [],
         page,
         (copy) => copy,
-        // A copy goes with its message.
-        ({ messageId }) => messageId === null || tables.messages.get(messageId) !== undefined,
+        (copy) =>
+          // A copy goes with its message.
+          (copy.messageId === null || tables.messages.get(copy.messageId) !== undefined) &&
+          (workspaceId === null || copy.workspaceId === workspaceId) &&
+          (to === null || copy.to === to),
       ),
   }
 }

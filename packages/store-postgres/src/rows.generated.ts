@@ -928,12 +928,12 @@ export const sqlTypes = {
     columns: { id: "bigint" },
   },
   "simulated.sent": {
-    params: { before: "bigint", limit: "bigint" },
-    columns: { id: "bigint", message_id: "bigint?", transport_id: "text", number_id: "bigint", recipient: "text", text: "text", media: "jsonb?", at: "timestamptz" },
+    params: { workspaceId: "bigint", recipient: "text", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", message_id: "bigint?", transport_id: "text", number_id: "bigint", workspace_id: "bigint", recipient: "text", text: "text", media: "jsonb?", at: "timestamptz" },
   },
   "simulated.sentOfNumber": {
-    params: { numberId: "bigint", before: "bigint", limit: "bigint" },
-    columns: { id: "bigint", message_id: "bigint?", transport_id: "text", number_id: "bigint", recipient: "text", text: "text", media: "jsonb?", at: "timestamptz" },
+    params: { numberId: "bigint", workspaceId: "bigint", recipient: "text", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", message_id: "bigint?", transport_id: "text", number_id: "bigint", workspace_id: "bigint", recipient: "text", text: "text", media: "jsonb?", at: "timestamptz" },
   },
   "version1Lists.messages": {
     params: { workspaceId: "bigint", mode: "text", since: "timestamptz", until: "timestamptz", limit: "bigint", offset: "bigint" },

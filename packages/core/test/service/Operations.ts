@@ -148,7 +148,7 @@ export const copies = (number: NumberId | null = null) =>
     let before: number | null = null
     do {
       const page: { items: ReadonlyArray<SentCopy>; next: number | null } = yield* simulated.sent(
-        number,
+        { numberId: number, workspaceId: null, to: null },
         { before, limit: 1000 },
       )
       all.push(...page.items)

@@ -321,6 +321,9 @@ describe("the document and the service", () => {
           )
           yield* ask(operator("PUT", `${simulator}/registered`, { phones: [phone] }), 200)
           yield* ask(operator("PUT", `${simulator}/registered`, { phones: null }), 200)
+          yield* ask(operator("GET", `${simulator}/registered`), 200)
+          yield* ask(operator("GET", `${simulator}/numbers/${number.id}/behaviour`), 200)
+          yield* ask(operator("GET", `${simulator}/sent?workspace_id=1&to=%2B15550001234`), 200)
           yield* ask(
             operator("POST", `${simulator}/messages/${sent.id}/ticks`, { status: "read" }),
             200,

@@ -111,7 +111,7 @@ layer(layerService())("the emulator controls", (it) => {
 
   it.effect("GET sent shows what left the phones, newest first, in pages", () =>
     Effect.gen(function* () {
-      const { number, token } = yield* aSender()
+      const { number, token, workspace } = yield* aSender()
       const first = yield* send(token)
       const second = yield* send(token, { to: { group: "Team" }, text: "All" })
       yield* settle
@@ -124,7 +124,9 @@ layer(layerService())("the emulator controls", (it) => {
         {
           id: page.data[0]!.id,
           message_id: second.id,
+          status: "sent",
           number_id: number.id,
+          workspace_id: workspace.id,
           to: "Team",
           text: "All",
           media: null,
@@ -135,6 +137,28 @@ layer(layerService())("the emulator controls", (it) => {
       const { data, next_cursor } = bodyOf<PageBody<object>>(rest, 200)
       assert.deepInclude(data[0], { message_id: first.id, to: "+15550001234" })
       assert.strictEqual(next_cursor, null)
+      const one = `${simulator}/sent?workspace_id=${workspace.id}&to=Team`
+      const filtered = bodyOf<PageBody<{ readonly message_id: number }>>(
+        yield* operate({ path: one }),
+        200,
+      )
+      assert.deepStrictEqual(
+        filtered.data.map(({ message_id }) => message_id),
+        [second.id],
+      )
+    }),
+  )
+
+  it.effect("GET behaviour and registered show what was set, or the defaults", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aSender()
+      const path = `${simulator}/numbers/${number.id}/behaviour`
+      const behaviour = { send: "succeed", error_message: null, latency_ms: 0, groups: ["Team"] }
+      assert.deepStrictEqual(bodyOf(yield* operate({ path }), 200), behaviour)
+      yield* operate({ method: "PUT", path, json: { send: "fail" } })
+      assert.deepStrictEqual(bodyOf(yield* operate({ path }), 200), { ...behaviour, send: "fail" })
+      const registered = { path: `${simulator}/registered` }
+      assert.deepStrictEqual(bodyOf(yield* operate(registered), 200), { phones: null })
     }),
   )
 
@@ -168,7 +192,7 @@ layer(layerService())("the emulator controls", (it) => {
     ["POST", "/clock/advance", { seconds: "60" }, 400, "validation_failed"],
     ["GET", "/sent?number_id=x", undefined, 400, "validation_failed"],
     ["GET", "/sent?other=1", undefined, 400, "validation_failed"],
-    ["GET", "/registered", undefined, 405, "method_not_allowed"],
+    ["POST", "/registered", undefined, 405, "method_not_allowed"],
     ["POST", "/numbers/999999/scan", {}, 404, "number_not_found"],
     ["POST", "/numbers/999999/scan", undefined, 404, "number_not_found"],
   ] as const) {

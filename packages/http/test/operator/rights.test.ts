@@ -96,9 +96,11 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   releaseHeld: operator,
   cancelHeld: operator,
 
+  getBehaviour: operator,
   setBehaviour: operator,
   scanCode: operator,
   logOut: operator,
+  getRegistered: operator,
   setRegistered: operator,
   tick: operator,
   listSent: operator,

@@ -42,19 +42,30 @@ on conflict (number_id, transport_id) do nothing
 returning id
 
 -- name: sent
-select s.id, m.id as message_id, s.transport_id, s.number_id, s.recipient, s.text, s.media, s.at
+-- The primary key, newest first.
+select
+  s.id, m.id as message_id, s.transport_id, s.number_id, n.workspace_id, s.recipient, s.text,
+  s.media, s.at
 from simulated_sent s
+join numbers n on n.id = s.number_id
 left join messages m on m.transport_id = s.transport_id and m.number_id = s.number_id
-where s.id < :before
+where n.workspace_id = coalesce(:workspaceId, n.workspace_id)
+  and s.recipient = coalesce(:recipient, s.recipient)
+  and s.id < :before
 order by s.id desc
 limit :limit
 
 -- name: sentOfNumber
 -- Index simulated_sent_by_number.
-select s.id, m.id as message_id, s.transport_id, s.number_id, s.recipient, s.text, s.media, s.at
+select
+  s.id, m.id as message_id, s.transport_id, s.number_id, n.workspace_id, s.recipient, s.text,
+  s.media, s.at
 from simulated_sent s
+join numbers n on n.id = s.number_id
 left join messages m on m.transport_id = s.transport_id and m.number_id = s.number_id
 where s.number_id = :numberId
+  and n.workspace_id = coalesce(:workspaceId, n.workspace_id)
+  and s.recipient = coalesce(:recipient, s.recipient)
   and s.id < :before
 order by s.id desc
 limit :limit

@@ -1,7 +1,7 @@
 /** `SimulatedPhones` on PostgreSQL: how each simulated phone behaves, and what was sent to it. */
 import type { Phone } from "@messaging-service/core"
 import { SimulatedPhones } from "@messaging-service/emulator"
-import type { Behaviour, SentCopy } from "@messaging-service/emulator"
+import type { Behaviour, ReceivedCopy, SentCopy } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import { idOrNull, statement } from "../database/Sql.ts"
@@ -36,13 +36,14 @@ const toCopy = (row: Row<"simulated.sent">): SentCopy => ({
   messageId: idOrNull<NonNullable<SentCopy["messageId"]>>(row.message_id),
   transportId: row.transport_id as SentCopy["transportId"],
   numberId: Number(row.number_id) as SentCopy["numberId"],
+  workspaceId: Number(row.workspace_id) as SentCopy["workspaceId"],
   to: row.recipient,
   text: row.text,
   media: row.media as SentCopy["media"],
   at: row.at.getTime(),
 })
 
-const toCopyParams = (copy: Omit<SentCopy, "id" | "messageId">) => ({
+const toCopyParams = (copy: ReceivedCopy) => ({
   transportId: copy.transportId,
   numberId: copy.numberId,
   recipient: copy.to,
@@ -72,10 +73,11 @@ export const layerSimulatedPhones = Layer.effect(
         const params = { ...toCopyParams(copy), ...toBehaviourParams(then), follows: then !== null }
         return receiveCopy.any(database, params)
       },
-      sent(numberId, page) {
+      sent({ numberId, to, workspaceId }, page) {
+        const params = { ...page, workspaceId, recipient: to }
         return numberId === null
-          ? sentOfAll.page(database, "phones", page, toCopy)
-          : sentOfNumber.page(database, "phones", { ...page, numberId }, toCopy)
+          ? sentOfAll.page(database, "phones", params, toCopy)
+          : sentOfNumber.page(database, "phones", { ...params, numberId }, toCopy)
       },
     })
   }),

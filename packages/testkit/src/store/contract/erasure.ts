@@ -248,7 +248,10 @@ export const erasure: Topic = (it) => {
       }
       yield* end(cancelled(gone))
       yield* eraseEnded(workspace.id, noon + 1)
-      const shown = yield* phones.sent(number.id, { before: null, limit: 10 })
+      const shown = yield* phones.sent(
+        { numberId: number.id, workspaceId: null, to: null },
+        { before: null, limit: 10 },
+      )
       assert.deepStrictEqual(
         shown.items.map(({ messageId }) => messageId),
         [kept.id],

@@ -2,13 +2,16 @@
 import { assert } from "@effect/vitest"
 import type { NumberId } from "@messaging-service/core"
 import { defaultBehaviour, SimulatedPhones } from "@messaging-service/emulator"
-import type { Behaviour, SentCopy } from "@messaging-service/emulator"
+import type { Behaviour, ReceivedCopy, SentFilter } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import { ids, only } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"
 import { aMessage, aNumber, aPhone, aStage, aTransportId, noon, oneSecond } from "../Records.ts"
 
-type Copy = Omit<SentCopy, "id" | "messageId">
+type Copy = ReceivedCopy
+
+/** All copies of that number; of all numbers for null. */
+const of = (numberId: NumberId | null): SentFilter => ({ numberId, workspaceId: null, to: null })
 
 const aCopy = (numberId: NumberId, overrides: Partial<Copy> = {}): Copy => ({
   transportId: aTransportId(),
@@ -75,9 +78,14 @@ export const simulatedPhones: Topic = (it) => {
       assert.isTrue(yield* phones.receive(copy, null))
       assert.isFalse(yield* phones.receive({ ...copy, at: noon + oneSecond, text: "Again" }, null))
       assert.isTrue(yield* phones.receive({ ...copy, numberId: other.id }, null))
-      const page = yield* phones.sent(number.id, { before: null, limit: 10 })
+      const page = yield* phones.sent(of(number.id), { before: null, limit: 10 })
       const shown = only(page.items)
-      assert.deepStrictEqual(shown, { ...copy, id: shown.id, messageId: message.id })
+      assert.deepStrictEqual(shown, {
+        ...copy,
+        id: shown.id,
+        messageId: message.id,
+        workspaceId: number.workspaceId,
+      })
       assert.isNull(page.next)
     }),
   )
@@ -87,7 +95,7 @@ export const simulatedPhones: Topic = (it) => {
       const phones = yield* SimulatedPhones
       const { number } = yield* aStage()
       yield* phones.receive(aCopy(number.id), null)
-      const page = yield* phones.sent(number.id, { before: null, limit: 10 })
+      const page = yield* phones.sent(of(number.id), { before: null, limit: 10 })
       assert.isNull(only(page.items).messageId)
     }),
   )
@@ -120,7 +128,7 @@ export const simulatedPhones: Topic = (it) => {
         { concurrency: "unbounded" },
       )
       assert.lengthOf(shown.filter(Boolean), 1)
-      assert.lengthOf((yield* phones.sent(number.id, { before: null, limit: 20 })).items, 1)
+      assert.lengthOf((yield* phones.sent(of(number.id), { before: null, limit: 20 })).items, 1)
     }),
   )
 
@@ -132,18 +140,18 @@ export const simulatedPhones: Topic = (it) => {
       const texts = ["1", "2", "3", "4", "5"]
       for (const text of texts) yield* phones.receive(aCopy(number.id, { text }), null)
       yield* phones.receive(aCopy(other.id, { text: "other" }), null)
-      const first = yield* phones.sent(number.id, { before: null, limit: 3 })
+      const first = yield* phones.sent(of(number.id), { before: null, limit: 3 })
       assert.deepStrictEqual(
         first.items.map((copy) => copy.text),
         ["5", "4", "3"],
       )
-      const second = yield* phones.sent(number.id, { before: first.next, limit: 3 })
+      const second = yield* phones.sent(of(number.id), { before: first.next, limit: 3 })
       assert.deepStrictEqual(
         second.items.map((copy) => copy.text),
         ["2", "1"],
       )
       assert.isNull(second.next)
-      const all = yield* phones.sent(null, { before: null, limit: 6 })
+      const all = yield* phones.sent(of(null), { before: null, limit: 6 })
       assert.deepStrictEqual(
         all.items.map((copy) => copy.text),
         ["other", ...texts.toReversed()],
@@ -151,6 +159,35 @@ export const simulatedPhones: Topic = (it) => {
       assert.deepStrictEqual(
         ids(all.items),
         ids(all.items).toSorted((a, b) => b - a),
+      )
+    }),
+  )
+
+  it.effect("copies are found by workspace and recipient, and tell their workspace", () =>
+    Effect.gen(function* () {
+      const phones = yield* SimulatedPhones
+      const { workspace, number } = yield* aStage()
+      const second = yield* aNumber(workspace.id)
+      const other = yield* aStage()
+      const to = aPhone()
+      for (const one of [number, second, other.number]) {
+        yield* phones.receive(aCopy(one.id, { to }), null)
+        yield* phones.receive(aCopy(one.id), null)
+      }
+      const found = (filter: SentFilter) =>
+        Effect.map(phones.sent(filter, { before: null, limit: 10 }), ({ items }) =>
+          items.map(({ numberId, workspaceId }) => [numberId, workspaceId]),
+        )
+      const own = [second, number].map(({ id }) => [id, workspace.id])
+      assert.deepStrictEqual(yield* found({ numberId: null, workspaceId: workspace.id, to }), own)
+      assert.lengthOf(
+        yield* found({ numberId: null, workspaceId: workspace.id, to: null }),
+        2 * own.length,
+      )
+      assert.deepStrictEqual(yield* found({ numberId: number.id, workspaceId: null, to }), [own[1]])
+      assert.deepStrictEqual(
+        yield* found({ numberId: other.number.id, workspaceId: workspace.id, to }),
+        [],
       )
     }),
   )
