@@ -40,7 +40,6 @@ const aClient = Effect.map(
     }),
 )
 
-/** A silent connection. */
 const aSilentConnection = (url: string) =>
   Effect.acquireRelease(
     Effect.callback<Socket>((resume) => {

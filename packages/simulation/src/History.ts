@@ -4,7 +4,6 @@
  * of the service. Text and recipient together name a message.
  */
 
-/** The name of a message with that text to that phone. */
 export const nameOf = (text: string, phone: string): string => `${text}>${phone.slice(-4)}`
 
 /** A public status, or `waiting` for both queued and scheduled. */
@@ -43,7 +42,6 @@ export type Ask =
       readonly contact?: string
       readonly media?: AskedMedia
     }
-  /** Uploads a file, or deletes it. */
   | { readonly _tag: "Upload" | "DeleteFile"; readonly file: string }
   /** Asks which of the phones are registered. */
   | {
@@ -54,7 +52,6 @@ export type Ask =
       /** Index of the asking number. */
       readonly number: number
     }
-  /** Connects a new number. */
   | { readonly _tag: "Connect"; readonly key: string }
   /** A phone scans or types the code of the number with that id. */
   | { readonly _tag: "Scan"; readonly number: number; readonly phone: string }
@@ -313,7 +310,6 @@ export interface FinalLine {
   readonly written: number | null
 }
 
-/** The final state. */
 export interface FinalState {
   /** Empty where processes keep no connections. */
   readonly lines: ReadonlyArray<FinalLine>

@@ -278,7 +278,6 @@ class Simulation {
   #doomed: Given | null = null
   #audited: Given | null = null
   readonly #kept: Array<Kept> = []
-  /** The number of entries at the audit. */
   #auditedEntries = 0
   /** Null: nothing is erased. */
   readonly #retention: Retention | null
@@ -908,6 +907,5 @@ const dueTimes = (everyMinutes: number, end: number): ReadonlyArray<number> => {
   return times
 }
 
-/** Runs one seed. */
 export const simulate = (seed: string, options: SimulateOptions = {}): Outcome =>
   new Simulation(seed, options).run()

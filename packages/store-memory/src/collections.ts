@@ -119,7 +119,6 @@ export class Table<Id extends number, Row> {
   /** Positions from which ids are greater than positions, and by how much; the latest last. */
   readonly #gaps: Array<{ readonly from: number; readonly by: number }> = [{ from: 0, by: 1 }]
 
-  /** The id of the next record. */
   get nextId(): Id {
     return (this.#rows.length + (this.#gaps.at(-1)?.by ?? 1)) as Id
   }
@@ -160,7 +159,6 @@ export class ErasableTable<Id extends number, Row> {
   readonly #rows = new Map<Id, Row>()
   #lastId = 0
 
-  /** The id of the next record. */
   get nextId(): Id {
     return (this.#lastId + 1) as Id
   }

@@ -27,7 +27,6 @@ const rowIn = (tables: Tables, scope: ReminderScope, id: ReminderId): ReminderRo
   return row !== undefined && isSeen(scope, row) ? row : undefined
 }
 
-/** The reminder, if it exists at that revision. */
 const rowAt = (tables: Tables, id: ReminderId, revision: number): ReminderRow | undefined => {
   const row = tables.reminders.get(id)
   return row?.removedAt === null && row.reminder.revision === revision ? row : undefined

@@ -225,7 +225,6 @@ interface InAgenda {
   agendaAt: number | null
 }
 
-/** Sorts the lane into the agenda. */
 export const placeInAgenda = <OfLane extends InAgenda>(
   agenda: Sorted<Turn<OfLane>>,
   lane: OfLane,

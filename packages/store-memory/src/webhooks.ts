@@ -86,7 +86,6 @@ function* waiting(lane: DeliveryLane): Generator<DeliveryRow, undefined> {
   return undefined
 }
 
-/** Adds a delivery. */
 const queue = (tables: Tables, lane: DeliveryLane, event: FrozenEvent, dueAt: number): void => {
   lane.pending.add({
     id: ++tables.lastDeliveryId,
@@ -154,7 +153,6 @@ export const fanOut = (tables: Tables, owner: WorkspaceRow, event: MessageEvent)
   }
 }
 
-/** Stops a running endpoint. */
 export const stop = (tables: Tables, row: EndpointRow, reason: DisabledReason): void => {
   if (!isRunning(row)) return
   row.endpoint = { ...row.endpoint, disabledReason: reason }
@@ -383,7 +381,6 @@ const shownIfThere = (row: EndpointRow | undefined) => (row === undefined ? null
 
 type WebhookStoreSteps = Steps<typeof WebhookStore.Service>
 
-/** Endpoints. */
 const endpointSteps = (
   tables: Tables,
 ): Pick<

@@ -101,7 +101,6 @@ export interface Session {
 export interface CodeSent {
   readonly hash: string
   readonly person: Person | null
-  /** The number of repeats. */
   repeats: number
 }
 

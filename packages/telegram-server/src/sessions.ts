@@ -18,7 +18,6 @@ import type { AuthKey, Person, ServerState, Session } from "./ServerState.ts"
 export interface Call {
   readonly state: ServerState
   readonly key: AuthKey
-  /** Sends updates to all clients of a person. */
   readonly push: (person: Person, updates: tl.TypeUpdates) => void
   /** Sends updates to one client, which need not be logged in. */
   readonly pushTo: (keyId: string, updates: tl.TypeUpdates) => void

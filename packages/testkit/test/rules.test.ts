@@ -43,7 +43,6 @@ const compared = readdirSync(resolve(root, comparisons))
   .map((file) => read(`${comparisons}/${file}`))
   .join("\n")
 
-/** The text of a home in SQL. */
 const sqlHome = (file: string): string =>
   read(`packages/store-postgres/${file.startsWith("sql/") ? file : `src/${file}`}`)
 

@@ -202,7 +202,6 @@ const openAll = async (repository: Repository, envelope: Envelope) => {
   return message
 }
 
-/** Shows a message. */
 const show = async (
   shown: Map<string, ShownMessage>,
   { from, group, id }: Envelope,

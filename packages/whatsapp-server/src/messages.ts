@@ -25,7 +25,6 @@ export interface Messages {
   readonly received: (device: Device, stanza: BinaryNode) => Promise<void>
   readonly receipt: (order: ReceiptOrder) => void
   readonly releaseAcks: () => void
-  /** Sends a person's message to a linked device. */
   readonly write: (from: Account, device: Device, message: proto.IMessage) => Promise<void>
   /** Sends a device what its phone tells it after linking. */
   readonly introduce: (device: Device) => Promise<void>

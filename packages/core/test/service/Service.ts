@@ -196,7 +196,6 @@ export const aPlan = (fields: Readonly<Record<string, unknown>> = {}) => ({
   ...fields,
 })
 
-/** A workspace with a plan of that many messages. */
 export const aWorkspaceWith = (messagesRemaining: number | null) =>
   aWorkspace({ plan: aPlan({ messagesRemaining }) })
 

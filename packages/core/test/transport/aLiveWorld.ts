@@ -75,7 +75,6 @@ export const aLiveWorld = () => {
   let over = Deferred.makeUnsafe<void>()
   const [all, none]: [Owned, Owned] = ["all", { of: 1, shards: [] }]
 
-  /** What the store answers, if it does. */
   const answer = <A>(what: () => A) =>
     Effect.suspend((): Effect.Effect<A, StoreUnavailable> => {
       if (away.store === false) return Effect.sync(what)

@@ -8,7 +8,6 @@ const hour = 60 * minute
 /** 2026-03-02T12:00:00Z, a Monday. */
 const noon = Date.UTC(2026, 2, 2, 12)
 
-/** The delay after that failed attempt. */
 const delayAfter = (attempt: number, retryAfterMillis: number | null = null, chance = 0) => {
   const next = nextAttemptAt(
     { attempt, failedAt: noon, retryAfterMillis, chance },

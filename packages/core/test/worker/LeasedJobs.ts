@@ -42,7 +42,6 @@ interface Given {
   ) => Effect.Effect<A, StoreUnavailable>
   /** Settlements claim too; these jobs are due again. */
   readonly refills?: { readonly putOff: ReadonlyArray<number> }
-  /** Leases are renewed. */
   readonly renews?: boolean
   /** Claimed jobs begin only under a live lease. */
   readonly reclaims?: boolean

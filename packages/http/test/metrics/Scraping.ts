@@ -17,7 +17,6 @@ export interface Scrape {
   readonly families: ReadonlyMap<string, Family>
   /** The sum of the samples with these labels; undefined when there are none. */
   readonly value: (name: string, labels?: Labels) => number | undefined
-  /** All values of a label. */
   readonly labelValues: (label: string) => ReadonlyArray<string>
 }
 

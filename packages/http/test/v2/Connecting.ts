@@ -62,11 +62,9 @@ export const until = (
 const hasCode = ({ connect }: NumberBody) =>
   connect !== null && (connect.qr_code_url !== null || connect.pairing_code !== null)
 
-/** The Connect object, once it has a code. */
 export const code = (token: string, id: number) =>
   Effect.map(until(token, id, hasCode), ({ connect }) => connect as ConnectBody)
 
-/** The QR link, once there is one. */
 export const qrLink = (token: string, id: number) =>
   Effect.map(code(token, id), ({ qr_code_url }) => String(qr_code_url))
 

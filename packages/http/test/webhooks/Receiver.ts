@@ -42,7 +42,6 @@ export interface Receiver {
   readonly mostOpen: () => number
 }
 
-/** A receiver while the scope is open. */
 export const aReceiver: Effect.Effect<Receiver, never, Scope.Scope> = Effect.gen(function* () {
   let open = 0
   let mostOpen = 0

@@ -24,7 +24,6 @@ export type LineEvent =
   | { readonly _tag: "Tick"; readonly tick: Tick; readonly taken: () => void }
   | { readonly _tag: "Ended"; readonly end: LineEnd }
 
-/** One connection. */
 export interface Line extends LiveConnection {
   readonly id: number
   readonly numberId: NumberId
@@ -70,7 +69,6 @@ export class Switchboard {
     this.#latency = new Chance(`${seed}/lines`)
   }
 
-  /** Adds an account. */
   add(numberId: NumberId, phone: string): void {
     this.#accounts.set(numberId, { phone, session: 0, shutOut: null, lines: [], untaken: [] })
   }
@@ -152,7 +150,6 @@ export class Switchboard {
     this.#forget(line)
   }
 
-  /** Ends every connection of a number. */
   end(numberId: NumberId, end: LineEnd): void {
     const account = this.#accounts.get(numberId)
     if (account === undefined) return

@@ -18,7 +18,6 @@ const seedsWithMedia = 4
 
 const maximumBytes = 1000
 
-/** Uploads a file until there is an answer. */
 const upload = (file: string, content: string) => (stage: Stage) =>
   Effect.asVoid(
     askUntilAnswered(stage, {

@@ -14,7 +14,6 @@ const minute = 60 * second
 
 export type Send = Extract<Ask, { readonly _tag: "Send" }>
 
-/** The phone of the recipient with that index. */
 export const phoneOf = (index: number): string => `+1555000${1000 + index}`
 
 const iso = (moment: number): string => new Date(moment).toISOString()

@@ -73,7 +73,6 @@ export const handedOf = ({ entries }: History): ReadonlyArray<Handed> =>
 
 export type Handed = Extract<Entry, { readonly _tag: "HandedOver" }> & { readonly index: number }
 
-/** The text of the message with that name. */
 export const textOf = (name: string): string => name.slice(0, name.lastIndexOf(">"))
 
 /**
@@ -198,7 +197,6 @@ export const messagesByName = ({
 }: History): ReadonlyMap<string, ReadonlyArray<FinalMessage>> =>
   Map.groupBy(final.messages, ({ name }) => name)
 
-/** States in which a message has left. */
 export const hasLeft = (state: State): boolean =>
   state === "sent" || state === "delivered" || state === "read"
 

@@ -24,7 +24,6 @@ export type Wire =
   /** It arrives once the wire works again, when nothing waits for the answer any more. */
   | "late"
 
-/** One number of each shard, in order. */
 export const numbers = Array.from(
   { length: shardCount },
   (_, shard) => (shard === 0 ? shardCount : shard) as NumberId,

@@ -39,7 +39,6 @@ export interface SeenMessage {
   readonly error: { readonly code: string } | null
 }
 
-/** A caller with a key of version 2. */
 export const aCaller = (url: string, key: string) => {
   const messages = `${url}/api/v2/messages`
   const read = (id: number) => call<SeenMessage>("GET", `${messages}/${id}`, { token: key })

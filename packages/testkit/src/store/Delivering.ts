@@ -119,11 +119,9 @@ export const eventsOf = (
   endpoint: { readonly id: number },
 ) => claimed.filter(({ targetId }) => targetId === endpoint.id).map(({ eventId }) => eventId)
 
-/** Claims everything due. */
 export const claimDue = (overrides: Partial<DeliveryQuery> = {}) =>
   DeliveryQueue.use((queue) => queue.claim(deliveryQuery(overrides)))
 
-/** Claims the one delivery that must be due. */
 export const claimTheOne = (overrides: Partial<DeliveryQuery> = {}) =>
   Effect.map(claimDue(overrides), only)
 
@@ -154,7 +152,6 @@ export const refused = (
 export const settleDeliveries = (...results: ReadonlyArray<DeliveryResult>) =>
   DeliveryQueue.use((queue) => queue.settle(results))
 
-/** Settles, and claims what is due then. */
 export const settleAndClaimDue = (
   results: ReadonlyArray<DeliveryResult>,
   overrides: Partial<DeliveryQuery> = {},

@@ -7,7 +7,6 @@ export const only = <A>(items: ReadonlyArray<A>): A => {
   return items[0] as A
 }
 
-/** The required item at an index. */
 export const at = <A>(items: ReadonlyArray<A>, index: number): A => {
   assert.isBelow(index, items.length)
   return items[index] as A

@@ -191,7 +191,6 @@ export const aNumber = (
 /** Reason for a failed linking attempt. */
 export const givenUp: GivenUp = { at: noon, reason: "link_expired" }
 
-/** Connected numbers of one workspace. */
 export const someNumbers = (workspaceId: WorkspaceId, count: number) =>
   Effect.forEach(Array.from({ length: count }), () => aNumber(workspaceId))
 
@@ -343,7 +342,6 @@ export const accepted = (number: SendingNumber, options: AcceptanceOptions = {})
     return acceptance.messages.map((message, index) => waiting(message, at(made, index)))
   })
 
-/** One accepted message. */
 export const aMessage = (number: SendingNumber, options: Omit<AcceptanceOptions, "count"> = {}) =>
   Effect.map(accepted(number, options), only)
 

@@ -146,7 +146,6 @@ export const renew = (claimed: ReadonlyArray<ClaimedMessage>, leaseUntil: number
 /** The send cap of tests that read a connection. */
 export const sendCap = { messages: 1000, windowMillis: day }
 
-/** All facts of a number's connection. */
 export const connectionFacts = (number: SendingNumber, now = noon) =>
   Effect.map(
     NumberStore.use((store) => store.connection(number.workspaceId, number.id, now, sendCap)),

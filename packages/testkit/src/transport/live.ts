@@ -62,7 +62,6 @@ export const layerProxies = Layer.effectContext(
 /** Digits of a phone unique on the remote server. */
 export const someDigits = (): string => `49151${String(10_000_000 + fresh())}`
 
-/** A message from that number. */
 export const aText = (numberId: NumberId, to: Target, text = "Hello"): OutgoingMessage => ({
   numberId,
   transportId: aTransportId(),

@@ -60,7 +60,6 @@ const leftOver = Effect.map(
   ids,
 )
 
-/** A waiting message with that attachment. */
 const aMessageWith = (number: SendingNumber, attachmentId: MediaId, now = noon) =>
   aMessage(number, {
     now,

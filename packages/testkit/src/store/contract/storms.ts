@@ -65,7 +65,6 @@ interface Storm {
   readonly ended: Array<MessageId>
   topUps: number
   now: number
-  /** The latest moment of a claim. */
   latestClaim: number
   /** Set for the last part: every worker finishes everything. */
   calm: boolean
