@@ -6,52 +6,14 @@
  * A relation is known where it follows a word that a relation follows, a function of this build by its
  * name; in TypeScript it is written `:code.claim_lanes`.
  */
+import { sqlFiles } from "../sql.generated.ts"
 import { codeSchema, functionNames } from "./build.ts"
 
 /** Every table. */
-export const relations = [
-  "api_keys",
-  "browser_sessions",
-  "builds",
-  "clock",
-  "connection_reports",
-  "contacts",
-  "idempotency_claims",
-  "idempotency_records",
-  "key_windows",
-  "lane_arrivals",
-  "lane_recipients",
-  "lanes",
-  "linking_attempts",
-  "media_files",
-  "media_usage",
-  "messages",
-  "number_check_results",
-  "number_checks",
-  "number_shards",
-  "numbers",
-  "outbox",
-  "plan_arrivals",
-  "reminder_runs",
-  "reminders",
-  "schema_migrations",
-  "service_secrets",
-  "session_keys",
-  "sessions",
-  "sign_in_links",
-  "simulated_behaviours",
-  "simulated_registered",
-  "simulated_sent",
-  "store_epochs",
-  "webhook_attempts",
-  "webhook_deliveries",
-  "webhook_endpoints",
-  "webhook_lanes",
-  "webhook_marks",
-  "workers",
-  "workspace_windows",
-  "workspaces",
-] as const
+export const relations: ReadonlyArray<string> = Array.from(
+  sqlFiles["schema.sql"].matchAll(/create (?:unlogged )?table (\w+)/g),
+  ([, name = ""]) => name,
+).toSorted()
 
 /** Where the tables are when no schema is named. */
 export const defaultSchema = "messaging"

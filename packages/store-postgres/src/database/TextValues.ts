@@ -3,26 +3,12 @@
  * text as it is, while each has ideas of its own about numbers, times and lists.
  */
 import { PgTypes } from "@effect/sql-pg"
+import { oids } from "./SqlTypes.ts"
 
 const { OID } = PgTypes
 
 /** The names of types that parameters have. */
-const typeNames = new Map<number, string>([
-  [OID.int8, "bigint"],
-  [OID.int8Array, "bigint[]"],
-  [OID.int4, "integer"],
-  [OID.int4Array, "integer[]"],
-  [OID.int2, "smallint"],
-  [OID.int2Array, "smallint[]"],
-  [OID.bool, "boolean"],
-  [OID.boolArray, "boolean[]"],
-  [OID.text, "text"],
-  [OID.textArray, "text[]"],
-  [OID.jsonb, "jsonb"],
-  [OID.jsonbArray, "jsonb[]"],
-  [OID.timestamptz, "timestamptz"],
-  [OID.timestamptzArray, "timestamptz[]"],
-])
+const typeNames = new Map<number, string>(Object.entries(oids).map(([name, oid]) => [oid, name]))
 
 const timeText = (moment: number): string =>
   Number.isFinite(moment) ? new Date(moment).toISOString() : moment > 0 ? "infinity" : "-infinity"
