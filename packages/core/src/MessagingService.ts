@@ -82,7 +82,7 @@ export class EnsuredWorkspaces extends Context.Service<
 >()("core/EnsuredWorkspaces") {
   static readonly layer = Layer.effect(
     EnsuredWorkspaces,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* WorkspaceStore
       const connectedFromTheStart = yield* ConnectedFromTheStart
       const startingPacing = yield* StartingPacing

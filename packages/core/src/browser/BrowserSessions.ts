@@ -87,7 +87,7 @@ export class BrowserSessions extends Context.Service<
 >()("core/BrowserSessions") {
   static readonly layer = Layer.effect(
     BrowserSessions,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* BrowserSessionStore
       const { systemMillis } = yield* RealTime
       const { browserSessions: secret } = (yield* Secrets).keys

@@ -41,7 +41,7 @@ export class CallbackUrls extends Context.Service<
 >()("core/CallbackUrls") {
   static readonly layer = Layer.effect(
     CallbackUrls,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const egress = yield* Egress
       const rule = yield* OutboundRule
       return CallbackUrls.of({
@@ -85,7 +85,7 @@ export class CallbackSecrets extends Context.Service<
 >()("core/CallbackSecrets") {
   static readonly layer = Layer.effect(
     CallbackSecrets,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const salts = yield* CallbackSalts
       const secrets = (yield* SigningSecrets).callbacks
       const workspaces = yield* Workspaces

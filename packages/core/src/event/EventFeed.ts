@@ -76,7 +76,7 @@ export class EventFeed extends Context.Service<
 >()("core/EventFeed") {
   static readonly layer = Layer.effect(
     EventFeed,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const outbox = yield* Outbox
       const signal = yield* EventSignal
       const { poll } = yield* WakeUp

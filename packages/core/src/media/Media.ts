@@ -752,7 +752,7 @@ export class MediaLinks extends Context.Service<
 >()("core/MediaLinks") {
   static readonly layer: Layer.Layer<MediaLinks, never, Secrets> = Layer.effect(
     MediaLinks,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const origin = yield* PublicUrl
       const secret = (yield* Secrets).keys.mediaLinks
       return MediaLinks.of({

@@ -357,7 +357,7 @@ export class LinkDownloads extends Context.Service<
 >()("core/LinkDownloads") {
   static readonly layer = Layer.effect(
     LinkDownloads,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const egress = yield* Egress
       const files = yield* MediaFiles
       const places = makeBulkhead<WorkspaceId>(sharedLimits.linkedFiles)
@@ -468,7 +468,7 @@ export class Attachments extends Context.Service<
 >()("core/Attachments") {
   static readonly layer = Layer.effect(
     Attachments,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* MediaStore
       const files = yield* MediaFiles
       const egress = yield* Egress

@@ -637,7 +637,7 @@ export class MessageOperations extends Context.Service<
 >()("core/MessageOperations") {
   static readonly layer = Layer.effect(
     MessageOperations,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const messages = yield* Messages
       const workspaces = yield* Workspaces
       return MessageOperations.of({

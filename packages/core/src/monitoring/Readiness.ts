@@ -55,7 +55,7 @@ export class Readiness extends Context.Service<
 >()("core/Readiness") {
   static readonly layer = Layer.effect(
     Readiness,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* ClockStore
       const files = yield* MediaFiles
       const raised = new Map<NotReadyReason, string>()

@@ -72,7 +72,7 @@ const over = <Port, Shape extends object>(
 ) =>
   Layer.effect(
     port,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const real = yield* port
       const { wake } = yield* EventSignal
       const ended = (changes: ReadonlyArray<MessageChange>) =>

@@ -511,7 +511,7 @@ export class QrLinks extends Context.Service<
 >()("core/QrLinks") {
   static readonly layer = Layer.effect(
     QrLinks,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const ids = yield* Ids
       const store = yield* LinkingStore
       const origin = yield* PublicUrl

@@ -114,7 +114,7 @@ export class NumberProxies extends Context.Service<
 
   static readonly layer = Layer.effect(
     NumberProxies,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const numbers = yield* NumberStore
       const secrets = yield* Secrets
       return NumberProxies.of({
@@ -314,7 +314,7 @@ export class Numbers extends Context.Service<
 >()("core/Numbers") {
   static readonly layer = Layer.effect(
     Numbers,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* NumberStore
       const workspaces = yield* Workspaces
       const orphaned = yield* makeOrphaned
@@ -483,7 +483,7 @@ export class NumberOperations extends Context.Service<
 >()("core/NumberOperations") {
   static readonly layer = Layer.effect(
     NumberOperations,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const numbers = yield* Numbers
       const lanes = yield* LaneQueue
       const sessions = yield* SessionStore
@@ -617,7 +617,7 @@ export class TelegramLogins extends Context.Service<
 >()("core/TelegramLogins") {
   static readonly layer = Layer.effect(
     TelegramLogins,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const numbers = yield* NumberStore
       const workspaces = yield* Workspaces
       const login = yield* TelegramLogin

@@ -67,7 +67,7 @@ export class Contacts extends Context.Service<
 >()("core/Contacts") {
   static readonly layer = Layer.effect(
     Contacts,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* ContactStore
       const workspaces = yield* Workspaces
       const cursors = yield* makeCursors

@@ -81,7 +81,7 @@ export class Worker extends Context.Service<
 >()("core/Worker") {
   static readonly layer = Layer.effect(
     Worker,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const gate = yield* WorkGate
       const loops = [
         (yield* makeDispatcher).run,
@@ -160,7 +160,7 @@ export class IdleMonitor extends Context.Service<
 >()("core/Settled") {
   static readonly layer = Layer.effect(
     IdleMonitor,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const status = yield* DueWork
       const wakeUp = yield* WakeUp
 

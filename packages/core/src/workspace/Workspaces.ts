@@ -227,7 +227,7 @@ export class Workspaces extends Context.Service<
 >()("core/Workspaces") {
   static readonly layer = Layer.effect(
     Workspaces,
-    Effect.gen(function* () {
+    Effect.gen(function* make() {
       const store = yield* WorkspaceStore
       const cursors = yield* makeCursors
       const orphaned = yield* makeOrphaned
