@@ -428,8 +428,10 @@ class Simulation {
 
   /** A day later: reads before and after the ended records' erasure. */
   #forget(given: Given, probes: Given, { messages: before }: FinalState): void {
-    for (const about of [5 * minute, 40 * minute]) {
-      this.#world.runUntil(start + day + about)
+    const judgedAt = this.#world.now
+    // By the second read everything that was judged has ended long enough ago.
+    for (const at of [start + day + 5 * minute, judgedAt + day + 12 * minute]) {
+      this.#world.runUntil(at)
       // Look before any call: housekeeping may run before its answer.
       const looked = this.#look(given, probes)
       const left = new Set(looked.messages)
