@@ -1,9 +1,9 @@
 /**
- * The first port of a custom store: contacts in a SQLite file. `docs/writing-a-store.md` goes
- * through it.
+ * The first methods of a custom store: contacts in a SQLite file. `docs/writing-a-store.md`
+ * goes through it.
  */
-import { ContactStore, StoreUnavailable, pageOf } from "@messaging-service/core"
-import type { Contact } from "@messaging-service/core"
+import { pageOf, Store, StoreUnavailable } from "@messaging-service/core"
+import type { Contact, ContactStore } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { DatabaseSync } from "node:sqlite"
 
@@ -26,37 +26,45 @@ const openDatabase = (file: string) =>
 
 const columns = `id, workspace_id as "workspaceId", name, phone, username, created_at as "createdAt"`
 
+const makeContacts = (database: DatabaseSync): ContactStore => {
+  const insert = database.prepare(
+    `insert into contacts (workspace_id, name, phone, username, created_at)
+    values (:workspaceId, :name, :phone, :username, :createdAt) returning ${columns}`,
+  )
+  const list = database.prepare(
+    `select ${columns} from contacts
+    where workspace_id = ? and id < ? order by id desc limit ?`,
+  )
+  const remove = database.prepare(`delete from contacts where workspace_id = ? and id = ?`)
+
+  /** A database without an answer is a known failure, which the service retries. */
+  const asking = <A>(operation: string, ask: () => A) =>
+    Effect.try({ try: ask, catch: (cause) => new StoreUnavailable({ operation, cause }) })
+  const contactOf = (row: unknown): Contact => ({ ...(row as Contact) })
+
+  return {
+    insertContact: (contact) =>
+      asking("contact.insert", () => contactOf(insert.get({ ...contact }))),
+    listContacts: (workspaceId, { before, limit }) =>
+      asking("contact.list", () =>
+        // One extra row tells whether there is a next page.
+        pageOf(
+          list.all(workspaceId, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(contactOf),
+          limit,
+        ),
+      ),
+    deleteContact: (workspaceId, id) =>
+      asking("contact.delete", () => remove.run(workspaceId, id).changes === 1),
+  }
+}
+
+/** The store below, which keeps all else, with its contacts in SQLite. */
 export const layerContacts = (file: string) =>
   Layer.effect(
-    ContactStore,
-    Effect.map(openDatabase(file), (database) => {
-      const insert = database.prepare(
-        `insert into contacts (workspace_id, name, phone, username, created_at)
-        values (:workspaceId, :name, :phone, :username, :createdAt) returning ${columns}`,
-      )
-      const list = database.prepare(
-        `select ${columns} from contacts
-        where workspace_id = ? and id < ? order by id desc limit ?`,
-      )
-      const remove = database.prepare(`delete from contacts where workspace_id = ? and id = ?`)
-
-      /** A database without an answer is a known failure, which the service retries. */
-      const asking = <A>(operation: string, ask: () => A) =>
-        Effect.try({ try: ask, catch: (cause) => new StoreUnavailable({ operation, cause }) })
-      const contactOf = (row: unknown): Contact => ({ ...(row as Contact) })
-
-      return ContactStore.of({
-        insert: (contact) => asking("contact.insert", () => contactOf(insert.get({ ...contact }))),
-        list: (workspaceId, { before, limit }) =>
-          asking("contact.list", () =>
-            // One extra row tells whether there is a next page.
-            pageOf(
-              list.all(workspaceId, before ?? Number.MAX_SAFE_INTEGER, limit + 1).map(contactOf),
-              limit,
-            ),
-          ),
-        delete: (workspaceId, id) =>
-          asking("contact.delete", () => remove.run(workspaceId, id).changes === 1),
-      })
+    Store,
+    Effect.gen(function* () {
+      const store = yield* Store
+      const contacts = makeContacts(yield* openDatabase(file))
+      return { ...store, workspaces: { ...store.workspaces, ...contacts } }
     }),
   )

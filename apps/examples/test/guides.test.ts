@@ -22,13 +22,11 @@ it.each(quotes)("$page quotes $file exactly ($place)", ({ file, text }) => {
 
 const aboutStores = read("docs/writing-a-store.md")
 
-it("the guide to stores names every port of a store, and no other", () => {
-  const ports = Array.from(
-    read("packages/testkit/src/AllStores.ts").matchAll(/^ {2}\| (\w+)$/gm),
-    ([, port = ""]) => port,
-  ).filter((port) => port !== "SimulatedPhones")
-  const named = Array.from(aboutStores.matchAll(/^\| `(\w+)`/gm), ([, port = ""]) => port)
-  assert.deepStrictEqual([...named].toSorted(), ports.toSorted())
+it("the guide to stores names every namespace of the store, and no other", () => {
+  const store = read("packages/core/src/store/Store.ts")
+  const namespaces = Array.from(store.matchAll(/^ +readonly (\w+):/gm), ([, name = ""]) => name)
+  const named = Array.from(aboutStores.matchAll(/^\| `store\.(\w+)`/gm), ([, name = ""]) => name)
+  assert.deepStrictEqual(named.toSorted(), namespaces.toSorted())
 })
 
 it("the guide to stores names every topic of the contract", () => {

@@ -8,9 +8,9 @@ import {
   NumberOwnership,
   layerStoredSecrets,
   SecretsKey,
-  SessionStore,
   SessionVault,
   WhatsAppTransport,
+  Store,
 } from "@messaging-service/core"
 import type { NumberId, Phone, TransportEvent, TransportId } from "@messaging-service/core"
 import * as StoreMemory from "@messaging-service/store-memory"
@@ -284,7 +284,7 @@ layer(layerWorld)("a number on its own line", (it) => {
   it.effect("logs out when it leaves, and leaves nothing behind", () =>
     Effect.gen(function* () {
       const exchange = yield* TheExchange
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const id = yield* aConnectedNumber
       yield* SessionVault.use((vault) => vault.leave(id))
       yield* live.untilSo(

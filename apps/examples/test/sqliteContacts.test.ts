@@ -1,10 +1,9 @@
-/** The port of `docs/writing-a-store.md` follows its part of the contract of stores. */
+/** The contacts of `docs/writing-a-store.md` keep their part of the contract of stores. */
 import * as StoreMemory from "@messaging-service/store-memory/emulator"
 import { storeContract } from "@messaging-service/testkit"
 import { Layer } from "effect"
 import { layerContacts } from "../src/sqliteContacts.ts"
 
-storeContract("contacts in SQLite", Layer.merge(StoreMemory.layer, layerContacts(":memory:")), {
-  parallel: false,
-  only: ["contacts"],
-})
+const layer = layerContacts(":memory:").pipe(Layer.provideMerge(StoreMemory.layer))
+
+storeContract("contacts in SQLite", layer, { parallel: false, only: ["contacts"] })

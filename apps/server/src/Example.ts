@@ -2,15 +2,7 @@
  * The demonstration workspace of a first start (contract: Configuration). It uses the same services as
  * any other, and prints lines to paste into a shell.
  */
-import {
-  Ids,
-  Keys,
-  Numbers,
-  ServiceSecrets,
-  WorkspaceStore,
-  Workspaces,
-  clientId,
-} from "@messaging-service/core"
+import { Ids, Keys, Numbers, Workspaces, clientId, Store } from "@messaging-service/core"
 import type { Refusal, StoreUnavailable } from "@messaging-service/core"
 import { storeSecret } from "@messaging-service/service/compose"
 import type { ServiceSettings } from "@messaging-service/service/compose"
@@ -34,11 +26,11 @@ export interface Example {
 export const seedExample: Effect.Effect<
   Example | null,
   Refusal | StoreUnavailable,
-  Ids | Keys | Numbers | ServiceSecrets | WorkspaceStore | Workspaces
+  Ids | Keys | Numbers | Store | Workspaces
 > = Effect.gen(function* () {
-  if (!(yield* (yield* WorkspaceStore).isEmpty)) return null
+  if (!(yield* (yield* Store).workspaces.isEmpty)) return null
   const mark = (yield* Ids).hex(32)
-  const kept = yield* (yield* ServiceSecrets).getOrCreate("example-workspace", mark)
+  const kept = yield* (yield* Store).system.getOrCreateSecret("example-workspace", mark)
   if (kept !== mark) return null
 
   const workspace = yield* (yield* Workspaces).create("owner", { name: "Example" })

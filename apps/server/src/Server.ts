@@ -2,7 +2,7 @@
  * The HTTP app. It binds its address, builds the service, shows what a first start must show, and
  * answers requests. The worker runs in the same process unless it runs elsewhere.
  */
-import { BrowserSessions, Worker, WorkspaceStore, version } from "@messaging-service/core"
+import { BrowserSessions, Worker, version, Store } from "@messaging-service/core"
 import { HttpOptions, httpApp, monitoringApp } from "@messaging-service/http"
 import type { DashboardSource } from "@messaging-service/http"
 import type { CannotStart } from "@messaging-service/node"
@@ -142,7 +142,7 @@ const operatorToken = Effect.fnUntraced(function* operatorToken({
 })
 
 const storeIsEmpty = ({ service }: ServerSettings) =>
-  Effect.flatMap(WorkspaceStore, (store) => store.isEmpty).pipe(
+  Effect.flatMap(Store, ({ workspaces: store }) => store.isEmpty).pipe(
     Effect.catchTag("StoreUnavailable", (error) => Effect.fail(storeCannotStart(service, error))),
   )
 

@@ -12,7 +12,7 @@ import { MediaLinks } from "./media/Media.ts"
 import { Attachments, MediaDirectory } from "./media/MediaDirectory.ts"
 import { MessageOperations, Messages } from "./message/Messages.ts"
 import { Readiness, WorkGate } from "./monitoring/Readiness.ts"
-import { layerCountedStores } from "./monitoring/Settlements.ts"
+import { layerCountedStore } from "./monitoring/Settlements.ts"
 import { Connections, QrLinks } from "./number/Connections.ts"
 import {
   ConnectedFromTheStart,
@@ -31,20 +31,19 @@ import { Reminders } from "./reminder/Reminders.ts"
 import { inputDecoder } from "./request/Input.ts"
 import type { CommandOf } from "./request/Input.ts"
 import { Restoration } from "./restore/Restoration.ts"
-import { layerWatchedStores } from "./restore/StoreWatch.ts"
+import { layerWatchedStore } from "./restore/StoreWatch.ts"
 import { layerStoredSecrets } from "./secret/layerStoredSecrets.ts"
 import { layerClockWatch } from "./time/ClockSkew.ts"
 import { Version1Lists } from "./Version1Lists.ts"
 import { SigningSecrets } from "./webhook/WebhookEndpoint.ts"
 import { WebhookOperations, Webhooks } from "./webhook/Webhooks.ts"
-import { DeliveryQueue } from "./webhook/WebhookStore.ts"
 import { OutgoingMediaSource } from "./worker/Dispatcher.ts"
 import { Housekeeping } from "./worker/Housekeeper.ts"
 import { IdleMonitor, Worker } from "./worker/Worker.ts"
 import type { Workspace } from "./workspace/Workspace.ts"
 import { newWorkspace, WorkspaceBody, Workspaces } from "./workspace/Workspaces.ts"
-import { WorkspaceStore } from "./store/WorkspaceStore.ts"
 import type { WantedNumber } from "./store/WorkspaceStore.ts"
+import { Store } from "./store/Store.ts"
 
 // The workspace of a name, made if there is none, with the numbers that it needs: for programs that
 // run the service and say at every start what they need, in several processes at once too. Everything is
@@ -83,7 +82,7 @@ export class EnsuredWorkspaces extends Context.Service<
   static readonly layer = Layer.effect(
     EnsuredWorkspaces,
     Effect.gen(function* make() {
-      const store = yield* WorkspaceStore
+      const store = (yield* Store).workspaces
       const connectedFromTheStart = yield* ConnectedFromTheStart
       const startingPacing = yield* StartingPacing
 
@@ -116,7 +115,7 @@ export class EnsuredWorkspaces extends Context.Service<
 const layerWaking = Layer.effectDiscard(
   Effect.gen(function* () {
     const { wake } = yield* WakeUp
-    yield* (yield* DeliveryQueue).whenQueued(wake("deliveries"))
+    yield* (yield* Store).webhooks.whenQueued(wake("deliveries"))
   }),
 )
 
@@ -151,9 +150,9 @@ export const layerServices = Layer.mergeAll(
     Layer.mergeAll(MediaLinks.layer, QrLinks.layer, SigningSecrets.layer, CallbackUrls.layer),
   ),
   Layer.provideMerge(layerStoredSecrets),
-  // The worker's loops find the counted stores here too.
-  Layer.provideMerge(layerCountedStores),
-  Layer.provideMerge(layerWatchedStores),
+  // The worker's loops find the counted store here too.
+  Layer.provideMerge(layerCountedStore),
+  Layer.provideMerge(layerWatchedStore),
   Layer.provideMerge(EventSignal.layer),
   Layer.provideMerge(layerClockWatch),
   Layer.provideMerge(WorkGate.layer),

@@ -1,5 +1,4 @@
 /** What the store reads for version 1: lists by offset, each with its total. */
-import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "./error/Refusal.ts"
 import type { NumberCheckId } from "./Ids.ts"
@@ -40,20 +39,16 @@ export interface Period {
 type Listed<A> = Effect.Effect<OffsetPage<A>, StoreUnavailable>
 
 /** The port that reads them. */
-export class Version1ListStore
-  extends /*#__PURE__*/ Context.Service<
-    Version1ListStore,
-    {
-      messages(scope: Version1ListScope, period: Period, query: OffsetQuery): Listed<Message>
-      /** What is in the directory; `type` null for both. */
-      media(scope: Version1ListScope, type: MediaType | null, query: OffsetQuery): Listed<MediaFile>
-      /** Paused ones included. */
-      reminders(scope: Version1ListScope, query: OffsetQuery): Listed<Reminder>
-      /** Results of a check of any workspace; `status` null for all. */
-      checkResults(
-        id: NumberCheckId,
-        status: CheckResultStatus | null,
-        query: OffsetQuery,
-      ): Listed<NumberCheckResult>
-    }
-  >()("core/Version1ListStore") {}
+export interface Version1ListStore {
+  messages(scope: Version1ListScope, period: Period, query: OffsetQuery): Listed<Message>
+  /** What is in the directory; `type` null for both. */
+  media(scope: Version1ListScope, type: MediaType | null, query: OffsetQuery): Listed<MediaFile>
+  /** Paused ones included. */
+  reminders(scope: Version1ListScope, query: OffsetQuery): Listed<Reminder>
+  /** Results of a check of any workspace; `status` null for all. */
+  checkResults(
+    id: NumberCheckId,
+    status: CheckResultStatus | null,
+    query: OffsetQuery,
+  ): Listed<NumberCheckResult>
+}

@@ -11,11 +11,10 @@ import { dayMillis, authorize, scopeOf } from "./key/Auth.ts"
 import type { Caller } from "./key/Auth.ts"
 import type { MediaFile, MediaType } from "./media/Media.ts"
 import type { Message } from "./message/Message.ts"
-import { NumberCheckStore } from "./numberCheck/NumberCheckStore.ts"
 import type { CheckResultStatus, NumberCheckResult } from "./numberCheck/NumberCheckStore.ts"
 import type { Reminder } from "./reminder/Reminder.ts"
-import { Version1ListStore } from "./Version1ListStore.ts"
 import type { OffsetPage, OffsetQuery } from "./Version1ListStore.ts"
+import { Store } from "./store/Store.ts"
 
 /** UTC days, by the moments (epoch milliseconds) at which they begin; both are included. */
 export interface Days {
@@ -48,8 +47,8 @@ export class Version1Lists
   static readonly layer = /*#__PURE__*/ Layer.effect(
     Version1Lists,
     /*#__PURE__*/ Effect.gen(function* () {
-      const store = yield* Version1ListStore
-      const checks = yield* NumberCheckStore
+      const { version1Lists: store, numberChecks: checks } = yield* Store
+
       return Version1Lists.of({
         messages: Effect.fn("Version1Lists.messages")(function* messages(
           given,

@@ -3,6 +3,7 @@
  * calls, the ports that stores and transports implement, the records that both speak of, and the rules
  * over them.
  */
+
 export { Ids, fromIndexes, parseId, requestId } from "./Ids.ts"
 export type {
   ContactId,
@@ -20,7 +21,8 @@ export type {
 } from "./Ids.ts"
 export { layer, layerServices, layerWorker, EnsuredWorkspaces } from "./MessagingService.ts"
 export { Version1Lists } from "./Version1Lists.ts"
-export { Version1ListStore, offsetOfPage } from "./Version1ListStore.ts"
+export { offsetOfPage } from "./Version1ListStore.ts"
+export type { Version1ListStore } from "./Version1ListStore.ts"
 export type { OffsetPage, OffsetQuery, Period } from "./Version1ListStore.ts"
 export { version } from "./version.ts"
 export {
@@ -31,12 +33,12 @@ export {
 } from "./browser/BrowserSessions.ts"
 export type { SignIn } from "./browser/BrowserSessions.ts"
 export {
-  BrowserSessionStore,
   hasSessionEnded,
   isSessionValid,
   linkWorks,
   operatorIdleMillis,
 } from "./browser/BrowserSessionStore.ts"
+export type { BrowserSessionStore } from "./browser/BrowserSessionStore.ts"
 export type {
   BrowserSession,
   NewBrowserSession,
@@ -67,7 +69,7 @@ export type {
   ReportedMessage,
 } from "./event/MessageChange.ts"
 export { CallbackSecrets, CallbackUrls } from "./callback/CallbackSettings.ts"
-export { CallbackSalts } from "./store/WorkspaceStore.ts"
+export type { CallbackSalts } from "./store/WorkspaceStore.ts"
 
 export type { CallbackUrl } from "./callback/CallbackSettings.ts"
 export {
@@ -100,7 +102,7 @@ export {
 export type { Code, Details, Failure } from "./error/Refusal.ts"
 
 export { EventFeed, EventSignal } from "./event/EventFeed.ts"
-export { Outbox } from "./webhook/WebhookStore.ts"
+export type { Outbox } from "./webhook/WebhookStore.ts"
 export type {
   MessageEvent,
   Message,
@@ -117,7 +119,6 @@ export type {
 
 export type { OutboxEvent } from "./webhook/WebhookStore.ts"
 export {
-  KeyStore,
   bearerToken,
   holdsAllKeys,
   isCounted,
@@ -136,6 +137,7 @@ export {
   requestsPerDay,
   requestsPerMinute,
 } from "./key/Auth.ts"
+export type { KeyStore } from "./key/Auth.ts"
 export { Admission, addressGroup } from "./key/Keys.ts"
 export type {
   AdmitQuery,
@@ -196,7 +198,6 @@ export {
   roomOf,
   sweptTo,
   unusedSinceAfter,
-  MediaStore,
   MediaFiles,
   MediaFilesError,
   filesUnavailable,
@@ -208,6 +209,7 @@ export {
   mediaTypes,
   uploadedFileName,
 } from "./media/Media.ts"
+export type { MediaStore } from "./media/Media.ts"
 export type {
   AttachmentStanding,
   FileState,
@@ -230,7 +232,9 @@ export {
 } from "./worker/Dispatcher.ts"
 
 export { ListQuery, MessageOperations, Messages, waitsFor } from "./message/Messages.ts"
-export { CallersTransactions, CannotJoin } from "./store/SystemStore.ts"
+export { CannotJoin } from "./store/SystemStore.ts"
+export { noCallersTransactions } from "./store/SystemStore.ts"
+export type { CallersTransactions } from "./store/SystemStore.ts"
 export type { ListMessages, Sent, WaitReason, WaitsFor } from "./message/Messages.ts"
 export type { TransactionClient } from "./store/SystemStore.ts"
 
@@ -256,7 +260,8 @@ export {
   shownMedia,
 } from "./message/Message.ts"
 
-export { MessageStore, connectedShown } from "./message/MessageStore.ts"
+export { connectedShown } from "./message/MessageStore.ts"
+export type { MessageStore } from "./message/MessageStore.ts"
 export { SentTexts } from "./message/Messages.ts"
 export type {
   Acceptance,
@@ -276,7 +281,8 @@ export type { SendBatch, SendMessage } from "./message/SendRequest.ts"
 
 export { Readiness, notReadyReasons } from "./monitoring/Readiness.ts"
 export type { NotReadyReason } from "./monitoring/Readiness.ts"
-export { ServiceFigures, mostCounted, counted, startCounting } from "./monitoring/Metrics.ts"
+export { mostCounted, counted, startCounting } from "./monitoring/Metrics.ts"
+export type { ServiceFigures } from "./monitoring/Metrics.ts"
 export type { Figures, NumberCount } from "./monitoring/Metrics.ts"
 
 export { logFailure, throttled } from "./monitoring/logThrottled.ts"
@@ -309,7 +315,8 @@ export type {
   SendingNumber,
   ShownNumber,
 } from "./number/SendingNumber.ts"
-export { changedTo, connectionStates, NumberStore } from "./number/NumberStore.ts"
+export { changedTo, connectionStates } from "./number/NumberStore.ts"
+export type { NumberStore } from "./number/NumberStore.ts"
 export type {
   ConnectionFacts,
   ConnectionReport,
@@ -323,7 +330,6 @@ export type {
 export { ConnectBody, Connections } from "./number/Connections.ts"
 export type { ConnectNumber } from "./number/Connections.ts"
 export {
-  LinkingStore,
   canBeLinked,
   hasEnded,
   hasPhone,
@@ -336,6 +342,7 @@ export {
   phoneWithStatus,
   phoneWithoutLink,
 } from "./number/Linking.ts"
+export type { LinkingStore } from "./number/Linking.ts"
 export { QrImages, QrLinks } from "./number/Connections.ts"
 export { makeLinkProgress } from "./number/Connections.ts"
 
@@ -385,7 +392,6 @@ export {
   maximumPhones,
 } from "./numberCheck/NumberChecks.ts"
 export {
-  NumberCheckStore,
   canBeAsked,
   checkAfter,
   checkResultStatuses,
@@ -393,6 +399,7 @@ export {
   isRegisteredInTestMode,
   numberCheckStatuses,
 } from "./numberCheck/NumberCheckStore.ts"
+export type { NumberCheckStore } from "./numberCheck/NumberCheckStore.ts"
 export type { CheckNumbers, ListCheckResults } from "./numberCheck/NumberChecks.ts"
 export type {
   BrokenCheckGuard,
@@ -406,7 +413,7 @@ export type {
   NumberCheckResult,
 } from "./numberCheck/NumberCheckStore.ts"
 
-export { DeliveryQueue, WebhookStore } from "./webhook/WebhookStore.ts"
+export type { DeliveryQueue, WebhookStore } from "./webhook/WebhookStore.ts"
 export type {
   ClaimedDelivery,
   DeliveryQuery,
@@ -429,9 +436,9 @@ export {
   isOutcomeUnknown,
   nextDueAfter,
   stoppedUntil,
-  LaneQueue,
   noAftermath,
 } from "./queue/Lane.ts"
+export type { LaneQueue } from "./queue/Lane.ts"
 export type {
   LaneChange,
   LaneDue,
@@ -443,17 +450,11 @@ export type {
   Settlement,
 } from "./queue/Lane.ts"
 
-export {
-  WakeUp,
-  makeLocal as makeLocalWakeUp,
-  DueWork,
-  kindsOfWork,
-  sharedWork,
-} from "./queue/DueWork.ts"
+export { WakeUp, makeLocal as makeLocalWakeUp, kindsOfWork, sharedWork } from "./queue/DueWork.ts"
+export type { DueWork } from "./queue/DueWork.ts"
 
 export type { AttemptInFlight, EarliestDue, SharedWork, Work, Workload } from "./queue/DueWork.ts"
 export {
-  ContactStore,
   parsePhone,
   phoneDescribed,
   phoneDigits,
@@ -461,6 +462,7 @@ export {
   parseUsername,
   recipientName,
 } from "./recipient/Recipient.ts"
+export type { ContactStore } from "./recipient/Recipient.ts"
 export type {
   Contact,
   Phone,
@@ -480,7 +482,6 @@ export {
 } from "./reminder/Cron.ts"
 export type { Cron, CronProblem, ReminderSchedule, TimeZone } from "./reminder/Cron.ts"
 export {
-  ReminderStore,
   contentOf,
   isRunForgotten,
   maximumReminderNameLength,
@@ -490,6 +491,7 @@ export {
   reminderRequestParser,
   runRefusalMessage,
 } from "./reminder/Reminder.ts"
+export type { ReminderStore } from "./reminder/Reminder.ts"
 export type {
   DueReminder,
   LastRun,
@@ -522,7 +524,6 @@ export {
 } from "./request/Input.ts"
 
 export {
-  IdempotencyStore,
   answerKeptMillis,
   claimKeptMillis,
   claimOutcome,
@@ -531,6 +532,7 @@ export {
   isRecordVoid,
   parseIdempotencyKey,
 } from "./request/Idempotency.ts"
+export type { IdempotencyStore } from "./request/Idempotency.ts"
 export type {
   ClaimOutcome,
   FirstShown,
@@ -552,7 +554,8 @@ export {
 export type { CursorPage, PageOf, PageQuery, ListPage } from "./request/Page.ts"
 
 export { HeldBody, Restoration, RestoredBody, beginEpoch } from "./restore/Restoration.ts"
-export { RestoreStore, idsSkipped, mayBeginEpoch } from "./store/SystemStore.ts"
+export { idsSkipped, mayBeginEpoch } from "./store/SystemStore.ts"
+export type { RestoreStore } from "./store/SystemStore.ts"
 export type { DecidedHeld, SelectHeld, StoreRestored } from "./restore/Restoration.ts"
 export type {
   Epoch,
@@ -575,18 +578,18 @@ export {
   parseSecretsKeys,
   secretsKeyRule,
 } from "./secret/Secrets.ts"
-export { ServiceSecrets } from "./store/SystemStore.ts"
+export type { ServiceSecrets } from "./store/SystemStore.ts"
 export type { CannotOpen, SecretsKeys } from "./secret/Secrets.ts"
 
 export {
   formatInstant,
   instantOrNull,
   parseInstant,
-  ClockStore,
   DeferrableSleep,
   RealTime,
   sleep as sleepInRealTime,
 } from "./time/Time.ts"
+export type { ClockStore } from "./time/Time.ts"
 export type { Instant } from "./time/Time.ts"
 
 export {
@@ -634,10 +637,11 @@ export type {
 
 export { NumberMoved, NumberOwnership, WorkerName } from "./transport/NumberOwnership.ts"
 export { SessionVault } from "./transport/Sessions.ts"
-export { SessionStore } from "./transport/Shards.ts"
+export type { SessionStore } from "./transport/Shards.ts"
 export type { Exchanged, KeptSession, KeyChange, LoggedIn } from "./transport/Shards.ts"
 
-export { ShardLeases, isOwned, shardCount, shardOf, shareOut } from "./transport/Shards.ts"
+export { isOwned, shardCount, shardOf, shareOut } from "./transport/Shards.ts"
+export type { ShardLeases } from "./transport/Shards.ts"
 export type {
   Fence,
   HeldShard,
@@ -697,7 +701,8 @@ export {
   WorkspacePatch,
   Workspaces,
 } from "./workspace/Workspaces.ts"
-export { ErasureStore, erasedAtOnce, WorkspaceStore } from "./store/WorkspaceStore.ts"
+export { erasedAtOnce } from "./store/WorkspaceStore.ts"
+export type { ErasureStore, WorkspaceStore } from "./store/WorkspaceStore.ts"
 export type { ChangeWorkspace, CreateWorkspace } from "./workspace/Workspaces.ts"
 export type {
   DeletedWorkspace,
@@ -719,3 +724,5 @@ export {
 export type { Admits, Mode, Plan, Role, Workspace } from "./workspace/Workspace.ts"
 
 export { layerStoredSecrets } from "./secret/layerStoredSecrets.ts"
+
+export { Store } from "./store/Store.ts"

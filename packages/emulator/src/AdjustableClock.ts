@@ -3,7 +3,7 @@
  * Configuration). A sleep ends when service time reaches its moment, by the passing of system time or a
  * raised offset. Timeouts of network calls and everything else bound to real seconds use `RealTime` instead.
  */
-import { ClockStore, DeferrableSleep, RealTime, refuse } from "@messaging-service/core"
+import { DeferrableSleep, RealTime, refuse, Store } from "@messaging-service/core"
 import type { StoreUnavailable } from "@messaging-service/core"
 import { Clock, Context, Duration, Effect, Latch, Layer, Scheduler } from "effect"
 import { Idle, LocalRest, makeCountingScheduler } from "./IdleMonitor.ts"
@@ -178,16 +178,16 @@ interface StoredClockOptions {
 export const layerStoredClock = ({
   isStoreInProcess = false,
   poll = null,
-}: StoredClockOptions = {}): Layer.Layer<never, StoreUnavailable, ClockStore> =>
+}: StoredClockOptions = {}): Layer.Layer<never, StoreUnavailable, Store> =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const store = yield* ClockStore
+      const store = (yield* Store).system
       const realTime = yield* RealTime
-      const handle = makeAdjustableClock(yield* Clock.Clock, yield* store.offset)
+      const handle = makeAdjustableClock(yield* Clock.Clock, yield* store.clockOffset)
       if (poll !== null) {
         let pause = poll
         const look = Effect.gen(function* look() {
-          const offset = yield* store.offset
+          const offset = yield* store.clockOffset
           const isMoved = offset !== (yield* handle.offset)
           pause = isMoved ? poll : Math.min(pause * growth, poll * longestPause)
           yield* handle.setOffset(offset)
@@ -203,7 +203,7 @@ export const layerStoredClock = ({
       const movable: MovableClock = {
         moveTo: Effect.fn("MovableClock.moveTo")(function* moveTo(moment: number) {
           const ahead = moment - (yield* handle.clock.currentTimeMillis)
-          const offset = yield* store.raiseOffset((yield* handle.offset) + Math.max(0, ahead))
+          const offset = yield* store.raiseClockOffset((yield* handle.offset) + Math.max(0, ahead))
           yield* handle.setOffset(offset)
         }),
         nextWake: handle.nextWake,

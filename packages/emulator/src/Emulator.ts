@@ -4,9 +4,6 @@
  */
 import {
   Ids,
-  LinkingStore,
-  MessageStore,
-  NumberStore,
   Numbers,
   described,
   inputDecoder,
@@ -22,6 +19,7 @@ import {
   queryId,
   refuse,
   textBetween,
+  Store,
 } from "@messaging-service/core"
 import type {
   CursorPage,
@@ -138,8 +136,8 @@ const decodeSent = queryDecoder(SentQuery)
 
 /** Scans the shown code with a phone: the given one, else the known one, else a free one. */
 const makeScan = Effect.gen(function* makeScan() {
-  const store = yield* NumberStore
-  const attempts = yield* LinkingStore
+  const { numbers } = yield* Store
+
   const progress = yield* makeLinkProgress
   const ids = yield* Ids
   const apps = yield* SimulatedApps
@@ -149,7 +147,7 @@ const makeScan = Effect.gen(function* makeScan() {
     Effect.gen(function* choosePhone() {
       const known = attempt.phone ?? number.phone
       if (known !== null) return known
-      const held = (yield* store.list(number.workspaceId)).map(({ phone }) => phone)
+      const held = (yield* numbers.list(number.workspaceId)).map(({ phone }) => phone)
       for (;;) {
         const phone = madeUpPhone(ids)
         if (!held.includes(phone)) return phone
@@ -158,7 +156,7 @@ const makeScan = Effect.gen(function* makeScan() {
 
   return Effect.fnUntraced(function* scan(number: SendingNumber, body: unknown) {
     const input = yield* Effect.fromResult(decodeScan(body))
-    const attempt = yield* attempts.get(number.id)
+    const attempt = yield* numbers.getLinking(number.id)
     const named = input.phone === undefined ? null : phoneDigits(input.phone)
     if (attempt === null) return (yield* apps.scan(number, named)) ?? (yield* notConnecting)
     const phone = named ?? (yield* scanningPhone(number, attempt))
@@ -171,7 +169,7 @@ const makeScan = Effect.gen(function* makeScan() {
 /** Lists copies with their messages. */
 const makeSent = Effect.gen(function* makeSent() {
   const phones = yield* SimulatedPhones
-  const messages = yield* MessageStore
+  const { messages } = yield* Store
   const cursors = yield* makeCursors
   return Effect.fn("Emulator.sent")(function* sent(given: ListSent) {
     const query = yield* Effect.fromResult(decodeSent(given))
@@ -222,8 +220,8 @@ export class Emulator extends Context.Service<
     Emulator,
     Effect.gen(function* makeEmulator() {
       const phones = yield* SimulatedPhones
-      const store = yield* NumberStore
-      const messages = yield* MessageStore
+      const { numbers: store, messages } = yield* Store
+
       const numbers = yield* Numbers
       const scanCode = yield* makeScan
       const idle = yield* Idle

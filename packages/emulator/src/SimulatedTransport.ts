@@ -14,12 +14,9 @@ import {
   hasPhone,
   Ids,
   isRegisteredInTestMode,
-  LaneQueue,
-  LinkingStore,
   madeUpPhone,
   makeConnectionChanged,
   NumberLinking,
-  NumberStore,
   outcomeOnceExpired,
   pairingCodeMillis,
   PhoneDirectory,
@@ -28,6 +25,7 @@ import {
   TelegramTransport,
   WakeUp,
   WhatsAppTransport,
+  Store,
 } from "@messaging-service/core"
 import type {
   AfterSecret,
@@ -197,10 +195,10 @@ const handOver = (
 export const layerTransport: Layer.Layer<
   WhatsAppTransport | TelegramTransport | PhoneDirectory | ParkedSends,
   never,
-  NumberStore | SimulatedPhones
+  Store | SimulatedPhones
 > = Layer.effectContext(
   Effect.gen(function* makeTransport() {
-    const numbers = yield* NumberStore
+    const { numbers } = yield* Store
     const phones = yield* SimulatedPhones
     const clockWaits = makeClockWaits()
 
@@ -445,7 +443,7 @@ const phoneFor = (
 }
 
 const makeLetIn = Effect.fnUntraced(function* makeLetIn({ find, keep }: Logins) {
-  const numbers = yield* NumberStore
+  const { numbers } = yield* Store
   const connectionChanged = yield* makeConnectionChanged
   const ids = yield* Ids
   const oneAtATime = Semaphore.makeUnsafe(1).withPermits(1)
@@ -554,8 +552,5 @@ const make = Effect.gen(function* make() {
 })
 
 /** Logins of simulated Telegram accounts; without it there is no application for them. */
-export const layerLogin: Layer.Layer<
-  never,
-  never,
-  NumberStore | LaneQueue | LinkingStore | SimulatedPhones | WakeUp | Ids
-> = Layer.effectContext(make)
+export const layerLogin: Layer.Layer<never, never, Store | SimulatedPhones | WakeUp | Ids> =
+  Layer.effectContext(make)

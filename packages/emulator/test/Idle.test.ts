@@ -1,16 +1,11 @@
 /** When time may move on although another process has work in flight. */
 import { assert, it } from "@effect/vitest"
-import {
-  Housekeeping,
-  IdleMonitor,
-  WakeUp,
-  DueWork,
-  deliveryLeaseMillis,
-} from "@messaging-service/core"
+import { Housekeeping, IdleMonitor, WakeUp, deliveryLeaseMillis } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Idle, ParkedSends } from "../src/index.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 const nextDue = 1_000_000
 
@@ -23,16 +18,18 @@ const anIdle = (attemptNow: () => string | null, deliveringUntil: number | null 
   Idle.layer.pipe(
     Layer.provide(IdleMonitor.layer),
     Layer.provide(
-      Layer.mock(DueWork, {
-        workload: () =>
-          Effect.delay(
-            Effect.sync(() => {
-              const attempt = attemptNow()
-              const inFlight = attempt === null ? [] : [{ numberId: 1 as NumberId, attempt }]
-              return { nextDue, inFlight, deliveringUntil }
-            }),
-            "500 millis",
-          ),
+      storeWith({
+        queue: {
+          workload: () =>
+            Effect.delay(
+              Effect.sync(() => {
+                const attempt = attemptNow()
+                const inFlight = attempt === null ? [] : [{ numberId: 1 as NumberId, attempt }]
+                return { nextDue, inFlight, deliveringUntil }
+              }),
+              "500 millis",
+            ),
+        },
       }),
     ),
     Layer.provide(Layer.merge(WakeUp.layerLocal, Housekeeping.layer)),
@@ -81,14 +78,16 @@ it.effect("work put back while the store was being asked is not overlooked", () 
   const idle = Idle.layer.pipe(
     Layer.provide(IdleMonitor.layer),
     Layer.provide(
-      Layer.mock(DueWork, {
-        workload: () =>
-          Effect.gen(function* () {
-            yield* Effect.sleep("10 millis")
-            messages--
-            const due = messages > 0 ? yield* Clock.currentTimeMillis : null
-            return { nextDue: due, inFlight: [], deliveringUntil: null }
-          }),
+      storeWith({
+        queue: {
+          workload: () =>
+            Effect.gen(function* () {
+              yield* Effect.sleep("10 millis")
+              messages--
+              const due = messages > 0 ? yield* Clock.currentTimeMillis : null
+              return { nextDue: due, inFlight: [], deliveringUntil: null }
+            }),
+        },
       }),
     ),
     Layer.provide(Layer.merge(WakeUp.layerLocal, Housekeeping.layer)),

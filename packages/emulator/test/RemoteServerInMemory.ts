@@ -1,18 +1,18 @@
 /**
  * The remote server and the number store in memory, with only the transport's needs, for one test layer each.
  */
-import { NumberStore, StoreUnavailable, parsePhone } from "@messaging-service/core"
+import { StoreUnavailable, parsePhone } from "@messaging-service/core"
 import type { NumberId, NumberStatus, Phone, WorkspaceId } from "@messaging-service/core"
-import { RemoteServer } from "@messaging-service/testkit"
+import { RemoteServer, storeWith } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
-import type { Behaviour, ReceivedCopy } from "../src/index.ts"
 import {
   layerTransport as transportLayer,
   ParkedSends,
   SimulatedPhones,
   defaultBehaviour,
 } from "../src/index.ts"
+import type { Behaviour, ReceivedCopy } from "../src/index.ts"
 
 export const phone = (text: string): Phone => {
   const parsed = parsePhone(text)
@@ -52,24 +52,26 @@ const answer = <A>(state: RemoteServerState, operation: string, value: () => A) 
 
 const numberStoreLayer = Layer.unwrap(
   Effect.map(RemoteServerState, (state) =>
-    Layer.mock(NumberStore, {
-      find: (id) =>
-        answer(state, "find", () => {
-          const status = state.statuses.get(id)
-          return status === undefined
-            ? null
-            : {
-                id,
-                workspaceId: 1 as WorkspaceId,
-                phone: "15550001111",
-                label: "",
-                platform: "whatsapp",
-                status,
-                loginMethod: "qr",
-                mode: "live",
-                createdAt: 0,
-              }
-        }),
+    storeWith({
+      numbers: {
+        find: (id) =>
+          answer(state, "find", () => {
+            const status = state.statuses.get(id)
+            return status === undefined
+              ? null
+              : {
+                  id,
+                  workspaceId: 1 as WorkspaceId,
+                  phone: "15550001111",
+                  label: "",
+                  platform: "whatsapp",
+                  status,
+                  loginMethod: "qr",
+                  mode: "live",
+                  createdAt: 0,
+                }
+          }),
+      },
     }),
   ),
 )

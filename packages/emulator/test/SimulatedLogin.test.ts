@@ -1,16 +1,10 @@
 /** Simulated Telegram logins, over a slow store. */
 import { assert, describe, it } from "@effect/vitest"
-import {
-  Ids,
-  LaneQueue,
-  LinkingStore,
-  NumberStore,
-  TelegramLogin,
-  WakeUp,
-} from "@messaging-service/core"
+import { Ids, TelegramLogin, WakeUp } from "@messaging-service/core"
 import type { NumberId, Phone, SendingNumber, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { layerLogin, SimulatedPhones } from "../src/index.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 const aNumber = (id: number): SendingNumber => ({
   id: id as NumberId,
@@ -33,25 +27,25 @@ const scene = () => {
   const woken: Array<string> = []
   const layer = layerLogin.pipe(
     Layer.provide([
-      Layer.mock(NumberStore, {
-        find: (id) => Effect.sync(() => numbers.get(id) ?? null),
-        // The value read here may be outdated when it arrives.
-        list: () =>
-          Effect.tap(
-            Effect.sync(() => [...numbers.values()]),
-            () => Effect.yieldNow,
-          ),
-        callbackUrl: () => Effect.succeed("https://example.com/calls"),
-        setStatus: (id, status, phone, _now, callback, reason) =>
-          Effect.sync(() => {
-            const number = { ...numbers.get(id)!, status, phone: phone ?? null }
-            numbers.set(id, number)
-            told.push([id, status, phone, callback?.type, reason])
-            return number
-          }),
+      storeWith({
+        numbers: {
+          find: (id) => Effect.sync(() => numbers.get(id) ?? null),
+          // The value read here may be outdated when it arrives.
+          list: () =>
+            Effect.tap(
+              Effect.sync(() => [...numbers.values()]),
+              () => Effect.yieldNow,
+            ),
+          callbackUrl: () => Effect.succeed("https://example.com/calls"),
+          setStatus: (id, status, phone, _now, callback, reason) =>
+            Effect.sync(() => {
+              const number = { ...numbers.get(id)!, status, phone: phone ?? null }
+              numbers.set(id, number)
+              told.push([id, status, phone, callback?.type, reason])
+              return number
+            }),
+        },
       }),
-      Layer.mock(LaneQueue, {}),
-      Layer.mock(LinkingStore, {}),
       Layer.mock(SimulatedPhones, { registered: Effect.succeed(null) }),
       Layer.mock(WakeUp, { poll: null, wake: (what) => Effect.sync(() => void woken.push(what)) }),
       Ids.layerRandom,

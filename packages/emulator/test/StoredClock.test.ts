@@ -1,21 +1,23 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ClockStore } from "@messaging-service/core"
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { MovableClock } from "../src/index.ts"
 import { layerStoredClock } from "../src/AdjustableClock.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 /** A store whose offset other processes can raise too. */
 const aStore = (start: number) => {
   const stored = { offset: start, looks: 0 }
-  const layer = Layer.succeed(ClockStore, {
-    offset: Effect.sync(() => {
-      stored.looks++
-      return stored.offset
-    }),
-    raiseOffset: (to) => Effect.sync(() => (stored.offset = Math.max(stored.offset, to))),
-    databaseTime: Effect.succeed(null),
-    ping: Effect.void,
+  const layer = storeWith({
+    system: {
+      clockOffset: Effect.sync(() => {
+        stored.looks++
+        return stored.offset
+      }),
+      raiseClockOffset: (to) => Effect.sync(() => (stored.offset = Math.max(stored.offset, to))),
+      databaseTime: Effect.succeed(null),
+      ping: Effect.void,
+    },
   })
   return { stored, layer }
 }

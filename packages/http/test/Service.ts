@@ -14,13 +14,7 @@ import {
   SecretsKey,
   layerWorker,
 } from "@messaging-service/core"
-import type {
-  Admission,
-  ClockStore,
-  MediaFiles,
-  ServiceFigures,
-  StoreUnavailable,
-} from "@messaging-service/core"
+import type { Admission, MediaFiles, StoreUnavailable, Store } from "@messaging-service/core"
 import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
 import { layer as layerMemory } from "@messaging-service/store-memory/emulator"
 import { layer as layerTransport, layerEmulator } from "@messaging-service/emulator"
@@ -92,7 +86,7 @@ export const layerPorts = layerTransport.pipe(
 export interface ServiceParts {
   readonly settings?: Partial<HttpSettings>
   /** Replaces some of the core's services. */
-  readonly instead?: Layer.Layer<never, never, Admission | ClockStore | MediaFiles | ServiceFigures>
+  readonly instead?: Layer.Layer<never, never, Admission | Store | MediaFiles>
   /** Replaces some of the ports, or the clock. */
   readonly ports?: Layer.Layer<never, StoreUnavailable, Layer.Success<typeof layerPorts>>
   /** The egress; none by default. */

@@ -1,22 +1,16 @@
 import { assert, layer } from "@effect/vitest"
-import {
-  ClockStore,
-  MediaFiles,
-  MediaFilesError,
-  RealTime,
-  StoreUnavailable,
-} from "@messaging-service/core"
+import { MediaFiles, MediaFilesError, RealTime, StoreUnavailable } from "@messaging-service/core"
 import { Clock, Duration, Effect, Layer } from "effect"
 import { Doors, errorOf } from "./Doors.ts"
 import { layerService } from "./Service.ts"
+import { storeChanged } from "@messaging-service/testkit"
 
 /** How the store answers a ping; a test sets it. */
 let ping: Effect.Effect<void, StoreUnavailable> = Effect.void
 
-const moodyStore = Layer.effect(
-  ClockStore,
-  Effect.map(ClockStore, (store) => ClockStore.of({ ...store, ping: Effect.suspend(() => ping) })),
-)
+const moodyStore = storeChanged(({ system: store }) => ({
+  system: { ...store, ping: Effect.suspend(() => ping) },
+}))
 
 /** The result of writing to the disk; a test sets it. */
 let writing: Effect.Effect<void, MediaFilesError> = Effect.void

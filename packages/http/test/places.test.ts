@@ -3,16 +3,9 @@
  * health and metrics.
  */
 import { assert, describe, it } from "@effect/vitest"
-import {
-  Admission,
-  Caller,
-  ClockStore,
-  RealTime,
-  layerServices,
-  sharedLimits,
-} from "@messaging-service/core"
+import { Admission, Caller, RealTime, layerServices, sharedLimits } from "@messaging-service/core"
 import type { KeyId, WorkspaceId } from "@messaging-service/core"
-import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
+import { aStoredKey, aStoredWorkspace, storeChanged } from "@messaging-service/testkit"
 import { Clock, Effect, Layer } from "effect"
 import { toWebHandler } from "../src/index.ts"
 import type { HttpServices } from "../src/index.ts"
@@ -52,18 +45,15 @@ const aService = () => {
       }),
     ),
   )
-  const layerClockStore = Layer.effect(
-    ClockStore,
-    Effect.map(ClockStore, (real) =>
-      ClockStore.of({
-        ...real,
-        ping: Effect.suspend(() => {
-          asked.pings++
-          return store.hangs ? Effect.never : real.ping
-        }),
+  const layerClockStore = storeChanged(({ system: real }) => ({
+    system: {
+      ...real,
+      ping: Effect.suspend(() => {
+        asked.pings++
+        return store.hangs ? Effect.never : real.ping
       }),
-    ),
-  )
+    },
+  }))
   const services: Layer.Layer<HttpServices> = layerAdmission.pipe(
     Layer.provideMerge(layerServices),
     Layer.provideMerge(layerClockStore),

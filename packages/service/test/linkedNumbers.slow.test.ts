@@ -1,6 +1,6 @@
 /** Simulated phones on a store with numbers linked for real: they never send in their place. */
 import { assert, layer } from "@effect/vitest"
-import { SessionStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { EmbeddedPostgres, processes, putDataDirectory } from "@messaging-service/testkit"
 import { Context, Effect, Redacted } from "effect"
@@ -11,10 +11,10 @@ import { aShop, failure, opened, openedWithPhones, phone } from "./Opened.ts"
 
 /** The sessions that live transports store, as promises. */
 const sessionsOf = (context: Context.Context<ComposedService>) => {
-  const sessions = Context.get(context, SessionStore)
+  const sessions = Context.get(context, Store).sessions
   return {
     link: (id: number) => Effect.runPromise(sessions.write(id as NumberId, "sealed", [], 0, null)),
-    leave: (id: number) => Effect.runPromise(sessions.leave(id as NumberId, 0, null)),
+    leave: (id: number) => Effect.runPromise(sessions.markLeaving(id as NumberId, 0, null)),
   }
 }
 

@@ -98,7 +98,7 @@ describe("events", () => {
 it("a listener that the store does not answer keeps no call waiting", async () => {
   const { messaging } = await openedWithPhones({ worker: false }, (context) => {
     const feed = Context.get(context, EventFeed)
-    const away = new StoreUnavailable({ operation: "Outbox.read", cause: "away" })
+    const away = new StoreUnavailable({ operation: "webhooks.readEvents", cause: "away" })
     return Context.add(context, EventFeed, { ...feed, end: Effect.fail(away) })
   })
   const listening = messaging.on("message.sent", () => undefined)
@@ -168,7 +168,7 @@ describe("a fault", () => {
 
 describe("a store that does not answer", () => {
   it("fails a promise as it fails a request, with the retry time if there is one", async () => {
-    const fault = new StoreUnavailable({ operation: "NumberStore.list", cause: "away" })
+    const fault = new StoreUnavailable({ operation: "numbers.list", cause: "away" })
     const full = new StoreUnavailable({ ...fault, cause: "no room", retryAfter: 5 })
     const told: ReadonlyArray<readonly [StoreUnavailable, string, number, number | null]> = [
       [fault, "internal_error", 500, null],

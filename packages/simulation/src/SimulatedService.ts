@@ -21,7 +21,7 @@ import {
   layerWorker,
   makeLocalWakeUp,
 } from "@messaging-service/core"
-import type { ShardLeases, Work } from "@messaging-service/core"
+import type { Work, Store } from "@messaging-service/core"
 import { Chance, layerLinking } from "@messaging-service/emulator"
 import type { Process, World } from "@messaging-service/emulator"
 import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory/emulator"
@@ -63,7 +63,7 @@ const layerService = (
     SessionVault | NumberOwnership | NumberProxies
   >,
   parts: Layer.Layer<Layer.Success<typeof layerEmpty>>,
-  ownership: Layer.Layer<NumberOwnership, never, ShardLeases>,
+  ownership: Layer.Layer<NumberOwnership, never, Store>,
 ) =>
   layerWorker.pipe(
     Layer.provideMerge(transports),
@@ -115,7 +115,7 @@ export interface ClusterOptions {
 /** The tag of an outcome, with the guard that a commit names. */
 const tagOf = (operation: string, answer: unknown): string | null => {
   if (typeof answer === "boolean") return String(answer)
-  if (operation === "ShardLeases.beat" && answer === null) return "ended"
+  if (operation === "sessions.beat" && answer === null) return "ended"
   if (typeof answer !== "object" || answer === null || !("_tag" in answer)) return null
   const { _tag } = answer
   return "guard" in answer ? `${String(_tag)} ${String(answer.guard)}` : String(_tag)
@@ -355,12 +355,12 @@ export class Cluster {
 }
 
 /** Operations right after which a process may stop. */
-const commits = /^(?:LaneQueue|MessageStore)\./
+const commits = /^(?:messages|queue)\.(?!claimKey|earliestDue|forgetVoidClaims|nextDue|workload)/
 
-const clockRead = "ClockStore.databaseTime"
+const clockRead = "system.databaseTime"
 
 /** Operations that read due work by the clock. */
-const looks = /\.(?:due|claim)$/
+const looks = /\.(?:due|claim\w*)$/
 
 /** Sets the clock of a process right after a poll, by up to ten seconds. */
 const setClock = (process: Process, faults: FaultPoints): void => {

@@ -18,7 +18,7 @@ const reminderGuards = ["allowance", "quota", "number", "reminder"]
 
 /** Outcomes that no seed can reach, each with the reason. */
 export const outOfReach: ReadonlyArray<readonly [point: string, reason: string]> = [
-  ["ReminderStore.run Broken idempotency", "a run has no idempotency key"],
+  ["reminders.run Broken idempotency", "a run has no idempotency key"],
 ]
 
 const refusals = [
@@ -69,13 +69,13 @@ const refusedLines = ["logged_out", "restricted", "banned", "client_outdated"]
 
 const sites = ["good", "flaky", "slow", "missing", "empty", "unknown"]
 
-const sharing = ["SessionStore.write false", "ShardLeases.beat ended"]
+const sharing = ["sessions.write false", "sessions.beat ended"]
 
 const expected: ReadonlyArray<string> = [
   ...transportOutcomes.map((tag) => `transport ${tag}`),
-  ...acceptanceGuards.map((guard) => `MessageStore.accept Broken ${guard}`),
-  ...reminderGuards.map((guard) => `ReminderStore.run Broken ${guard}`),
-  ...webhookOutcomes.map((outcome) => `WebhookStore.${outcome}`),
+  ...acceptanceGuards.map((guard) => `messages.accept Broken ${guard}`),
+  ...reminderGuards.map((guard) => `reminders.run Broken ${guard}`),
+  ...webhookOutcomes.map((outcome) => `webhooks.${outcome}`),
   ...receiverOutcomes,
   ...lookUpOutcomes.map((tag) => `look-up ${tag}`),
   ...lineEnds.map((end) => `line ${end}`),

@@ -10,19 +10,13 @@ import {
   Keys,
   kindsOfWork,
   MediaFiles,
-  MessageStore,
   Messages,
-  NumberCheckStore,
-  NumberStore,
   Numbers,
-  Outbox,
-  ReminderStore,
   Reminders,
   SessionVault,
-  WebhookStore,
   Webhooks,
-  WorkspaceStore,
   Workspaces,
+  Store,
 } from "@messaging-service/core"
 import type { Message, MessageId, NumberId, Platform, ReminderId } from "@messaging-service/core"
 import { Chance, World } from "@messaging-service/emulator"
@@ -457,7 +451,7 @@ class Simulation {
       Effect.all([
         this.#stored(given),
         this.#stored(probes),
-        Outbox.use((service) => service.read(0, everything)),
+        Store.use(({ webhooks: service }) => service.readEvents(0, everything)),
         Effect.sync(() => this.#world.now),
       ]),
     )
@@ -742,14 +736,14 @@ class Simulation {
     const page = { before: null, limit: everything }
     return (["live", "test"] as const).flatMap((mode) => {
       const scope = { workspaceId: workspace, mode, restriction: null }
-      const { items } = this.#read(NumberCheckStore.use((store) => store.list(scope, page)))
+      const { items } = this.#read(Store.use(({ numberChecks: store }) => store.list(scope, page)))
       return items.map(({ id, numberId, status }) => ({
         id,
         mode,
         number: numberId,
         status,
         results: this.#read(
-          NumberCheckStore.use((store) => store.results(id, null, page)),
+          Store.use(({ numberChecks: store }) => store.results(id, null, page)),
         ).items.map(({ phone, status: found }) => ({ phone, status: found })),
       }))
     })
@@ -759,15 +753,17 @@ class Simulation {
   #auditDeliveries({ workspace }: Given): Pick<FinalState, "attempts" | "endpoints"> {
     const page = { before: null, limit: everything }
     const stored = this.#read(
-      WebhookStore.use((service) => service.list({ workspaceId: workspace, mode: null }, true)),
+      Store.use(({ webhooks: service }) =>
+        service.list({ workspaceId: workspace, mode: null }, true),
+      ),
     )
     const logged = stored.flatMap(({ id, url }) =>
-      this.#read(WebhookStore.use((service) => service.attempts(id, page)))
+      this.#read(Store.use(({ webhooks: service }) => service.attempts(id, page)))
         .items.map((attempt) => ({ ...attempt, url }))
         .toReversed(),
     )
     const called = this.#read(
-      WebhookStore.use((service) => service.callbackAttempts(workspace, page)),
+      Store.use(({ webhooks: service }) => service.callbackAttempts(workspace, page)),
     ).items.toReversed()
     return {
       endpoints: stored.map(({ disabledReason, id, secretLast4, url }): FinalEndpoint => ({
@@ -793,7 +789,7 @@ class Simulation {
     const ask = <A, E>(effect: Effect.Effect<A, E, Services>): A => this.#askCalmly(effect)
     const open = this.#remote.board?.open ?? []
     return open.map(([number, count]) => {
-      const known = ask(NumberStore.use((numbers) => numbers.find(number)))
+      const known = ask(Store.use(({ numbers }) => numbers.find(number)))
       const written = ask(SessionVault.use((vault) => vault.keys(number, lineKey, [lineKey])))
       const latest = written.get(lineKey)
       return {
@@ -812,7 +808,7 @@ class Simulation {
   #stored({ workspace }: Given) {
     return Effect.map(
       Effect.forEach(["live", "test"] as const, (mode) =>
-        MessageStore.use((service) =>
+        Store.use(({ messages: service }) =>
           service.list(
             { workspaceId: workspace, mode, restriction: null },
             { statuses: null, from: null, phone: null, since: null, until: null },
@@ -836,9 +832,9 @@ class Simulation {
   /** The final state, read from the store. */
   #audit(given: Given, endOfRuns: number): Omit<FinalState, "lines"> {
     const read = this.#read
-    const outbox = read(Outbox.use((service) => service.read(0, everything)))
+    const outbox = read(Store.use(({ webhooks: service }) => service.readEvents(0, everything)))
     const stored = this.#storedOf(given)
-    const owner = read(WorkspaceStore.use((service) => service.get(given.workspace)))
+    const owner = read(Store.use(({ workspaces: service }) => service.get(given.workspace)))
     return {
       messages: stored.map((message) => ({
         id: message.id,
@@ -862,7 +858,7 @@ class Simulation {
       })),
       ...this.#auditDeliveries(given),
       checks: this.#auditChecks(given),
-      links: this.#read(NumberStore.use((store) => store.list(given.workspace)))
+      links: this.#read(Store.use(({ numbers: store }) => store.list(given.workspace)))
         .filter(({ id }) => !given.numbers.includes(id))
         .map(({ id, phone, status }) => ({ id, phone, status })),
       filesLeft: this.#filesLeft(),
@@ -873,7 +869,7 @@ class Simulation {
         text,
         due: dueTimes(everyMinutes, endOfRuns),
         runs: read(
-          ReminderStore.use((service) =>
+          Store.use(({ reminders: service }) =>
             service.runs(id as ReminderId, { before: null, limit: everything }),
           ),
         ).items.map(({ dueAt, outcome }) => ({ dueAt, outcome })),

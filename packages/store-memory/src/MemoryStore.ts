@@ -1,11 +1,12 @@
 /**
- * Every storage port in memory, over one set of tables that lives as long as the layer: for tests,
- * simulations, and embedders without a database. Nothing survives the process, and no other process sees it.
+ * The store in memory, over one set of tables that lives as long as the layer: for tests,
+ * simulations, and embedders without a database. Nothing survives the process, and no other process
+ * sees it.
  */
-import * as ports from "@messaging-service/core"
-import { Context, Effect, Layer, Record } from "effect"
-import { contactStore, erasureStore, keyStore, restoreStore, workspaceStore } from "./workspaces.ts"
+import { noCallersTransactions, Store } from "@messaging-service/core"
+import { Effect, Layer, Record } from "effect"
 import { browserSessionStore } from "./browserSessions.ts"
+import { contactStore, erasureStore, keyStore, restoreStore, workspaceStore } from "./workspaces.ts"
 import { callbackSalts, deliveryQueue, webhookStore } from "./webhooks.ts"
 import { idempotencyStore, Tables } from "./tables.ts"
 import { laneQueue } from "./lanes.ts"
@@ -14,7 +15,7 @@ import { mediaStore } from "./media.ts"
 import { messageStore, version1ListStore } from "./messages.ts"
 import { numberCheckStore } from "./numberChecks.ts"
 import { reminderStore } from "./reminders.ts"
-import { serviceFigures, workStatus } from "./service.ts"
+import { serviceFigures, dueWork } from "./service.ts"
 import { clockStore, outbox, serviceSecrets } from "./serviceStores.ts"
 import { sessionStore, shardLeases } from "./sessions.ts"
 import type { Steps } from "./collections.ts"
@@ -29,48 +30,47 @@ const asEffect =
       return Effect.isEffect(answer) ? answer : Effect.succeed(answer)
     })
 
-/** A port with these operations; each runs when its effect does. */
-export const port = <Id, Port extends object>(key: Context.Key<Id, Port>, steps: Steps<Port>) =>
-  Context.make(
-    key,
-    Record.map(steps as Readonly<Record<string, Operation>>, (operation) =>
-      Effect.isEffect(operation) ? operation : asEffect(operation),
-    ) as Port,
-  )
+/** A service with these operations; each runs when its effect does. */
+export const operations = <Service extends object>(steps: Steps<Service>): Service =>
+  Record.map(steps as Readonly<Record<string, Operation>>, (operation) =>
+    Effect.isEffect(operation) ? operation : asEffect(operation),
+  ) as Service
 
-export const memoryStore = (tables: Tables) =>
-  Context.mergeAll(
-    port(ports.WorkspaceStore, workspaceStore(tables)),
-    port(ports.ErasureStore, erasureStore(tables)),
-    port(ports.KeyStore, keyStore(tables)),
-    port(ports.BrowserSessionStore, browserSessionStore(tables)),
-    port(ports.NumberStore, numberStore(tables)),
-    port(ports.LinkingStore, linkingStore(tables)),
-    port(ports.ContactStore, contactStore(tables)),
-    port(ports.MediaStore, mediaStore(tables)),
-    port(ports.NumberCheckStore, numberCheckStore(tables)),
-    port(ports.MessageStore, messageStore(tables)),
-    port(ports.Outbox, outbox(tables)),
-    port(ports.LaneQueue, laneQueue(tables)),
-    port(ports.DueWork, workStatus(tables)),
-    port(ports.ServiceFigures, serviceFigures(tables)),
-    port(ports.ServiceSecrets, serviceSecrets(tables)),
-    port(ports.ClockStore, clockStore(tables)),
-    port(ports.IdempotencyStore, idempotencyStore(tables)),
-    port(ports.WebhookStore, webhookStore(tables)),
-    port(ports.DeliveryQueue, deliveryQueue(tables)),
-    port(ports.CallbackSalts, callbackSalts(tables)),
-    port(ports.ReminderStore, reminderStore(tables)),
-    port(ports.RestoreStore, restoreStore(tables)),
-    port(ports.Version1ListStore, version1ListStore(tables)),
-    port(ports.SessionStore, sessionStore(tables)),
-    port(ports.ShardLeases, shardLeases(tables)),
-    Context.make(ports.CallersTransactions, ports.CallersTransactions.none),
-  )
+type Namespaces = typeof Store.Service
 
-/** The ports that the layer provides. */
-export type MemoryStore =
-  ReturnType<typeof memoryStore> extends Context.Context<infer Ports> ? Ports : never
+/** The whole store over those tables. */
+export const memoryStore = (tables: Tables): Namespaces => {
+  const namespaces: { readonly [Name in keyof Namespaces]: Steps<Namespaces[Name]> } = {
+    messages: { ...messageStore(tables), ...idempotencyStore(tables) },
+    queue: { ...laneQueue(tables), ...dueWork(tables) },
+    numbers: { ...numberStore(tables), ...linkingStore(tables) },
+    sessions: { ...sessionStore(tables), ...shardLeases(tables) },
+    workspaces: {
+      ...workspaceStore(tables),
+      ...keyStore(tables),
+      ...contactStore(tables),
+      ...callbackSalts(tables),
+    },
+    webhooks: { ...webhookStore(tables), ...deliveryQueue(tables), ...outbox(tables) },
+    media: mediaStore(tables),
+    numberChecks: numberCheckStore(tables),
+    reminders: reminderStore(tables),
+    browserSessions: browserSessionStore(tables),
+    version1Lists: version1ListStore(tables),
+    system: {
+      ...clockStore(tables),
+      ...serviceSecrets(tables),
+      ...serviceFigures(tables),
+      ...restoreStore(tables),
+      ...erasureStore(tables),
+      ...noCallersTransactions,
+    },
+  }
+  return Record.map(
+    namespaces as Record<string, Steps<object>>,
+    operations,
+  ) as unknown as Namespaces
+}
 
 /** An empty store, a new one for each build of the layer. */
-export const layer: Layer.Layer<MemoryStore> = Layer.syncContext(() => memoryStore(new Tables()))
+export const layer: Layer.Layer<Store> = Layer.sync(Store, () => memoryStore(new Tables()))

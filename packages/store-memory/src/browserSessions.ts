@@ -77,7 +77,7 @@ export const removePortal = (tables: Tables, id: WorkspaceId, now: number): void
 const admitsPortal = (tables: Tables, id: WorkspaceId): boolean =>
   workspaceOf(tables, id)?.workspace.accountDisabled === false
 
-export const browserSessionStore = (tables: Tables): Steps<typeof BrowserSessionStore.Service> => ({
+export const browserSessionStore = (tables: Tables): Steps<BrowserSessionStore> => ({
   insert: (session, most) => insert(tables, session, most, null),
 
   exchange: ({ codeHash, hash, now, tokenMark }, most) => {

@@ -1,16 +1,15 @@
 /** The store in memory with simulated phones, for `@messaging-service/emulator`. */
+import { Store } from "@messaging-service/core"
 import type { NumberId, Phone, WorkspaceId } from "@messaging-service/core"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
 import { Context, Effect, Layer } from "effect"
-import { memoryStore, port } from "./MemoryStore.ts"
-import type { MemoryStore } from "./MemoryStore.ts"
+import { memoryStore, operations } from "./MemoryStore.ts"
 import { newestFirst } from "./collections.ts"
 import { Tables, transportKey } from "./tables.ts"
 import type { Steps } from "./collections.ts"
 
 export { layerMediaFiles } from "./media.ts"
-export type { MemoryStore } from "./MemoryStore.ts"
 
 /** Of a number that was never made. */
 const noWorkspace = 0 as WorkspaceId
@@ -71,7 +70,8 @@ const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> 
 }
 
 /** An empty store, and phones that have sent nothing; new ones for each build of the layer. */
-export const layer: Layer.Layer<MemoryStore | SimulatedPhones> = Layer.syncContext(() => {
+export const layer: Layer.Layer<Store | SimulatedPhones> = Layer.syncContext(() => {
   const tables = new Tables()
-  return Context.merge(memoryStore(tables), port(SimulatedPhones, simulatedPhones(tables)))
+  const phones: typeof SimulatedPhones.Service = operations(simulatedPhones(tables))
+  return Context.make(Store, memoryStore(tables)).pipe(Context.add(SimulatedPhones, phones))
 })

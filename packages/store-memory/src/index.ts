@@ -1,4 +1,3 @@
-/** The storage ports of the messaging service, and its media files, in memory. */
+/** The store of the messaging service, and its media files, in memory. */
 export { layerMediaFiles } from "./media.ts"
 export { layer } from "./MemoryStore.ts"
-export type { MemoryStore } from "./MemoryStore.ts"

@@ -545,7 +545,7 @@ export const endOwnPauses = (tables: Tables, lane: Lane, now: number): void => {
   controlLane(tables, lane.number.id, now, ({ pauses }) => ({ pauses: pausesOnceLinked(pauses) }))
 }
 
-export const laneQueue = (tables: Tables): Steps<typeof LaneQueue.Service> => ({
+export const laneQueue = (tables: Tables): Steps<LaneQueue> => ({
   claim: (query) => claimLanes(tables, query),
 
   renew: (leases, leaseUntil) => {

@@ -104,7 +104,7 @@ const sweepAttachment = (tables: Tables, row: MediaRow, now: number, unusedBy: n
   }
 }
 
-type MediaStoreSteps = Steps<typeof MediaStore.Service>
+type MediaStoreSteps = Steps<MediaStore>
 
 /** Uploaded files. */
 const fileSteps = (

@@ -209,7 +209,7 @@ const firstOf = (
   return found
 }
 
-export const messageStore = (tables: Tables): Steps<typeof MessageStore.Service> => ({
+export const messageStore = (tables: Tables): Steps<MessageStore> => ({
   loadAcceptance: (query) => loadAcceptance(tables, query),
 
   accept: (acceptance) => accept(tables, acceptance),
@@ -297,7 +297,7 @@ const page = <Row, A>(
     }
   })
 
-export const version1ListStore = (tables: Tables): Steps<typeof Version1ListStore.Service> => ({
+export const version1ListStore = (tables: Tables): Steps<Version1ListStore> => ({
   messages: ({ mode, workspaceId }, { since, until }, query) =>
     page(
       tables.workspaces.get(workspaceId)?.messages[mode] ?? [],

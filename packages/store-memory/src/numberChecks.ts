@@ -89,7 +89,7 @@ const answer = (
   if (row.check.status === "completed") tables.openChecks.delete(row)
 }
 
-type NumberCheckStoreSteps = Steps<typeof NumberCheckStore.Service>
+type NumberCheckStoreSteps = Steps<NumberCheckStore>
 
 const checkSteps = (
   tables: Tables,

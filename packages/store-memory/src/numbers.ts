@@ -147,13 +147,16 @@ export const nextLinkingDue = (
 ): number | null =>
   earliest(Array.from(tables.linkings.values(), (row) => dueAt(tables, crowded, owned, row)))
 
-type LinkingStoreSteps = Steps<typeof LinkingStore.Service>
+type LinkingStoreSteps = Steps<LinkingStore>
 
 /** Starts attempts and leases them to workers. */
 const attemptSteps = (
   tables: Tables,
-): Pick<LinkingStoreSteps, "add" | "reconnect" | "get" | "claim" | "renew"> => ({
-  add: (number, attempt, limit, claim) => {
+): Pick<
+  LinkingStoreSteps,
+  "addLinking" | "reconnect" | "getLinking" | "claimLinkings" | "renewLinkings"
+> => ({
+  addLinking: (number, attempt, limit, claim) => {
     if (isLost(tables, claim)) return broken("idempotency")
     const owner = workspaceOf(tables, number.workspaceId)
     if (owner === undefined) return broken("number")
@@ -177,9 +180,9 @@ const attemptSteps = (
     return begin(tables, lane, attempt, replaced, claim, { phone, label: lane.number.label })
   },
 
-  get: (numberId) => tables.linkings.get(numberId)?.attempt ?? null,
+  getLinking: (numberId) => tables.linkings.get(numberId)?.attempt ?? null,
 
-  claim: ({ leaseUntil, limit, now, owned, ...shares }) => {
+  claimLinkings: ({ leaseUntil, limit, now, owned, ...shares }) => {
     const free = rowsWhere(tables, Infinity, ({ attempt, leaseUntil: until }) =>
       canBeLinked(attempt, until, owned, now),
     ).flatMap((row) => {
@@ -195,7 +198,7 @@ const attemptSteps = (
     )
   },
 
-  renew: (held, leaseUntil) => {
+  renewLinkings: (held, leaseUntil) => {
     const still = new Set<LinkingId>()
     for (const { id, lease } of held) {
       const row = heldRow(tables, id, lease)
@@ -210,8 +213,11 @@ const attemptSteps = (
 /** The results of an attempt. */
 const progressSteps = (
   tables: Tables,
-): Pick<LinkingStoreSteps, "show" | "taken" | "linked" | "giveUp" | "lapsed" | "dueTest"> => ({
-  show: (id, lease, view, callback = null) => {
+): Pick<
+  LinkingStoreSteps,
+  "showLinking" | "linkingTaken" | "linked" | "giveUpLinking" | "lapsedLinkings" | "dueTestLinkings"
+> => ({
+  showLinking: (id, lease, view, callback = null) => {
     const row = heldRow(tables, id, lease)
     if (row === undefined) return false
     const lane = laneOf(tables, row.attempt.numberId)
@@ -220,7 +226,7 @@ const progressSteps = (
     return true
   },
 
-  taken: (id, now) => {
+  linkingTaken: (id, now) => {
     const row = rowOf(tables, id)
     if (row === undefined || hasEnded(row.attempt, now)) return false
     row.attempt = { ...row.attempt, linking: true }
@@ -243,7 +249,7 @@ const progressSteps = (
     return end(tables, lane, { status: "disconnected", phone: kept }, now, "not_linked")
   },
 
-  giveUp: (id, { at, reason }, callback = null) => {
+  giveUpLinking: (id, { at, reason }, callback = null) => {
     const row = rowOf(tables, id)
     const lane = row === undefined ? undefined : laneOf(tables, row.attempt.numberId)
     if (lane === undefined) return false
@@ -253,10 +259,10 @@ const progressSteps = (
     return true
   },
 
-  lapsed: (now, limit) =>
+  lapsedLinkings: (now, limit) =>
     rowsWhere(tables, limit, ({ attempt }) => hasEnded(attempt, now)).map((row) => row.attempt),
 
-  dueTest: (now, limit) =>
+  dueTestLinkings: (now, limit) =>
     rowsWhere(tables, limit, ({ attempt }) => linksItself(attempt, now)).map((row) => row.attempt),
 })
 
@@ -271,7 +277,7 @@ const countInWindow = (times: ReadonlyArray<number>, now: number, windowMillis: 
   return times.slice(start).filter((time) => isInWindow(time, now, windowMillis)).length
 }
 
-type NumberStoreSteps = Steps<typeof NumberStore.Service>
+type NumberStoreSteps = Steps<NumberStore>
 
 /** Numbers and their settings. */
 const numberSteps = (

@@ -50,7 +50,7 @@ const advance = (
   if (line !== null) row.runs.push({ id: ++tables.lastRunId, dueAt, ranAt, ...line })
 }
 
-type ReminderStoreSteps = Steps<typeof ReminderStore.Service>
+type ReminderStoreSteps = Steps<ReminderStore>
 
 /** The callers' operations. */
 const reminderSteps = (

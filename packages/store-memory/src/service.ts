@@ -112,8 +112,8 @@ const lookAtLanes = (tables: Tables, now: number) =>
     }))
   })
 
-export const serviceFigures = (tables: Tables): Steps<typeof ServiceFigures.Service> => ({
-  read: (now, countAtMost) =>
+export const serviceFigures = (tables: Tables): Steps<ServiceFigures> => ({
+  figures: (now, countAtMost) =>
     Effect.gen(function* () {
       const lanes = yield* lookAtLanes(tables, now)
       const waiting = yield* countWaiting(tables, now, countAtMost)
@@ -132,7 +132,7 @@ export const serviceFigures = (tables: Tables): Steps<typeof ServiceFigures.Serv
     }),
 })
 
-// `WorkStatus` in memory: the heads of the loops' collections.
+// `DueWork` in memory: the heads of the loops' collections.
 
 const nextDue: Readonly<
   Record<Work, (tables: Tables, crowded: SaturatedTenants, owned: Owned) => number | null>
@@ -215,9 +215,9 @@ const deliveringUntil = (tables: Tables): number | null => {
   return until.length === 0 ? null : Math.max(...until)
 }
 
-export const workStatus = (tables: Tables): Steps<typeof DueWork.Service> => ({
+export const dueWork = (tables: Tables): Steps<DueWork> => ({
   nextDue: (work, passedOver = [], owned = "all") => nextDue[work](tables, passedOver, owned),
-  earliest: () => Record.map(nextDue, (due) => due(tables, [], "all")),
+  earliestDue: () => Record.map(nextDue, (due) => due(tables, [], "all")),
   workload: (now, places) => ({
     nextDue: earliest(
       kindsOfWork.map((work) =>

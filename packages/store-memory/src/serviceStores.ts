@@ -10,10 +10,10 @@ import { Effect } from "effect"
 import type { Steps } from "./collections.ts"
 import type { Tables } from "./tables.ts"
 
-export const clockStore = (tables: Tables): Steps<typeof ClockStore.Service> => ({
-  offset: Effect.sync(() => tables.clockOffset),
+export const clockStore = (tables: Tables): Steps<ClockStore> => ({
+  clockOffset: Effect.sync(() => tables.clockOffset),
 
-  raiseOffset: (to) => {
+  raiseClockOffset: (to) => {
     tables.clockOffset = Math.max(tables.clockOffset, to)
     return tables.clockOffset
   },
@@ -23,16 +23,16 @@ export const clockStore = (tables: Tables): Steps<typeof ClockStore.Service> => 
   ping: Effect.void,
 })
 
-export const serviceSecrets = (tables: Tables): Steps<typeof ServiceSecrets.Service> => ({
-  getOrCreate: (name, candidate) => {
+export const serviceSecrets = (tables: Tables): Steps<ServiceSecrets> => ({
+  getOrCreateSecret: (name, candidate) => {
     const secret = tables.secrets.get(name) ?? candidate
     tables.secrets.set(name, secret)
     return secret
   },
 
-  get: (name) => tables.secrets.get(name) ?? null,
+  getSecret: (name) => tables.secrets.get(name) ?? null,
 
-  replace: (name, before, value) => {
+  replaceSecret: (name, before, value) => {
     if (tables.secrets.get(name) === before) tables.secrets.set(name, value)
   },
 })
@@ -43,8 +43,8 @@ export const announce = (tables: Tables, { id: eventId, ...event }: MessageEvent
 }
 
 /** Positions count the events, dropped ones included, from 1. */
-export const outbox = (tables: Tables): Steps<typeof Outbox.Service> => ({
-  read: (after, limit) => {
+export const outbox = (tables: Tables): Steps<Outbox> => ({
+  readEvents: (after, limit) => {
     const start = Math.max(after - tables.outboxDropped, 0)
     const found: Array<OutboxEvent> = []
     for (let index = start; index < tables.outbox.length; index++) {
@@ -55,9 +55,9 @@ export const outbox = (tables: Tables): Steps<typeof Outbox.Service> => ({
     return found
   },
 
-  latest: Effect.sync(() => tables.outboxDropped + tables.outbox.length),
+  latestEvent: Effect.sync(() => tables.outboxDropped + tables.outbox.length),
 
-  forget: (before) => {
+  forgetEvents: (before) => {
     const kept = tables.outbox.findIndex((event) => event !== null && event.createdAt >= before)
     const dropped = tables.outbox.splice(0, kept === -1 ? tables.outbox.length : kept)
     tables.outboxDropped += dropped.length

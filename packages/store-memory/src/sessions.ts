@@ -31,7 +31,7 @@ const unlessTaken = (tables: Tables, fence: Fence, write: () => unknown): boolea
   return true
 }
 
-type SessionSteps = Steps<typeof SessionStore.Service>
+type SessionSteps = Steps<SessionStore>
 
 const readSteps = (tables: Tables): Pick<SessionSteps, "list" | "credentials" | "keys"> => ({
   list: Effect.sync(() =>
@@ -69,7 +69,7 @@ const readSteps = (tables: Tables): Pick<SessionSteps, "list" | "credentials" | 
 
 const writeSteps = (
   tables: Tables,
-): Pick<SessionSteps, "write" | "replace" | "exchange" | "trim" | "leave" | "wipe"> => ({
+): Pick<SessionSteps, "write" | "replace" | "exchange" | "trim" | "markLeaving" | "wipe"> => ({
   write: (numberId, credentials, keys, _now, fence) =>
     unlessTaken(tables, fence, () => {
       if (laneOf(tables, numberId) === undefined) return
@@ -122,7 +122,7 @@ const writeSteps = (
       }
     }),
 
-  leave: (numberId, now, fence) =>
+  markLeaving: (numberId, now, fence) =>
     unlessTaken(tables, fence, () => {
       const session = tables.sessions.get(numberId)
       if (session !== undefined) session.leavingSince ??= now
@@ -138,7 +138,7 @@ export const sessionStore = (tables: Tables): SessionSteps => ({
 
 // Shard leases, for tests of several workers in one process
 
-export const shardLeases = (tables: Tables): Steps<typeof ShardLeases.Service> => {
+export const shardLeases = (tables: Tables): Steps<ShardLeases> => {
   const workers = new Map<WorkerId, { worker: LiveWorker; readonly name: string }>()
   const { shards } = tables
   let lastId = 0
@@ -151,7 +151,7 @@ export const shardLeases = (tables: Tables): Steps<typeof ShardLeases.Service> =
   }
 
   return {
-    join: (name, most) => {
+    addWorker: (name, most) => {
       const id = ++lastId as WorkerId
       workers.set(id, { worker: { id, most, beat: 0 }, name })
       return id
@@ -174,13 +174,13 @@ export const shardLeases = (tables: Tables): Steps<typeof ShardLeases.Service> =
       return { workers: Array.from(workers.values(), ({ worker }) => worker), shards: states }
     },
 
-    end: (silent) => {
+    endWorkers: (silent) => {
       for (const { beat, id } of silent) {
         if (workers.get(id)?.worker.beat === beat) remove(id)
       }
     },
 
-    take: (id, wanted) =>
+    takeShards: (id, wanted) =>
       wanted.flatMap((shard) => {
         const state = shards[shard]
         if (!workers.has(id) || state === undefined || state.workerId !== null) return []
@@ -189,14 +189,14 @@ export const shardLeases = (tables: Tables): Steps<typeof ShardLeases.Service> =
         return { shard, term }
       }),
 
-    give: (id, held) => {
+    giveShards: (id, held) => {
       for (const { shard, term } of held) {
         const state = shards[shard]
         if (state?.workerId === id && state.term === term) shards[shard] = { workerId: null, term }
       }
     },
 
-    leave: remove,
+    removeWorker: remove,
 
     holderOf: (shard) => {
       const holder = shards[shard]?.workerId ?? null

@@ -553,10 +553,10 @@ const forgetVoid = (tables: Tables, now: number): void => {
 }
 
 /** `IdempotencyStore` in memory. */
-export const idempotencyStore = (tables: Tables): Steps<typeof IdempotencyStore.Service> => ({
-  claim: (request, now) => claim(tables, request, now),
-  release: (request) => releaseClaim(tables, request),
-  forgetVoid: (now) =>
+export const idempotencyStore = (tables: Tables): Steps<IdempotencyStore> => ({
+  claimKey: (request, now) => claim(tables, request, now),
+  releaseClaim: (request) => releaseClaim(tables, request),
+  forgetVoidClaims: (now) =>
     visitInSteps(tables.idempotency, ([key, row]) => {
       if (isVoid(row, now)) tables.idempotency.delete(key)
     }),

@@ -321,12 +321,12 @@ const settleAll = (tables: Tables, results: ReadonlyArray<DeliveryResult>): void
   for (const result of results) stopSilent(tables, result)
 }
 
-export const deliveryQueue = (tables: Tables): Steps<typeof DeliveryQueue.Service> => ({
-  claim: (query) => claim(tables, query),
+export const deliveryQueue = (tables: Tables): Steps<DeliveryQueue> => ({
+  claimDeliveries: (query) => claim(tables, query),
 
-  settle: (results) => settleAll(tables, results),
+  settleDeliveries: (results) => settleAll(tables, results),
 
-  settleAndClaim: (results, query) => {
+  settleAndClaimDeliveries: (results, query) => {
     settleAll(tables, results)
     return claim(tables, query)
   },
@@ -342,10 +342,10 @@ export const deliveryQueue = (tables: Tables): Steps<typeof DeliveryQueue.Servic
     }),
 })
 
-export const callbackSalts = (tables: Tables): Steps<typeof CallbackSalts.Service> => ({
-  get: (workspaceId) => workspaceOf(tables, workspaceId)?.callbackSalt ?? null,
+export const callbackSalts = (tables: Tables): Steps<CallbackSalts> => ({
+  callbackSalt: (workspaceId) => workspaceOf(tables, workspaceId)?.callbackSalt ?? null,
 
-  put: (workspaceId, salt) => {
+  putCallbackSalt: (workspaceId, salt) => {
     const row = workspaceOf(tables, workspaceId)
     if (row === undefined) return false
     row.callbackSalt = salt
@@ -379,7 +379,7 @@ const redeliverable = (
 
 const shownIfThere = (row: EndpointRow | undefined) => (row === undefined ? null : shown(row))
 
-type WebhookStoreSteps = Steps<typeof WebhookStore.Service>
+type WebhookStoreSteps = Steps<WebhookStore>
 
 const endpointSteps = (
   tables: Tables,

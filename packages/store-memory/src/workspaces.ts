@@ -64,7 +64,7 @@ const insert = (tables: Tables, given: NewWorkspace, admits: Admits) =>
     reminders: [],
   }))
 
-export const workspaceStore = (tables: Tables): Steps<typeof WorkspaceStore.Service> => ({
+export const workspaceStore = (tables: Tables): Steps<WorkspaceStore> => ({
   insert: (given, admits) => insert(tables, given, admits).workspace,
 
   ensure: (given, admits, numbers) => {
@@ -155,12 +155,12 @@ const admitted = <Query extends AdmitV1Query | AdmitQuery, Count>(
   return { key: row.key, workspace: owner.workspace, count: requests }
 }
 
-export const keyStore = (tables: Tables): Steps<typeof KeyStore.Service> => ({
+export const keyStore = (tables: Tables): Steps<KeyStore> => ({
   admit: (query) => admitted(tables, query.version, query, count),
 
   admitV1: (query) => admitted(tables, 1, query, countV1),
 
-  insert: ({ hash, ...given }, limit) => {
+  insertKey: ({ hash, ...given }, limit) => {
     const owner = tables.workspaces.get(given.workspaceId)
     if (owner === undefined) return null
     const keys = owner.keys.map(({ key }) => key)
@@ -176,9 +176,9 @@ export const keyStore = (tables: Tables): Steps<typeof KeyStore.Service> => ({
     return row.key
   },
 
-  list: (workspaceId) => (tables.workspaces.get(workspaceId)?.keys ?? []).map((row) => row.key),
+  listKeys: (workspaceId) => (tables.workspaces.get(workspaceId)?.keys ?? []).map((row) => row.key),
 
-  revoke: (workspaceId, id, now) => {
+  revokeKey: (workspaceId, id, now) => {
     const row = tables.keys.get(id)
     if (row === undefined || row.key.workspaceId !== workspaceId) return null
     if (row.key.revokedAt === null) row.key = { ...row.key, revokedAt: now }
@@ -191,8 +191,8 @@ export const keyStore = (tables: Tables): Steps<typeof KeyStore.Service> => ({
 
 // `ContactStore` in memory.
 
-export const contactStore = (tables: Tables): Steps<typeof ContactStore.Service> => ({
-  insert: (given) => {
+export const contactStore = (tables: Tables): Steps<ContactStore> => ({
+  insertContact: (given) => {
     const owner = tables.workspaces.get(given.workspaceId)
     if (owner === undefined) return Effect.die(new Error("a contact needs a workspace"))
     const contact = tables.contacts.insert((id) => ({ ...given, id }))
@@ -204,10 +204,10 @@ export const contactStore = (tables: Tables): Steps<typeof ContactStore.Service>
     return contact
   },
 
-  list: (workspaceId, query) =>
+  listContacts: (workspaceId, query) =>
     newestFirst(tables.workspaces.get(workspaceId)?.contacts ?? [], query, (contact) => contact),
 
-  delete: (workspaceId, id) => {
+  deleteContact: (workspaceId, id) => {
     const owner = tables.workspaces.get(workspaceId)
     const contact = owner === undefined ? undefined : contactOf(owner, id)
     if (owner === undefined || contact === undefined) return false
@@ -369,8 +369,8 @@ const eraseDeleted = (tables: Tables, { claimants, id }: DeletedWorkspace): void
     files.every(({ forgotten }) => forgotten)
 }
 
-export const erasureStore = (tables: Tables): Steps<typeof ErasureStore.Service> => ({
-  workspaces: (after, limit) =>
+export const erasureStore = (tables: Tables): Steps<ErasureStore> => ({
+  retainedWorkspaces: (after, limit) =>
     tables.workspaces.rows
       .filter(({ erased, workspace }) => !erased && workspace.id > after)
       .slice(0, limit)
@@ -453,13 +453,13 @@ const holdReminders = (tables: Tables, now: number): void => {
   }
 }
 
-export const restoreStore = (tables: Tables): Steps<typeof RestoreStore.Service> => ({
+export const restoreStore = (tables: Tables): Steps<RestoreStore> => ({
   epoch: Effect.sync(() => ({
     epoch: tables.epoch,
     hasAccepted: tables.messages.nextId > tables.firstMessageOfEpoch,
   })),
 
-  begin: ({ above, epoch, now }) => {
+  beginEpoch: ({ above, epoch, now }) => {
     if (epoch !== tables.epoch) return null
     tables.moveIdsOn(idsSkipped, above)
     for (const lane of tables.lanes.rows) {
@@ -472,7 +472,7 @@ export const restoreStore = (tables: Tables): Steps<typeof RestoreStore.Service>
     return tables.epoch
   },
 
-  counts: Effect.sync(() =>
+  heldCounts: Effect.sync(() =>
     tables.workspaces.rows
       .map(({ workspace: { id } }) => ({
         workspaceId: id,
@@ -482,15 +482,15 @@ export const restoreStore = (tables: Tables): Steps<typeof RestoreStore.Service>
       .filter(({ messages, reminders }) => messages + reminders > 0),
   ),
 
-  list: (workspaceId, page) => newestFirst(heldOf(tables, workspaceId), page, messageOf),
+  listHeld: (workspaceId, page) => newestFirst(heldOf(tables, workspaceId), page, messageOf),
 
-  messages: (workspaceId, selection, limit) =>
+  heldMessages: (workspaceId, selection, limit) =>
     heldOf(tables, workspaceId)
       .filter((row) => isSelected(selection, row))
       .slice(0, limit)
       .map(messageOf),
 
-  reminders: (workspaceId, filter, limit) =>
+  heldReminders: (workspaceId, filter, limit) =>
     heldReminders(tables, workspaceId)
       .filter(({ reminder }) => passes(filter, reminder.from, reminder.createdAt))
       .slice(0, limit)
@@ -498,7 +498,7 @@ export const restoreStore = (tables: Tables): Steps<typeof RestoreStore.Service>
         heldRunAt === null ? [] : { reminder, dueAt: heldRunAt },
       ),
 
-  release: (messages, now) => {
+  releaseHeld: (messages, now) => {
     const released = new Set<MessageId>()
     const lanes = new Set<Lane>()
     for (const { id } of messages) {

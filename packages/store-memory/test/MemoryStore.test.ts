@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { MessageStore, WorkspaceStore, DueWork } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { Message } from "@messaging-service/core"
 import {
   accepted,
@@ -16,7 +16,7 @@ import { layer } from "../src/index.ts"
 
 it.effect("every build of the layer is a separate store", () =>
   Effect.gen(function* () {
-    const isEmpty = WorkspaceStore.use((store) => store.isEmpty)
+    const isEmpty = Store.use(({ workspaces: store }) => store.isEmpty)
     yield* Effect.provide(aWorkspace(), layer)
     assert.isTrue(yield* Effect.provide(isEmpty, layer))
     const both = Effect.andThen(aWorkspace(), isEmpty)
@@ -28,7 +28,7 @@ it.effect(
   "accepts, lists, sends and counts a hundred thousand messages",
   () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number: busy } = yield* aStage()
       const others = yield* Effect.forEach(Array.from({ length: 99 }), () => aNumber(workspace.id))
       const numbers = [busy, ...others]
@@ -61,7 +61,7 @@ it.effect(
         sent += (yield* sending.settle(claimed.map((each) => sending.sent(each)))).length
       }
       assert.strictEqual(sent, total)
-      assert.isNull(yield* DueWork.use((status) => status.nextDue("lanes")))
+      assert.isNull(yield* Store.use(({ queue: status }) => status.nextDue("lanes")))
     }).pipe(Effect.provide(layer)),
   60_000,
 )

@@ -3,7 +3,7 @@
  * the tests count the rows read between two turns.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { MessageStore, ServiceFigures, Version1ListStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { Message, MessageFilter, MessageId } from "@messaging-service/core"
 import { accepted, aStage, noon, scopeOf } from "@messaging-service/testkit"
 import { Context, Effect, Fiber } from "effect"
@@ -45,7 +45,7 @@ const watched = <A, E, R>(looked: () => ReadonlySet<unknown>, work: Effect.Effec
 /** A store with so many messages of one workspace that counts reads of each. */
 const aStoreOf = Effect.fnUntraced(function* (many: number) {
   const tables = new Tables()
-  const context = memoryStore(tables)
+  const context = Context.make(Store, memoryStore(tables))
   const looked = new Set<unknown>()
   const { number, workspace } = yield* Effect.provideContext(aStage(), context)
   const [first] = yield* Effect.provideContext(accepted(number, { count: 1 }), context)
@@ -79,7 +79,7 @@ describe("with many messages the store in memory", () => {
     Effect.gen(function* () {
       const many = 500_000
       const { context, first, looked, workspace } = yield* aStoreOf(many)
-      const store = Context.get(context, MessageStore)
+      const store = Context.get(context, Store).messages
       const filter = { ...everything, since: first.createdAt + 1 }
       const { answer, most, turns } = yield* watched(
         () => looked,
@@ -95,7 +95,7 @@ describe("with many messages the store in memory", () => {
     Effect.gen(function* () {
       const many = 60_000
       const { context, looked, workspace } = yield* aStoreOf(many)
-      const store = Context.get(context, Version1ListStore)
+      const store = Context.get(context, Store).version1Lists
       const { answer, most } = yield* watched(
         () => looked,
         store.messages(
@@ -122,7 +122,7 @@ describe("with many messages the store in memory", () => {
       looked.clear()
       const { answer, most } = yield* watched(
         () => looked,
-        Context.get(context, ServiceFigures).read(noon, 50_000),
+        Context.get(context, Store).system.figures(noon, 50_000),
       )
       assert.strictEqual(answer.queued + answer.scheduled, 50_000)
       assert.isAtMost(most, 1000)

@@ -2,8 +2,7 @@
  * What is the whole service's: its secrets, what the store is told from others by, what callbacks are
  * signed with, and the offset of the adjustable clock, the same for all processes.
  */
-import * as ports from "@messaging-service/core"
-import { CallersTransactions, StoreUnavailable } from "@messaging-service/core"
+import { noCallersTransactions, Store, StoreUnavailable } from "@messaging-service/core"
 import type {
   CallbackSalts,
   ClockStore,
@@ -11,7 +10,7 @@ import type {
   ServiceFigures,
   ServiceSecrets,
 } from "@messaging-service/core"
-import { Context, Effect, Layer, Random } from "effect"
+import { Effect, Layer, Random } from "effect"
 import { browserSessionStore } from "./browser/browserSessions.ts"
 import { callersTransactions, identityPlace } from "./database/CallersTransaction.ts"
 import { Database } from "./database/Database.ts"
@@ -30,7 +29,7 @@ import type { Schema } from "./migrations/migrate.ts"
 import { numberStore } from "./number/numbers.ts"
 import { numberCheckStore } from "./numberCheck/numberChecks.ts"
 import { version1ListStore } from "./PostgresVersion1Lists.ts"
-import { laneQueue, workStatus } from "./queue/lanes.ts"
+import { laneQueue, dueWork } from "./queue/lanes.ts"
 import { reminderStore } from "./reminder/reminders.ts"
 import { restoreStore } from "./restore/restores.ts"
 import { sessionStore, shardLeases } from "./session/sessions.ts"
@@ -43,14 +42,14 @@ const getOrCreateSecret = statement("service.getOrCreateSecret")
 const getSecret = statement("service.getSecret")
 const replaceSecret = statement("service.replaceSecret")
 
-const serviceSecrets = (database: DatabaseService): typeof ServiceSecrets.Service => ({
-  getOrCreate(name, candidate) {
+const serviceSecrets = (database: DatabaseService): ServiceSecrets => ({
+  getOrCreateSecret(name, candidate) {
     return getOrCreateSecret.one(database, { name, candidate }, ({ value }) => value)
   },
-  get(name) {
+  getSecret(name) {
     return getSecret.value(database, { name })
   },
-  replace(name, before, value) {
+  replaceSecret(name, before, value) {
     return replaceSecret.run(database, { name, before, value })
   },
 })
@@ -66,16 +65,16 @@ export const transactionsOn = (database: DatabaseService) =>
         const own = yield* ownIdentity.one(database, params, ({ identity }) => identity)
         return callersTransactions(database.schema, own)
       })
-    : Effect.succeed(CallersTransactions.none)
+    : Effect.succeed(noCallersTransactions)
 
 const getSalt = statement("service.getSalt")
 const putSalt = statement("service.putSalt")
 
-const callbackSalts = (database: DatabaseService): typeof CallbackSalts.Service => ({
-  get(workspaceId) {
+const callbackSalts = (database: DatabaseService): CallbackSalts => ({
+  callbackSalt(workspaceId) {
     return getSalt.value(database, { workspaceId })
   },
-  put(workspaceId, salt) {
+  putCallbackSalt(workspaceId, salt) {
     return putSalt.any(database, { workspaceId, salt })
   },
 })
@@ -87,9 +86,9 @@ const databaseTime = statement("service.databaseTime")
 
 const toOffset = (row: Row<"service.clockOffset">): number => Number(row.offset_millis)
 
-const clockStore = (database: DatabaseService): typeof ClockStore.Service => ({
-  offset: Effect.map(clockOffset.first(database, {}, toOffset), Number),
-  raiseOffset(to) {
+const clockStore = (database: DatabaseService): ClockStore => ({
+  clockOffset: Effect.map(clockOffset.first(database, {}, toOffset), Number),
+  raiseClockOffset(to) {
     return Effect.map(raiseClockOffset.first(database, { to }, toOffset), Number)
   },
   // The database of one process alone runs inside it, on the same clock.
@@ -110,8 +109,8 @@ const clockStore = (database: DatabaseService): typeof ClockStore.Service => ({
 
 const figures = statement("service.figures")
 
-const serviceFigures = (database: DatabaseService): typeof ServiceFigures.Service => ({
-  read(now, countAtMost) {
+const serviceFigures = (database: DatabaseService): ServiceFigures => ({
+  figures(now, countAtMost) {
     const params = { now, countAtMost, schema: database.schema, tables: relations }
     return figures.one(database, params, (row) => row.figures as Figures)
   },
@@ -126,38 +125,40 @@ const storesOf = (wanted: Schema) =>
     yield* migrate(wanted)
     yield* Effect.forkScoped(keepBuild(wanted))
     const queued = new DeliveriesQueued()
-    return Context.mergeAll(
-      Context.make(ports.WorkspaceStore, workspaceStore(database)),
-      Context.make(ports.ErasureStore, erasureStore(database)),
-      Context.make(ports.KeyStore, yield* keyStore(database)),
-      Context.make(ports.BrowserSessionStore, browserSessionStore(database)),
-      Context.make(ports.NumberStore, numberStore(database, queued)),
-      Context.make(ports.LinkingStore, linkingStore(database, queued)),
-      Context.make(ports.NumberCheckStore, numberCheckStore(database)),
-      Context.make(ports.ContactStore, contactStore(database)),
-      Context.make(ports.MediaStore, mediaStore(database)),
-      Context.make(ports.MessageStore, yield* messageStore(database, queued)),
-      Context.make(ports.Outbox, outbox(database)),
-      Context.make(ports.LaneQueue, laneQueue(database, queued)),
-      Context.make(ports.DueWork, workStatus(database)),
-      Context.make(ports.ServiceFigures, serviceFigures(database)),
-      Context.make(ports.WebhookStore, webhookStore(database)),
-      Context.make(ports.DeliveryQueue, deliveryQueue(database, queued)),
-      Context.make(ports.CallbackSalts, callbackSalts(database)),
-      Context.make(ports.ReminderStore, reminderStore(database)),
-      Context.make(ports.RestoreStore, restoreStore(database)),
-      Context.make(ports.Version1ListStore, version1ListStore(database)),
-      Context.make(ports.ServiceSecrets, serviceSecrets(database)),
-      Context.make(ports.SessionStore, yield* sessionStore(database)),
-      Context.make(ports.ShardLeases, shardLeases(database)),
-      Context.make(ports.IdempotencyStore, idempotencyStore(database)),
-      Context.make(ports.ClockStore, clockStore(database)),
-      Context.make(ports.CallersTransactions, yield* transactionsOn(database)),
-    )
+    return Store.of({
+      messages: { ...(yield* messageStore(database, queued)), ...idempotencyStore(database) },
+      queue: { ...laneQueue(database, queued), ...dueWork(database) },
+      numbers: { ...numberStore(database, queued), ...linkingStore(database, queued) },
+      sessions: { ...(yield* sessionStore(database)), ...shardLeases(database) },
+      workspaces: {
+        ...workspaceStore(database),
+        ...(yield* keyStore(database)),
+        ...contactStore(database),
+        ...callbackSalts(database),
+      },
+      webhooks: {
+        ...webhookStore(database),
+        ...deliveryQueue(database, queued),
+        ...outbox(database),
+      },
+      media: mediaStore(database),
+      numberChecks: numberCheckStore(database),
+      reminders: reminderStore(database),
+      browserSessions: browserSessionStore(database),
+      version1Lists: version1ListStore(database),
+      system: {
+        ...clockStore(database),
+        ...serviceSecrets(database),
+        ...serviceFigures(database),
+        ...restoreStore(database),
+        ...erasureStore(database),
+        ...(yield* transactionsOn(database)),
+      },
+    })
   })
 
 /** The stores of a version whose tables are these. */
-export const layerStoresOf = (wanted: Schema) => Layer.effectContext(storesOf(wanted))
+export const layerStoresOf = (wanted: Schema) => Layer.effect(Store, storesOf(wanted))
 
 export const layerStores = layerStoresOf(schema)
 

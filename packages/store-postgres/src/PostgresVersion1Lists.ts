@@ -29,7 +29,7 @@ const toPage =
     items: rows.filter(({ id }) => id !== null).map((row) => toItem(row as Item)),
   })
 
-export const version1ListStore = (database: DatabaseService): typeof Version1ListStore.Service => ({
+export const version1ListStore = (database: DatabaseService): Version1ListStore => ({
   messages({ mode, workspaceId }, period, query) {
     const rows = listMessages.list(database, workspaceId, {
       mode,

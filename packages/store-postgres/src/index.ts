@@ -1,4 +1,4 @@
-/** The storage ports of the messaging service on PostgreSQL, and on embedded PGlite. */
+/** The store of the messaging service on PostgreSQL, and on embedded PGlite. */
 import type { StoreUnavailable } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { Database } from "./database/Database.ts"
@@ -22,7 +22,7 @@ export type { PgliteOptions } from "./pglite/layerPgliteDatabase.ts"
 export { layerWakeUp } from "./queue/lanes.ts"
 
 /**
- * All storage ports on a PostgreSQL that other processes may share. Brings its tables up to date
+ * The store on a PostgreSQL that other processes may share. Brings its tables up to date
  * first. Fails with `StoreUnavailable` when the database does not answer.
  */
 export const layer = (options: DatabaseOptions) => storesOn(layerStores, Database.layer(options))

@@ -5,7 +5,7 @@
  * are counted that PostgreSQL itself says it read for each statement, those inside functions too.
  */
 import { assert, layer } from "@effect/vitest"
-import { MediaStore, MessageStore, RestoreStore, DueWork } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
@@ -74,7 +74,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
         const others = yield* delivering.aStageWithKey()
         yield* delivering.anEndpoint(key)
         yield* delivering.anEndpoint(others.key)
-        const media = yield* MediaStore
+        const { media } = yield* Store
         const attached = yield* media.attach(aFile(workspace.id), 1)
         const attachmentId = attached._tag === "Reserved" ? attached.id : null
         assert.isNotNull(attachmentId)
@@ -129,7 +129,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
       yield* Effect.gen(function* () {
         const flood = yield* delivering.aStageWithKey()
         const quiet = yield* delivering.aStageWithKey()
-        const store = yield* MessageStore
+        const store = (yield* Store).messages
         const due = Effect.map(store.dueTest(noon, 10, 5), (found) =>
           found.map(({ workspaceId }) => workspaceId),
         )
@@ -170,7 +170,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
 
       yield* Effect.gen(function* () {
         const { number } = yield* delivering.aStageWithKey()
-        const status = yield* DueWork
+        const status = (yield* Store).queue
         const work = Effect.gen(function* () {
           yield* accepted(number, { count: 2 })
           yield* sending.sendNext(number)
@@ -183,7 +183,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
         for (const mode of ["live", "test"] as const) {
           for (let times = 0; times < 5; times++) yield* accepted(number, { count: waiting, mode })
         }
-        const { begin } = yield* RestoreStore
+        const { beginEpoch: begin } = (yield* Store).system
         assert.strictEqual(yield* begin({ epoch: 1, above: 0, now: noon }), 2)
         for (const plan of yield* plansOf(work)) {
           assertLookedUp(plan.Plan, textOf(plan))

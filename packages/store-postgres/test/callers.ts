@@ -1,7 +1,6 @@
 /** Programs that send inside transactions of their own: each is a client of `pg`, separate from the stores' own connections. */
 import {
   Caller,
-  CallersTransactions,
   Egress,
   Ids,
   MediaLinks,
@@ -10,6 +9,7 @@ import {
   layerStoredSecrets,
   SecretsKey,
   WorkGate,
+  Store,
 } from "@messaging-service/core"
 import type { IdempotencyKey, Plan, TransactionClient } from "@messaging-service/core"
 import { aNumber, aPlan, aWorkspace, noon, remaining } from "@messaging-service/testkit"
@@ -83,7 +83,7 @@ const aShop = Effect.fnUntraced(function* (plan: Plan, limits: Partial<DatabaseO
     inStores,
     send,
     join: <A, E, R>(given: TransactionClient, effect: Effect.Effect<A, E, R>) =>
-      CallersTransactions.use((transactions) => transactions.join(given, effect)),
+      Store.use(({ system: transactions }) => transactions.joinTransaction(given, effect)),
     /** Remains of sends: messages, allowance and idempotency records. */
     left: Effect.gen(function* () {
       const { rows } = yield* say(

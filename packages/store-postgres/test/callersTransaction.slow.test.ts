@@ -3,7 +3,7 @@
  * a client of `pg`, separate from the stores' own connections.
  */
 import { assert, layer } from "@effect/vitest"
-import { Caller, Messages, WorkspaceStore } from "@messaging-service/core"
+import { Caller, Messages, Store } from "@messaging-service/core"
 import type { IdempotencyKey, TransactionClient } from "@messaging-service/core"
 import { EmbeddedPostgres, aNumber, aWorkspace } from "@messaging-service/testkit"
 import { Effect, Fiber } from "effect"
@@ -112,7 +112,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
             inStores(
               join(
                 client,
-                WorkspaceStore.use((store) => store.isEmpty),
+                Store.use(({ workspaces: store }) => store.isEmpty),
               ),
             ),
           )

@@ -1,16 +1,6 @@
 /** What erases and forgets deletes a few rows at a time, however much there is (see `erasedAtOnce`). */
 import { assert, layer } from "@effect/vitest"
-import {
-  ErasureStore,
-  IdempotencyStore,
-  MediaStore,
-  NumberCheckStore,
-  Outbox,
-  ReminderStore,
-  WebhookStore,
-  WorkspaceStore,
-  erasedAtOnce,
-} from "@messaging-service/core"
+import { erasedAtOnce, Store } from "@messaging-service/core"
 import { EmbeddedPostgres, aKey, aStage, day, noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { layer as layerForTests } from "../src/emulator/index.ts"
@@ -121,17 +111,17 @@ const later = noon + 40 * day
 
 /** Housekeeping's other work. */
 const forget = Effect.gen(function* () {
-  yield* (yield* IdempotencyStore).forgetVoid(later)
-  yield* (yield* WebhookStore).forgetAttempts(later)
-  yield* (yield* Outbox).forget(later)
-  yield* (yield* ReminderStore).forget(later)
-  yield* (yield* NumberCheckStore).forget(later)
-  yield* (yield* MediaStore).forget(later)
+  yield* (yield* Store).messages.forgetVoidClaims(later)
+  yield* (yield* Store).webhooks.forgetAttempts(later)
+  yield* (yield* Store).webhooks.forgetEvents(later)
+  yield* (yield* Store).reminders.forget(later)
+  yield* (yield* Store).numberChecks.forget(later)
+  yield* (yield* Store).media.forget(later)
 })
 
 const erase = (id: Effect.Success<ReturnType<typeof aStage>>["workspace"]["id"]) =>
   Effect.gen(function* () {
-    const store = yield* ErasureStore
+    const store = (yield* Store).system
     yield* store.eraseTestMessages([id], 10)
     yield* store.eraseRemoved({ now: later, endpointsBefore: later, sessionsBefore: later })
     yield* store.eraseEnded([{ workspaceId: id, endedBefore: Infinity }])
@@ -162,7 +152,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           for (const text of fill(workspace.id, number.id, key.id)) yield* door.query("fill", text)
           for (const text of watch) yield* door.query("watch", text)
           if (!deletes) return yield* forget
-          yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon)).pipe(
+          yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon)).pipe(
             Effect.provide(layerForTests(optionsOf(database))),
           )
           yield* erase(workspace.id)
@@ -175,7 +165,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           ]) {
             assert.strictEqual(yield* count(table), 0, table)
           }
-          const [left] = yield* (yield* ErasureStore).workspaces(workspace.id - 1, 1)
+          const [left] = yield* (yield* Store).system.retainedWorkspaces(workspace.id - 1, 1)
           assert.isUndefined(left)
         }).pipe(Effect.provide(layerForTests(optionsOf(database))))
         for (const table of ["idempotency_records", "idempotency_claims", "webhook_attempts"]) {

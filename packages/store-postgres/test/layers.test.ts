@@ -1,10 +1,10 @@
 /** The stores as layers: one database for each, however a program is put together. */
 import { assert, layer as describeWith } from "@effect/vitest"
-import { ClockStore, WorkspaceStore } from "@messaging-service/core"
 import { EmbeddedPostgres, aWorkspace } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { layer } from "../src/index.ts"
 import { aDatabase, aDoor, optionsOf } from "./databases.ts"
+import { Store } from "@messaging-service/core"
 
 describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "the stores as layers",
@@ -15,7 +15,7 @@ describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60
         const second = layer(optionsOf(yield* aDatabase))
         yield* Effect.gen(function* () {
           yield* aWorkspace()
-          const isEmpty = WorkspaceStore.use((store) => store.isEmpty)
+          const isEmpty = Store.use(({ workspaces: store }) => store.isEmpty)
           assert.isFalse(yield* isEmpty)
           assert.isTrue(yield* Effect.provide(isEmpty, second))
         }).pipe(Effect.provide(first))
@@ -27,7 +27,7 @@ describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60
         const database = yield* aDatabase
         const door = yield* aDoor(database)
         yield* Effect.gen(function* () {
-          const { ping } = yield* ClockStore
+          const { ping } = (yield* Store).system
           yield* ping
           yield* door.query(
             "read-only",
@@ -53,7 +53,7 @@ describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60
       Effect.gen(function* () {
         const database = yield* aDatabase
         const stores = layer({ ...optionsOf(database), maxConnections: 1 })
-        const ping = Layer.effectDiscard(ClockStore.use((clock) => clock.ping))
+        const ping = Layer.effectDiscard(Store.use(({ system: clock }) => clock.ping))
         yield* Layer.build(
           Layer.mergeAll(
             Layer.provide(Layer.fresh(ping), stores),

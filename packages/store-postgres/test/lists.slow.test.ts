@@ -3,7 +3,7 @@
  * the store really sends reads a page's worth of rows. Rows and pages are counted, not time.
  */
 import { assert, layer } from "@effect/vitest"
-import { MessageStore, StoreUnavailable, sharedLimits } from "@messaging-service/core"
+import { StoreUnavailable, sharedLimits, Store } from "@messaging-service/core"
 import type {
   MessageFilter,
   MessageId,
@@ -17,8 +17,8 @@ import { Context, Effect, Fiber } from "effect"
 import type { DatabaseService } from "../src/database/Database.ts"
 import { listFor } from "../src/message/messageList.ts"
 import { aDatabase, aDoor, aProcess } from "./databases.ts"
-import type { Node } from "./QueryPlans.ts"
 import { rowsRead, indexesOf, assertLookedUp, literal } from "./QueryPlans.ts"
+import type { Node } from "./QueryPlans.ts"
 
 /** A page is a thousandth of them and less, so a plan that reads a part of them is seen. */
 const messages = 300_000
@@ -270,7 +270,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "120 secon
           assert.deepStrictEqual(planned, one.indexes, `${one.name}, in a young database`)
         }
         yield* fill(door)
-        const store = Context.get(stores, MessageStore)
+        const store = Context.get(stores, Store).messages
         const check = Effect.fnUntraced(function* (when: string) {
           for (const one of cases) {
             const plan = yield* explained(door, one, "analyze, buffers, timing off, ")
@@ -305,7 +305,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "120 secon
           const door = yield* aDoor(database)
           const stage = yield* Effect.provide(aStage(), stores)
           const other = yield* Effect.provide(aStage(), stores)
-          const store = Context.get(stores, MessageStore)
+          const store = Context.get(stores, Store).messages
           yield* Effect.provide(accepted(stage.number, { count: 3 }), stores)
 
           /** Connections whose statement is a list that waits for the table. */

@@ -3,16 +3,7 @@
  * number, and from the same limited plan, whose room is decided by it.
  */
 import { assert, layer } from "@effect/vitest"
-import {
-  LaneQueue,
-  MessageStore,
-  Messages,
-  NumberStore,
-  ReminderStore,
-  WorkspaceStore,
-  dailyQuota,
-  refusalOfStore,
-} from "@messaging-service/core"
+import { Messages, dailyQuota, refusalOfStore, Store } from "@messaging-service/core"
 import type { MessageId, TimeZone } from "@messaging-service/core"
 import {
   EmbeddedPostgres,
@@ -105,7 +96,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           yield* inStores(join(client, send(phone)))
           yield* stayOpen(client)
           yield* TestClock.adjust(3000)
-          const over = yield* inStores(MessageStore.use((store) => store.expired(noon + 3000, 10)))
+          const over = yield* inStores(
+            Store.use(({ messages: store }) => store.expired(noon + 3000, 10)),
+          )
           const ids = over.map(({ id }) => id)
           assert.deepStrictEqual(ids, [messages[0]?.id])
           const ended = over.map((message) => sending.expired(message, noon + 3000))
@@ -126,7 +119,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           const waiting = yield* untilItWaits(client, inStores(send(phone)))
           const claimed = yield* inStores(sending.claimOne(number))
           const leases = [{ numberId: number.id, lease: claimed.lease }]
-          const renewed = yield* inStores(LaneQueue.use((queue) => queue.renew(leases, noon + day)))
+          const renewed = yield* inStores(Store.use(({ queue }) => queue.renew(leases, noon + day)))
           assert.deepStrictEqual([...renewed], [number.id])
           yield* inStores(sending.settle([sending.sent(claimed)]))
           assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
@@ -144,7 +137,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         ({ caller, client, inStores, join, number, workspace }) =>
           Effect.gen(function* () {
             const other = yield* inStores(aNumber(workspace.id))
-            const store = yield* inStores(ReminderStore)
+            const { reminders: store } = yield* inStores(Store)
             const run = Effect.fnUntraced(function* (from: typeof number) {
               const inserted = yield* store.insert(
                 {
@@ -194,17 +187,19 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           yield* say(client, "begin")
           const { messages } = yield* inStores(join(client, send(phone)))
           yield* stayOpen(client)
-          yield* inStores(NumberStore.use((store) => store.remove(workspace.id, number.id, noon)))
+          yield* inStores(
+            Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon)),
+          )
           yield* say(client, "commit")
           assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
-          const orphaned = yield* inStores(MessageStore.use((store) => store.orphaned(10)))
+          const orphaned = yield* inStores(Store.use(({ messages: store }) => store.orphaned(10)))
           assert.deepStrictEqual(
             orphaned.map(({ id }) => id),
             messages.map(({ id }) => id),
           )
           yield* inStores(sending.end(...orphaned.map((one) => sending.cancelled(one))))
           assert.deepStrictEqual(
-            yield* inStores(MessageStore.use((store) => store.orphaned(10))),
+            yield* inStores(Store.use(({ messages: store }) => store.orphaned(10))),
             [],
           )
           assert.strictEqual(yield* inStores(remaining(workspace)), 3)
@@ -251,9 +246,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           yield* say(client, "begin")
           const { messages } = yield* inStores(join(client, send(phone)))
           yield* stayOpen(client)
-          yield* inStores(WorkspaceStore.use((store) => store.delete(workspace.id, noon)))
+          yield* inStores(Store.use(({ workspaces: store }) => store.delete(workspace.id, noon)))
           yield* say(client, "commit")
-          const orphaned = yield* inStores(MessageStore.use((store) => store.orphaned(10)))
+          const orphaned = yield* inStores(Store.use(({ messages: store }) => store.orphaned(10)))
           assert.deepStrictEqual(
             orphaned.map(({ id }) => id),
             messages.map(({ id }) => id),

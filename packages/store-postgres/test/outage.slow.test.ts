@@ -1,6 +1,6 @@
 /** A database that goes away and comes back: every call ends in bounded time, and the process goes on. */
 import { assert, layer } from "@effect/vitest"
-import { ClockStore, StoreUnavailable } from "@messaging-service/core"
+import { StoreUnavailable, Store } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, aStage } from "@messaging-service/testkit"
 import { Context, Effect, Fiber, Layer, Schedule } from "effect"
 import { layer as layerPostgres } from "../src/index.ts"
@@ -30,7 +30,7 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })(
         const stores = yield* aProcess(yield* aDatabase, impatient)
         const { number } = yield* Effect.provide(aStage(), stores)
         const call = Effect.provide(accepted(number), stores)
-        const ping = Context.get(stores, ClockStore).ping
+        const ping = Context.get(stores, Store).system.ping
         yield* call
         yield* postgres.stop
         isUnavailable(yield* Effect.flip(Effect.timeout(ping, bound)))
@@ -50,10 +50,10 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })(
         yield* call
         yield* postgres.crash
         isUnavailable(
-          yield* Effect.flip(Effect.timeout(Context.get(stores, ClockStore).ping, bound)),
+          yield* Effect.flip(Effect.timeout(Context.get(stores, Store).system.ping, bound)),
         )
         yield* postgres.start
-        yield* eventually(Context.get(stores, ClockStore).ping)
+        yield* eventually(Context.get(stores, Store).system.ping)
         yield* call
       }),
     )
@@ -64,7 +64,7 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })(
         const stores = yield* aProcess(yield* aDatabase, { ...impatient, maxConnections: 4 })
         const { number } = yield* Effect.provide(aStage(), stores)
         const call = Effect.provide(accepted(number), stores)
-        const ping = Context.get(stores, ClockStore).ping
+        const ping = Context.get(stores, Store).system.ping
         yield* postgres.freeze
         const failures = yield* Effect.forEach(
           [ping, ping, ping, call, call, ping, ping, ping],
@@ -83,7 +83,7 @@ layer(server, { excludeTestServices: true, timeout: "60 seconds" })(
         const postgres = yield* EmbeddedPostgres
         const pool = yield* aPool(yield* aDatabase)
         const stores = yield* Layer.build(layerPostgres({ pool, ...impatient }))
-        const ping = Context.get(stores, ClockStore).ping
+        const ping = Context.get(stores, Store).system.ping
         yield* postgres.freeze
         // More than the pool has connections: the last ones wait for one, with no end of the pool's own.
         const failures = yield* Effect.forEach(

@@ -1,9 +1,9 @@
 /** The outbox, read while others write: no event is ever passed over. */
 import { assert, layer } from "@effect/vitest"
-import { Outbox } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, aStage, sending } from "@messaging-service/testkit"
 import { Context, Deferred, Effect, Fiber } from "effect"
 import { aDatabase, aDoor, aProcess } from "./databases.ts"
+import { Store } from "@messaging-service/core"
 
 const write = `
 insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
@@ -16,7 +16,7 @@ returning id`
  */
 const scene = Effect.fnUntraced(function* (before: ReadonlyArray<string> = []) {
   const database = yield* aDatabase
-  const outbox = Context.get(yield* aProcess(database), Outbox)
+  const outbox = Context.get(yield* aProcess(database), Store).webhooks
   const door = yield* aDoor(database)
   for (const event of before) yield* door.query("before", write, [event])
   const taken = yield* Deferred.make<void>()
@@ -34,7 +34,9 @@ const scene = Effect.fnUntraced(function* (before: ReadonlyArray<string> = []) {
   yield* Deferred.await(taken)
   yield* door.query("quick", write, ["quick"])
   const read = (after: number) =>
-    Effect.map(outbox.read(after, 100), (events) => events.map((event) => event.eventId as string))
+    Effect.map(outbox.readEvents(after, 100), (events) =>
+      events.map((event) => event.eventId as string),
+    )
   const finish = (commits: boolean) =>
     Effect.andThen(Deferred.succeed(end, commits), Fiber.join(slow))
   return { door, read, finish }
@@ -58,7 +60,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
     it.effect("waits for it also when it began after all that are over by now", () =>
       Effect.gen(function* () {
         const database = yield* aDatabase
-        const outbox = Context.get(yield* aProcess(database), Outbox)
+        const outbox = Context.get(yield* aProcess(database), Store).webhooks
         const door = yield* aDoor(database)
         const began = yield* Deferred.make<void>()
         const taken = yield* Deferred.make<void>()
@@ -84,7 +86,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           ),
         )
         yield* Fiber.join(first)
-        const read = Effect.map(outbox.read(0, 100), (events) =>
+        const read = Effect.map(outbox.readEvents(0, 100), (events) =>
           events.map((event) => event.eventId as string),
         )
         const meanwhile = [yield* read, yield* read]
@@ -150,7 +152,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       Effect.gen(function* () {
         const database = yield* aDatabase
         const stores = yield* aProcess(database)
-        const outbox = Context.get(stores, Outbox)
+        const outbox = Context.get(stores, Store).webhooks
         const { number } = yield* Effect.provide(aStage(), stores)
         const second = yield* Effect.provide(aStage(), stores)
         const seen: Array<number> = []
@@ -158,7 +160,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const follow = Effect.gen(function* () {
           for (;;) {
             const last = !writing
-            const events = yield* outbox.read(seen.at(-1) ?? 0, 7)
+            const events = yield* outbox.readEvents(seen.at(-1) ?? 0, 7)
             seen.push(...events.map((event) => event.id))
             if (last && events.length === 0) return
           }

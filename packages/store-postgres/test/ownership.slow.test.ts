@@ -1,6 +1,6 @@
 /** Numbers that are shared among workers, over a real PostgreSQL. */
 import { assert, layer } from "@effect/vitest"
-import { SessionStore, ShardLeases, shardOf } from "@messaging-service/core"
+import { shardOf, Store } from "@messaging-service/core"
 import { EmbeddedPostgres, aStage, noon, ownershipContract } from "@messaging-service/testkit"
 import { Deferred, Effect, Fiber } from "effect"
 import { aDatabase, aDoor, aProcess, storesOfOneTest } from "./databases.ts"
@@ -16,13 +16,16 @@ layer(server, { excludeTestServices: true })("a session's write that is under wa
       const stores = yield* aProcess(database)
       const door = yield* aDoor(database)
       yield* Effect.gen(function* () {
-        const sessions = yield* SessionStore
-        const leases = yield* ShardLeases
+        const { sessions } = yield* Store
+
         const { number } = yield* aStage()
         const shards = [shardOf(number.id)]
-        const [before, after] = [yield* leases.join("before", 1), yield* leases.join("after", 1)]
+        const [before, after] = [
+          yield* sessions.addWorker("before", 1),
+          yield* sessions.addWorker("after", 1),
+        ]
         yield* sessions.write(number.id, "first", [], noon, null)
-        const [fence = null] = yield* leases.take(before, shards)
+        const [fence = null] = yield* sessions.takeShards(before, shards)
 
         // It waits for the session's row with the shard's row in its hands.
         const [isLocked, free] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
@@ -43,14 +46,14 @@ layer(server, { excludeTestServices: true })("a session's write that is under wa
         )
         yield* Effect.repeat(waiting, { until: ([row]) => row?.count === 1n })
 
-        const dying = yield* Effect.forkChild(leases.leave(before))
+        const dying = yield* Effect.forkChild(sessions.removeWorker(before))
         yield* Effect.repeat(waiting, { until: ([row]) => row?.count === 2n })
-        assert.deepStrictEqual(yield* leases.take(after, shards), [])
+        assert.deepStrictEqual(yield* sessions.takeShards(after, shards), [])
         yield* Deferred.succeed(free, undefined)
         yield* Fiber.join(locking)
         assert.isTrue(yield* Fiber.join(writing))
         yield* Fiber.join(dying)
-        assert.lengthOf(yield* leases.take(after, shards), 1)
+        assert.lengthOf(yield* sessions.takeShards(after, shards), 1)
         assert.strictEqual(yield* sessions.credentials(number.id), "last")
         assert.isFalse(yield* sessions.write(number.id, "late", [], noon, fence))
       }).pipe(Effect.provide(stores))

@@ -1,6 +1,6 @@
 /** What is particular about the embedded database: its files, and its one session. */
 import { assert, it, layer } from "@effect/vitest"
-import { StoreUnavailable, WorkspaceStore } from "@messaging-service/core"
+import { StoreUnavailable, Store } from "@messaging-service/core"
 import { aWorkspace, processes } from "@messaging-service/testkit"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { execFile } from "node:child_process"
@@ -31,7 +31,7 @@ it.live(
         assert.instanceOf(refused, StoreUnavailable)
         return yield* aWorkspace()
       }).pipe(Effect.provide(layerPglite({ dataDir })))
-      const found = yield* WorkspaceStore.use((store) => store.get(made.id)).pipe(
+      const found = yield* Store.use(({ workspaces: store }) => store.get(made.id)).pipe(
         Effect.provide(layerPglite({ dataDir })),
       )
       assert.deepStrictEqual(found, made)
@@ -109,7 +109,7 @@ layer(oneDatabase, { excludeTestServices: true, timeout: "60 seconds" })(
       Effect.gen(function* () {
         const transactions = yield* transactionsOn(yield* Database)
         const defect = yield* transactions
-          .join({ query: () => Promise.resolve({ rows: [] }) }, Effect.void)
+          .joinTransaction({ query: () => Promise.resolve({ rows: [] }) }, Effect.void)
           .pipe(Effect.catchDefect((cause) => Effect.succeed(String(cause))))
         assert.match(String(defect), /only a store on PostgreSQL/)
       }),

@@ -3,7 +3,7 @@
  * batched; here every process has a pool of its own, and only the database is between them.
  */
 import { assert, layer } from "@effect/vitest"
-import { KeyStore, LaneQueue } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { ClaimedMessage, Message, MessageChange, QuotaLimit } from "@messaging-service/core"
 import {
   EmbeddedPostgres,
@@ -179,7 +179,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const settlements = claimed.map((each) => sending.sent(each))
         const settle = Effect.orDie(
           Effect.provide(
-            LaneQueue.use((queue) => queue.settle(settlements, noon)),
+            Store.use(({ queue }) => queue.settle(settlements, noon)),
             process,
           ),
         )
@@ -295,7 +295,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         const all = yield* processes(3)
         const { workspace } = yield* Effect.provide(aStage(), all[0]!)
         const { hash } = yield* Effect.provide(aKey(workspace.id), all[0]!)
-        const admit = KeyStore.use((store) =>
+        const admit = Store.use(({ workspaces: store }) =>
           store.admit({
             hash,
             version: 2,

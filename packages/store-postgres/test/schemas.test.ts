@@ -1,12 +1,12 @@
 /** The schema of the service: several in one database, found whatever the search path is. */
 import { assert, layer } from "@effect/vitest"
-import { ServiceSecrets, WorkspaceStore } from "@messaging-service/core"
 import { EmbeddedPostgres, aWorkspace } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { relations } from "../src/database/Schema.ts"
 import { aBareDatabase, aDatabase, aDoor, aProcess } from "./databases.ts"
+import { Store } from "@messaging-service/core"
 
-const isEmpty = WorkspaceStore.use((store) => store.isEmpty)
+const isEmpty = Store.use(({ workspaces: store }) => store.isEmpty)
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "the schema",
@@ -44,7 +44,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         assert.isFalse(yield* Effect.provide(isEmpty, one))
         assert.isTrue(yield* Effect.provide(isEmpty, two))
         const secret = (text: string) =>
-          ServiceSecrets.use((store) => store.getOrCreate("a secret", text))
+          Store.use(({ system: store }) => store.getOrCreateSecret("a secret", text))
         assert.strictEqual(yield* Effect.provide(secret("first"), one), "first")
         assert.strictEqual(yield* Effect.provide(secret("second"), two), "second")
       }),

@@ -37,3 +37,6 @@ export { RemoteServer } from "./transport/RemoteServer.ts"
 export type { SeenCopy, Taking } from "./transport/RemoteServer.ts"
 export * as live from "./transport/live.ts"
 export { transportContract } from "./transport/transportContract.ts"
+
+export { storeChanged, storeWith } from "./storeWith.ts"
+export type { StoreParts } from "./storeWith.ts"

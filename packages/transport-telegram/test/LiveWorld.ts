@@ -9,12 +9,18 @@ import {
   layerStoredSecrets,
   SecretsKey,
   SessionVault,
-  ShardLeases,
   TelegramLogin,
   TelegramTransport,
   parsePhone,
 } from "@messaging-service/core"
-import type { NumberId, OutgoingMessage, Phone, Target, WorkspaceId } from "@messaging-service/core"
+import type {
+  NumberId,
+  OutgoingMessage,
+  Phone,
+  Target,
+  WorkspaceId,
+  Store,
+} from "@messaging-service/core"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { PersonOptions } from "@messaging-service/telegram-server"
@@ -34,7 +40,7 @@ export const phone = (text: string): Phone => {
 
 export const { Proxies, Told, until, untilSo } = live
 
-const layerStoresWith = <E>(ownership: Layer.Layer<NumberOwnership, E, ShardLeases>) =>
+const layerStoresWith = <E>(ownership: Layer.Layer<NumberOwnership, E, Store>) =>
   SessionVault.layer.pipe(
     Layer.merge(live.layerProxies),
     Layer.provide(layerStoredSecrets),

@@ -3,7 +3,7 @@
  * theirs: nothing goes to the wrong person, no report is false, and one account's trouble is bounded.
  */
 import { assert, describe, it, layer } from "@effect/vitest"
-import { SessionStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { OutgoingMessage, SendOutcome } from "@messaging-service/core"
 import { Long } from "@mtcute/node"
 import type { tl } from "@mtcute/node"
@@ -260,7 +260,7 @@ layer(layerWorld)("an account that meets more people than its limit", (it) => {
   it.effect("keeps only the latest of them, long before the hour is over", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const account = yield* anAccount
       const firstId = 1_000_000
       const most = keptKeys.peer ?? 0

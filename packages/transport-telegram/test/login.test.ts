@@ -1,6 +1,6 @@
 /** Accounts log in by code, by password and by QR code, and are refused by name. */
 import { assert, layer } from "@effect/vitest"
-import { NumberProxies, SessionStore, SessionVault, TelegramLogin } from "@messaging-service/core"
+import { NumberProxies, SessionVault, TelegramLogin, Store } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { PersonOptions } from "@messaging-service/telegram-server"
@@ -112,7 +112,7 @@ layer(layerWorld)("a login by code", (it) => {
     Effect.gen(function* () {
       const login = yield* TelegramLogin
       const { digits, id } = yield* begun()
-      const sealed = (yield* (yield* SessionStore).credentials(id)) ?? ""
+      const sealed = (yield* (yield* Store).sessions.credentials(id)) ?? ""
       assert.isAbove(sealed.length, 0)
       assert.notInclude(sealed, digits)
       const again = { method: "code", phone: phone(`+${digits}`) } as const

@@ -3,7 +3,7 @@
  * truthfully, and no session is orphaned at the remote server.
  */
 import { assert, layer } from "@effect/vitest"
-import { NumberStore, SessionStore, SessionVault, TelegramLogin } from "@messaging-service/core"
+import { SessionVault, TelegramLogin, Store } from "@messaging-service/core"
 import type { AfterSecret, NumberId } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { CallOutcome, PersonOptions } from "@messaging-service/telegram-server"
@@ -119,7 +119,7 @@ layer(layerWorld)("a step of a login", (it) => {
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const { digits, id } = yield* anAccount
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const { workspaceId } = (yield* Effect.orDie(numbers.find(id))) ?? assert.fail()
       const other = yield* aNumber("4915100000001", workspaceId)
       yield* begin({ digits, id: other })
@@ -258,7 +258,7 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
     () =>
       Effect.gen(function* () {
         const login = yield* aLogin()
-        yield* (yield* SessionStore).replace(login.id, "sealed by another key", [], 0, null)
+        yield* (yield* Store).sessions.replace(login.id, "sealed by another key", [], 0, null)
         yield* inAProcess(
           Effect.gen(function* () {
             assert.isNull(yield* viewOf(login.id))

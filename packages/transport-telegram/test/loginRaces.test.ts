@@ -2,11 +2,11 @@
 import { assert, layer } from "@effect/vitest"
 import {
   NumberProxies,
-  NumberStore,
   layerStoredSecrets,
   SecretsKey,
   SessionVault,
   TelegramLogin,
+  Store,
 } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
@@ -168,7 +168,7 @@ layer(Layer.merge(layerStores, layerServer))("an account", (it) => {
   it.effect("is stored for one number of a workspace, before any worker has connected it", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const login = yield* aProcess()
       for (const concurrency of [1, 2]) {
         const { digits } = yield* aPerson({ password: "secret" })
@@ -197,7 +197,7 @@ layer(Layer.merge(layerStores, layerServer))("an account", (it) => {
 /** The number has a proxy whose URL was sealed with a lost key. */
 const withProxyOfBefore = (id: NumberId) =>
   Effect.gen(function* () {
-    const numbers = yield* NumberStore
+    const { numbers } = yield* Store
     const { workspaceId } = (yield* numbers.find(id)) ?? assert.fail()
     const proxy = { url: "sealed by another key", host: "127.0.0.1", port: 1 }
     yield* numbers.change(workspaceId, id, { proxy }, 0)

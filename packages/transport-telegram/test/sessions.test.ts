@@ -1,12 +1,6 @@
 /** Logged-in accounts: lost connections, ends of sessions, restarts, ticks. */
 import { assert, layer } from "@effect/vitest"
-import {
-  LaneQueue,
-  NumberStore,
-  SessionStore,
-  SessionVault,
-  TelegramLogin,
-} from "@messaging-service/core"
+import { SessionVault, TelegramLogin, Store } from "@messaging-service/core"
 import type { OutgoingMedia, TransportEvent } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { live } from "@messaging-service/testkit"
@@ -101,7 +95,7 @@ layer(layerWorld)("a logged-in account", (it) => {
       const server = yield* TelegramServer
       const sessions = yield* Sessions
       const told = yield* Told
-      const lanes = yield* LaneQueue
+      const lanes = (yield* Store).queue
       const account = yield* anAccount
       yield* server.revoke(account.digits, "SOMETHING_NEW")
       yield* server.drop(account.digits)
@@ -123,8 +117,8 @@ layer(layerWorld)("a logged-in account", (it) => {
       const server = yield* TelegramServer
       const told = yield* Told
       const vault = yield* SessionVault
-      const lanes = yield* LaneQueue
-      const numbers = yield* NumberStore
+      const { queue: lanes, numbers } = yield* Store
+
       for (const reason of ["banned", "restricted"] as const) {
         for (const logsOut of [false, true]) {
           const { digits, id } = yield* anAccount
@@ -448,7 +442,7 @@ layer(Layer.merge(layerStores, layerServer))("another process", (it) => {
         return { account, message }
       }).pipe(Effect.provide(layerAdapter()))
       const { account, message } = yield* first
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const sealed = yield* store.credentials(account.id)
       yield* server.read(reader.digits, account.digits)
       yield* Effect.gen(function* () {

@@ -11,12 +11,12 @@ import { randomBytes } from "node:crypto"
 import {
   NumberLinking,
   NumberProxies,
-  NumberStore,
   pairingCodeMillis,
   retryUntilStoreAnswers,
   SessionVault,
+  Store,
 } from "@messaging-service/core"
-import type { LinkingEvent, LinkingRequest } from "@messaging-service/core"
+import type { NumberStore, LinkingEvent, LinkingRequest } from "@messaging-service/core"
 import { Browsers } from "baileys"
 import { Cause, Clock, Effect, Layer, Queue, Redacted, Stream } from "effect"
 import { Sessions } from "./Account.ts"
@@ -65,7 +65,7 @@ interface Services {
   readonly sessions: typeof Sessions.Service
   readonly vault: typeof SessionVault.Service
   readonly proxies: typeof NumberProxies.Service
-  readonly numbers: typeof NumberStore.Service
+  readonly numbers: NumberStore
 }
 
 /** Shows codes until the phone accepts one. */
@@ -269,7 +269,7 @@ const link = (services: Services, request: LinkingRequest, shown: Shown) =>
 
 export const layerLinking = (
   settings: WhatsAppSettings,
-): Layer.Layer<NumberLinking, never, Sessions | SessionVault | NumberStore | NumberProxies> =>
+): Layer.Layer<NumberLinking, never, Sessions | SessionVault | Store | NumberProxies> =>
   Layer.effect(
     NumberLinking,
     Effect.gen(function* makeLinking() {
@@ -278,7 +278,7 @@ export const layerLinking = (
         sessions: yield* Sessions,
         vault: yield* SessionVault,
         proxies: yield* NumberProxies,
-        numbers: yield* NumberStore,
+        numbers: (yield* Store).numbers,
       }
       return NumberLinking.of({
         link: (request) => Stream.callback((shown) => link(services, request, shown)),

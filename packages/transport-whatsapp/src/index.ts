@@ -6,11 +6,11 @@ import type {
   NumberLinking,
   NumberOwnership,
   NumberProxies,
-  NumberStore,
   PhoneDirectory,
   SentTexts,
   SessionVault,
   WhatsAppTransport,
+  Store,
 } from "@messaging-service/core"
 import { Layer } from "effect"
 import { layerLinking } from "./Linking.ts"
@@ -27,6 +27,6 @@ export const layer = (
 ): Layer.Layer<
   WhatsAppTransport | PhoneDirectory | NumberLinking,
   never,
-  SessionVault | NumberStore | NumberOwnership | NumberProxies | SentTexts
+  SessionVault | Store | NumberOwnership | NumberProxies | SentTexts
 > =>
   Layer.merge(layerTransport, layerLinking(settings)).pipe(Layer.provide(Sessions.layer(settings)))

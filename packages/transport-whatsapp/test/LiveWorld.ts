@@ -7,15 +7,14 @@ import {
   Ids,
   NumberLinking,
   NumberOwnership,
-  NumberStore,
   layerStoredSecrets,
   SecretsKey,
   SentTexts,
-  SessionStore,
   SessionVault,
   StoreUnavailable,
   WhatsAppTransport,
   parsePhone,
+  Store,
 } from "@messaging-service/core"
 import type {
   LinkingEvent,
@@ -27,7 +26,6 @@ import type {
   TransportId,
 } from "@messaging-service/core"
 import { layer as memoryStore } from "@messaging-service/store-memory"
-import type { MemoryStore } from "@messaging-service/store-memory"
 import { aNumber, aWorkspace, live } from "@messaging-service/testkit"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Context, Effect, Layer, Stream } from "effect"
@@ -98,16 +96,20 @@ const sentTexts = SentTexts.of({
 const layerTroubled = Layer.effectContext(
   Effect.gen(function* () {
     const trouble: StoreTrouble = { meets: () => false, met: [] }
+    const store = yield* Store
     return Context.make(Trouble, trouble).pipe(
-      Context.add(SessionStore, troubled(yield* SessionStore, trouble)),
-      Context.add(NumberStore, troubled(yield* NumberStore, trouble)),
+      Context.add(Store, {
+        ...store,
+        sessions: troubled(store.sessions, trouble),
+        numbers: troubled(store.numbers, trouble),
+      }),
       Context.add(SentTexts, troubled(sentTexts, trouble)),
     )
   }),
 )
 
 /** Stores, and the vault over them, that outlive an adapter. */
-export const layerStoresOn = (store: Layer.Layer<MemoryStore>) =>
+export const layerStoresOn = (store: Layer.Layer<Store>) =>
   SessionVault.layer.pipe(
     Layer.merge(live.layerProxies),
     Layer.provide(layerStoredSecrets),
@@ -133,11 +135,9 @@ const layerWhatsApp = (settings: WhatsAppSettings) =>
 
 export const layerAdapter = (
   settings: Partial<WhatsAppSettings> = {},
-  taking: Layer.Layer<
-    typeof Told.Identifier,
-    never,
-    WhatsAppTransport | NumberStore
-  > = live.layerTold(WhatsAppTransport),
+  taking: Layer.Layer<typeof Told.Identifier, never, WhatsAppTransport | Store> = live.layerTold(
+    WhatsAppTransport,
+  ),
 ) =>
   taking.pipe(
     Layer.provideMerge(
@@ -188,7 +188,7 @@ export const attempt = <R>(
 ) =>
   Effect.gen(function* () {
     const { link } = yield* NumberLinking
-    const numbers = yield* NumberStore
+    const { numbers } = yield* Store
     const shown: Array<LinkingEvent> = []
     const isOver = () => shown.some(({ _tag }) => _tag === "Linked" || _tag === "Failed")
     yield* numbers.setStatus(request.numberId, "connecting", undefined, 0)

@@ -2,10 +2,10 @@
 import { assert, layer } from "@effect/vitest"
 import {
   NumberProxies,
-  NumberStore,
   layerStoredSecrets,
   SecretsKey,
   SessionVault,
+  Store,
 } from "@messaging-service/core"
 import type { LinkingEvent } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
@@ -161,7 +161,7 @@ layer(layerWorld)("linking", (it) => {
     () =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
-        const numbers = yield* NumberStore
+        const { numbers } = yield* Store
         const vault = yield* SessionVault
         const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
         yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
@@ -203,7 +203,7 @@ const layerWithProxies = layerAdapter().pipe(
 layer(layerWithProxies)("a number whose proxy an older secrets key sealed", (it) => {
   it.effect("is not linked around it: the attempt fails and says why", () =>
     Effect.gen(function* () {
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const id = yield* anUnlinkedNumber
       const { workspaceId } = (yield* numbers.find(id)) ?? assert.fail()
       const proxy = { url: "sealed by another key", host: "127.0.0.1", port: 1 }

@@ -1,6 +1,5 @@
 /** Operators' actions on a number, and their effect on its connection. */
 import { assert, layer } from "@effect/vitest"
-import { LaneQueue, NumberStore, SessionStore } from "@messaging-service/core"
 import { WhatsAppServer, someProxies, withCredentials } from "@messaging-service/whatsapp-server"
 import { Effect } from "effect"
 import { Sessions } from "../src/Account.ts"
@@ -15,6 +14,7 @@ import {
   until,
   untilSo,
 } from "./LiveWorld.ts"
+import { Store } from "@messaging-service/core"
 
 const accepted = { _tag: "Accepted" } as const
 
@@ -28,13 +28,13 @@ layer(world)("a number that the remote server has shut out", (it) => {
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
-      const lanes = yield* LaneQueue
+      const lanes = (yield* Store).queue
       const number = yield* aLinkedNumber
       const logins = () => server.sessions(number.digits)[0]?.logins ?? 0
       const before = logins()
       for (const times of [1, 2]) {
         yield* server.end(code, number.digits)
-        const list = SessionStore.use((store) => store.list)
+        const list = Store.use(({ sessions: store }) => store.list)
         yield* untilSo(
           Effect.map(Effect.orDie(list), (all) =>
             all.some((one) => one.numberId === number.id && one.reason === reason),
@@ -55,7 +55,7 @@ layer(world)("a number that the remote server has shut out", (it) => {
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
-      const lanes = yield* LaneQueue
+      const lanes = (yield* Store).queue
       const number = yield* aLinkedNumber
       const logins = () => server.sessions(number.digits)[0]?.logins ?? 0
       const before = logins()
@@ -78,7 +78,7 @@ layer(world)("a number that gets another proxy", (it) => {
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const number = yield* aLinkedNumber
       const logins = () => server.sessions(number.digits)[0]?.logins ?? 0
       const before = logins()

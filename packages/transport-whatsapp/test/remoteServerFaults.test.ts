@@ -1,6 +1,6 @@
 /** Refusals, garbled frames, bans and removals by the remote server, and their reports. */
 import { assert, describe, it, layer } from "@effect/vitest"
-import { NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core"
+import { PhoneDirectory, SessionVault, Store } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Fiber, Layer } from "effect"
@@ -33,7 +33,7 @@ const layerOf = (settings: Parameters<typeof layerAdapter>[0]) =>
 
 const untilStatus = (id: NumberId, status: string) =>
   untilSo(
-    NumberStore.use(({ find }) =>
+    Store.use(({ numbers: { find } }) =>
       Effect.map(Effect.orDie(find(id)), (number) => number?.status === status),
     ),
   )

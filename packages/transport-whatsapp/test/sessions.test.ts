@@ -1,6 +1,6 @@
 /** Linked numbers: lost connections, ends of sessions, restarts, ticks, checks. */
 import { assert, layer } from "@effect/vitest"
-import { NumberOwnership, NumberStore, PhoneDirectory, SessionVault } from "@messaging-service/core"
+import { NumberOwnership, PhoneDirectory, SessionVault, Store } from "@messaging-service/core"
 import type { NumberId, OutgoingMedia, Owned, Phone } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Deferred, Effect, Fiber, Layer, Option, Stream } from "effect"
@@ -76,7 +76,7 @@ layer(layerWorld)("a session", (it) => {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
       const vault = yield* SessionVault
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const number = yield* aLinkedNumber
       const logins = () => server.sessions(number.digits)[0]?.logins ?? 0
       const before = logins()
@@ -356,7 +356,7 @@ layer(Layer.provideMerge(layerStores, layerServer))("a restarted adapter", (it) 
   it.effect("logs out a number that was removed meanwhile, and forgets it", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const vault = yield* SessionVault
       const number = yield* Effect.provide(aLinkedNumber, layerAdapter())
       const kept = yield* numbers.find(number.id)

@@ -1,6 +1,6 @@
 /** A failing store must not cost links, credentials or log-outs. */
 import { assert, layer } from "@effect/vitest"
-import { NumberStore, SessionVault } from "@messaging-service/core"
+import { SessionVault, Store } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import { Effect, Fiber, Layer } from "effect"
@@ -100,7 +100,7 @@ layer(layerWorld)("a store that fails", (it) => {
   it.effect("gives a phone to no second number when its look-up fails", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
       yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
         Effect.gen(function* () {
@@ -195,7 +195,7 @@ layer(layerWorld)("a number that leaves while the remote server is away", (it) =
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const { digits, id } = yield* aLinkedNumber
       const kept = yield* numbers.find(id)
       if (kept === null) throw new Error("it is gone")
@@ -214,7 +214,7 @@ layer(layerWorld)("a number that leaves while the remote server is away", (it) =
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const number = yield* aLinkedNumber
       yield* server.down
       yield* numbers.setStatus(number.id, "disconnected", undefined, 0)
@@ -236,7 +236,7 @@ layer(layerWorld)("a number that leaves while the remote server is away", (it) =
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const number = yield* aLinkedNumber
       yield* server.down
       yield* numbers.setStatus(number.id, "disconnected", undefined, 0)

@@ -6,9 +6,8 @@
  * The simulation's transport follows the rules of its port: this is the real one, with its protocol.
  */
 import { assert, layer } from "@effect/vitest"
-import { NumberStore, WhatsAppTransport } from "@messaging-service/core"
+import { WhatsAppTransport, Store } from "@messaging-service/core"
 import type { OutgoingMessage, SendOutcome, TransportEvent } from "@messaging-service/core"
-import type { MemoryStore } from "@messaging-service/store-memory"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import { layer as layerPostgres } from "@messaging-service/store-postgres"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
@@ -260,7 +259,7 @@ const layerOnPostgres = Layer.unwrap(
 
 /** The stores, and the size of each storm: messages of each number, lives of the adapter. */
 const stores: ReadonlyArray<
-  readonly [name: string, layer: Layer.Layer<MemoryStore>, messages: number, lives: number]
+  readonly [name: string, layer: Layer.Layer<Store>, messages: number, lives: number]
 > = [
   ["memory", memoryStore, 25, 4],
   ["PostgreSQL", Layer.orDie(layerOnPostgres), 15, 3],
@@ -281,7 +280,7 @@ for (const [name, store, messages, lives] of stores) {
     it.effect("while a number is linked leaves no device when the attempt was over meanwhile", () =>
       Effect.gen(function* () {
         const { digits, id } = yield* brokenOff
-        yield* (yield* NumberStore).setStatus(id, "disconnected", undefined, 0)
+        yield* (yield* Store).numbers.setStatus(id, "disconnected", undefined, 0)
         const devices = yield* devicesOf(digits)
         yield* Effect.gen(function* () {
           yield* Told

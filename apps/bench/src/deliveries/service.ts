@@ -1,11 +1,5 @@
 /** The service's delivery loop, with the way out that it really has or another. */
-import {
-  DeliveryQueue,
-  OutboundRule,
-  SigningSecrets,
-  WakeUp,
-  makeDeliverer,
-} from "@messaging-service/core"
+import { OutboundRule, SigningSecrets, WakeUp, makeDeliverer, Store } from "@messaging-service/core"
 import type { Egress } from "@messaging-service/core"
 import { layerEgress } from "@messaging-service/node"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
@@ -24,16 +18,21 @@ const outboundRule = Layer.succeed(OutboundRule, { allowPrivate: true })
 /** The store's queue, which tells how many results were settled. */
 const layerCountingQueue = (settled: (count: number) => void) =>
   Layer.effect(
-    DeliveryQueue,
-    Effect.map(DeliveryQueue, (queue) =>
-      DeliveryQueue.of({
-        ...queue,
-        settle: (results) =>
-          Effect.tap(queue.settle(results), () => Effect.sync(() => settled(results.length))),
-        settleAndClaim: (results, query) =>
-          Effect.tap(queue.settleAndClaim(results, query), () =>
-            Effect.sync(() => settled(results.length)),
-          ),
+    Store,
+    Effect.map(Store, (store) =>
+      Store.of({
+        ...store,
+        webhooks: {
+          ...store.webhooks,
+          settleDeliveries: (results) =>
+            Effect.tap(store.webhooks.settleDeliveries(results), () =>
+              Effect.sync(() => settled(results.length)),
+            ),
+          settleAndClaimDeliveries: (results, query) =>
+            Effect.tap(store.webhooks.settleAndClaimDeliveries(results, query), () =>
+              Effect.sync(() => settled(results.length)),
+            ),
+        },
       }),
     ),
   )

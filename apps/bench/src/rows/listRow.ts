@@ -1,11 +1,10 @@
 /** A page far down a long list, against its first page. */
+import { Store } from "@messaging-service/core"
 import type { MessageId, WorkspaceId } from "@messaging-service/core"
-import { MessageStore } from "@messaging-service/core"
 import { Context, Effect, Layer } from "effect"
 import { loadWorkspace } from "../database/fixture.ts"
 import { loadHistory } from "../database/history.ts"
-import { check } from "../measuring/checks.ts"
-import { CheckFailed } from "../measuring/checks.ts"
+import { check, CheckFailed } from "../measuring/checks.ts"
 import type { Candidate, Row } from "../measuring/Comparison.ts"
 import { median } from "../measuring/rounds.ts"
 import { storeOn } from "../Setup.ts"
@@ -27,8 +26,8 @@ export const listRow: Row = {
     yield* loadHistory(database, one, 100, sizes.listed)
     const store = Context.get(
       yield* Layer.build(storeOn(database, 4)).pipe(Effect.orDie),
-      MessageStore,
-    )
+      Store,
+    ).messages
     const scope = { workspaceId: one.id as WorkspaceId, mode: "live", restriction: null } as const
 
     /** The page with that number, counted from 1: its newest message is known. */

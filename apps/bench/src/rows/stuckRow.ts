@@ -1,12 +1,11 @@
 /** Claiming while many messages are overdue on numbers that are logged out, against without them. */
-import { LaneQueue, dailyQuota, noAftermath } from "@messaging-service/core"
+import { dailyQuota, noAftermath, Store } from "@messaging-service/core"
 import type { Settlement } from "@messaging-service/core"
 import { Context, Effect, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
 import { loadWaiting, loadWorkspace } from "../database/fixture.ts"
 import { withoutIndexes } from "../database/history.ts"
-import { check } from "../measuring/checks.ts"
-import { CheckFailed } from "../measuring/checks.ts"
+import { check, CheckFailed } from "../measuring/checks.ts"
 import type { Candidate, Row } from "../measuring/Comparison.ts"
 import { median } from "../measuring/rounds.ts"
 import { storeOn } from "../Setup.ts"
@@ -40,7 +39,7 @@ const prepared = Effect.fnUntraced(function* prepared(
     }),
   )
   const store = yield* Layer.build(storeOn(database, 4)).pipe(Effect.orDie)
-  return { database, queue: Context.get(store, LaneQueue), firstConnected: on.firstNumber }
+  return { database, queue: Context.get(store, Store).queue, firstConnected: on.firstNumber }
 })
 
 type Prepared = Effect.Success<ReturnType<typeof prepared>>

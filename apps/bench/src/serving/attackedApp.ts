@@ -3,7 +3,7 @@
  * clients make it hold. Says where it listens.
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
-import { KeyStore, WakeUp } from "@messaging-service/core"
+import { WakeUp, Store } from "@messaging-service/core"
 import { HttpOptions, httpApp } from "@messaging-service/http"
 import { listen } from "@messaging-service/node/process"
 import { Console, Effect, Layer } from "effect"
@@ -39,15 +39,18 @@ const takeCounts = (): AttackCounts => {
 }
 
 const layerCounted = Layer.effect(
-  KeyStore,
-  Effect.map(KeyStore, (store) =>
-    KeyStore.of({
+  Store,
+  Effect.map(Store, (store) =>
+    Store.of({
       ...store,
-      admit: (query) =>
-        Effect.suspend(() => {
-          lookUps++
-          return store.admit(query)
-        }),
+      workspaces: {
+        ...store.workspaces,
+        admit: (query) =>
+          Effect.suspend(() => {
+            lookUps++
+            return store.workspaces.admit(query)
+          }),
+      },
     }),
   ),
 ).pipe(Layer.provideMerge(Layer.merge(servedStore, WakeUp.layerLocal)))

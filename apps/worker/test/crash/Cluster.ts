@@ -3,7 +3,6 @@
  * process that does everything on the embedded database.
  */
 import { assert } from "@effect/vitest"
-import { ClockStore } from "@messaging-service/core"
 import { layerPglite } from "@messaging-service/store-postgres"
 import { EmbeddedPostgres, processes, putDataDirectory } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
@@ -11,6 +10,7 @@ import { Data, Effect, Redacted, Ref, Schedule, Scope } from "effect"
 import { join, resolve } from "node:path"
 import { programs } from "../programs.ts"
 import { passTime, withDatabase } from "./books.ts"
+import { Store } from "@messaging-service/core"
 
 /** It has the embedded database among its dependencies. */
 const storePackage = resolve(
@@ -237,8 +237,8 @@ export const startAlone = Effect.fnUntraced(function* (settings: Settings = {}) 
     settings: { DATA_DIR: directory, ...settings },
     outlive: (millis) =>
       Effect.gen(function* () {
-        const clock = yield* ClockStore
-        yield* clock.raiseOffset((yield* clock.offset) + millis)
+        const clock = (yield* Store).system
+        yield* clock.raiseClockOffset((yield* clock.clockOffset) + millis)
       }).pipe(Effect.provide(layerPglite({ dataDir: join(directory, "db") })), Effect.orDie),
   })
   return cluster

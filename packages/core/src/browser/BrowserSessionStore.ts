@@ -5,7 +5,6 @@
  *
  * All times are the system's: moving an adjustable clock must sign nobody out.
  */
-import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../Ids.ts"
@@ -85,35 +84,32 @@ export const linkWorks = (
   link.codeExpiresAt > now &&
   hasToken(link, tokenMark)
 
-export class BrowserSessionStore extends Context.Service<
-  BrowserSessionStore,
-  {
-    /** Stores a session. At most `most` of its holder are then valid: the oldest others end. */
-    insert(session: NewBrowserSession, most: number): Effect.Effect<void, StoreUnavailable>
-    /**
-     * Begins the session of a link, as `insert` does, and uses the link up, in one atomic step. Null
-     * when the code is unknown, used, revoked or late, when an operator's link has another token
-     * mark, or when the workspace is deleted or disabled.
-     */
-    exchange(
-      query: Pick<SessionQuery, "hash" | "now" | "tokenMark"> & { readonly codeHash: string },
-      most: number,
-    ): Effect.Effect<BrowserSession | null, StoreUnavailable>
-    /**
-     * A valid session, with its requests in the clock minute, this one included. Null
-     * otherwise. Windows restart as those of keys do.
-     */
-    use(
-      query: SessionQuery & { readonly minuteStart: number },
-    ): Effect.Effect<
-      { readonly session: BrowserSession; readonly count: number } | null,
-      StoreUnavailable
-    >
-    /** Whether the session is valid; counts nothing. */
-    isValid(query: SessionQuery): Effect.Effect<boolean, StoreUnavailable>
-    end(hash: string): Effect.Effect<void, StoreUnavailable>
-    insertLink(link: NewSignInLink): Effect.Effect<void, StoreUnavailable>
-    /** Deletes sessions that have ended by `now`, and links that ended before `linksBefore`. */
-    forget(now: number, linksBefore: number): Effect.Effect<void, StoreUnavailable>
-  }
->()("core/BrowserSessionStore") {}
+export interface BrowserSessionStore {
+  /** Stores a session. At most `most` of its holder are then valid: the oldest others end. */
+  insert(session: NewBrowserSession, most: number): Effect.Effect<void, StoreUnavailable>
+  /**
+   * Begins the session of a link, as `insert` does, and uses the link up, in one atomic step. Null
+   * when the code is unknown, used, revoked or late, when an operator's link has another token
+   * mark, or when the workspace is deleted or disabled.
+   */
+  exchange(
+    query: Pick<SessionQuery, "hash" | "now" | "tokenMark"> & { readonly codeHash: string },
+    most: number,
+  ): Effect.Effect<BrowserSession | null, StoreUnavailable>
+  /**
+   * A valid session, with its requests in the clock minute, this one included. Null
+   * otherwise. Windows restart as those of keys do.
+   */
+  use(
+    query: SessionQuery & { readonly minuteStart: number },
+  ): Effect.Effect<
+    { readonly session: BrowserSession; readonly count: number } | null,
+    StoreUnavailable
+  >
+  /** Whether the session is valid; counts nothing. */
+  isValid(query: SessionQuery): Effect.Effect<boolean, StoreUnavailable>
+  end(hash: string): Effect.Effect<void, StoreUnavailable>
+  insertLink(link: NewSignInLink): Effect.Effect<void, StoreUnavailable>
+  /** Deletes sessions that have ended by `now`, and links that ended before `linksBefore`. */
+  forget(now: number, linksBefore: number): Effect.Effect<void, StoreUnavailable>
+}

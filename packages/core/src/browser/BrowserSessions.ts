@@ -8,8 +8,8 @@ import { Admission } from "../key/Keys.ts"
 import { inputDecoder, textBetween } from "../request/Input.ts"
 import { hashSecret, Secrets, signatureOf } from "../secret/Secrets.ts"
 import { RealTime } from "../time/Time.ts"
-import { BrowserSessionStore } from "./BrowserSessionStore.ts"
 import type { BrowserSession, SessionQuery } from "./BrowserSessionStore.ts"
+import { Store } from "../store/Store.ts"
 
 /** Requests of one session in a clock minute. */
 export const sessionRequestsPerMinute = 600
@@ -88,7 +88,7 @@ export class BrowserSessions extends Context.Service<
   static readonly layer = Layer.effect(
     BrowserSessions,
     Effect.gen(function* make() {
-      const store = yield* BrowserSessionStore
+      const store = (yield* Store).browserSessions
       const { systemMillis } = yield* RealTime
       const { browserSessions: secret } = (yield* Secrets).keys
       const queries = queriesWith(secret)
@@ -142,7 +142,7 @@ const operatorSession = (createdAt: number): BrowserSession => ({
 })
 
 const makeSignIn = Effect.fnUntraced(function* makeSignIn(queries: ReturnType<typeof queriesWith>) {
-  const store = yield* BrowserSessionStore
+  const store = (yield* Store).browserSessions
   const admission = yield* Admission
   const ids = yield* Ids
   const { systemMillis } = yield* RealTime
@@ -202,7 +202,7 @@ const makeSignIn = Effect.fnUntraced(function* makeSignIn(queries: ReturnType<ty
 
 /** Deletes what has ended. */
 export const forgetBrowserSessions = Effect.gen(function* forgetBrowserSessions() {
-  const store = yield* BrowserSessionStore
+  const store = (yield* Store).browserSessions
   const { systemMillis } = yield* RealTime
   return Effect.flatMap(systemMillis, (now) => store.forget(now, now - linksKeptMillis))
 })

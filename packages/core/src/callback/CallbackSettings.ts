@@ -12,7 +12,7 @@ import { codePointLength } from "../request/Input.ts"
 import { maximumWebhookUrlLength, SigningSecrets } from "../webhook/WebhookEndpoint.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import { CallbackSalts } from "../store/WorkspaceStore.ts"
+import { Store } from "../store/Store.ts"
 
 /** An address that was let pass. */
 export type CallbackUrl = string & Brand.Brand<"CallbackUrl">
@@ -86,20 +86,21 @@ export class CallbackSecrets extends Context.Service<
   static readonly layer = Layer.effect(
     CallbackSecrets,
     Effect.gen(function* make() {
-      const salts = yield* CallbackSalts
+      const salts = (yield* Store).workspaces
       const secrets = (yield* SigningSecrets).callbacks
       const workspaces = yield* Workspaces
 
       return CallbackSecrets.of({
         get: Effect.fn("CallbackSecrets.get")(function* get(role, id) {
           const { id: workspaceId } = yield* workspaces.within(role, id, "webhooks")
-          const salt = callbackSalt(workspaceId, yield* salts.get(workspaceId))
+          const salt = callbackSalt(workspaceId, yield* salts.callbackSalt(workspaceId))
           return { secret: secrets.of(salt) }
         }),
         rotate: Effect.fn("CallbackSecrets.rotate")(function* rotate(role, id) {
           const { id: workspaceId } = yield* workspaces.within(role, id, "webhooks")
           const { salt, secret } = yield* secrets.make
-          if (!(yield* salts.put(workspaceId, salt))) return yield* refuse("workspace_not_found")
+          if (!(yield* salts.putCallbackSalt(workspaceId, salt)))
+            return yield* refuse("workspace_not_found")
           return { secret }
         }),
       })

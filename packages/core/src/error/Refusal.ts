@@ -194,7 +194,7 @@ export type Code = keyof typeof entries
 
 export const catalogue: Readonly<Record<Code, Entry>> = entries
 
-// The one way in which a storage port fails: the store did not answer, or answered with something
+// The one way in which a store fails: the store did not answer, or answered with something
 // other than a decision (connection refused, pool exhausted, statement timed out). Refusals of
 // rules are values, never this.
 

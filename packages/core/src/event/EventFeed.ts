@@ -9,8 +9,8 @@ import type { StoreUnavailable } from "../error/Refusal.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { sleep } from "../time/Time.ts"
-import { Outbox } from "../webhook/WebhookStore.ts"
 import type { OutboxEvent } from "../webhook/WebhookStore.ts"
+import { Store } from "../store/Store.ts"
 
 /** Events per read. */
 const batch = 100
@@ -77,14 +77,14 @@ export class EventFeed extends Context.Service<
   static readonly layer = Layer.effect(
     EventFeed,
     Effect.gen(function* make() {
-      const outbox = yield* Outbox
+      const outbox = (yield* Store).webhooks
       const signal = yield* EventSignal
       const { poll } = yield* WakeUp
 
       const end = Effect.gen(function* end() {
-        let position = Math.max(0, (yield* outbox.latest) - lookBehind)
+        let position = Math.max(0, (yield* outbox.latestEvent) - lookBehind)
         for (;;) {
-          const events = yield* outbox.read(position, batch)
+          const events = yield* outbox.readEvents(position, batch)
           const last = events.at(-1)
           if (last === undefined) return position
           position = last.id
@@ -117,7 +117,7 @@ export class EventFeed extends Context.Service<
 
       /** Null when the store does not answer; also for a bug or an interruption from outside. */
       const read = (position: number) =>
-        Effect.catchCause(outbox.read(position, batch), (cause) =>
+        Effect.catchCause(outbox.readEvents(position, batch), (cause) =>
           Effect.as(logFailure("events are read later", cause), null),
         )
 

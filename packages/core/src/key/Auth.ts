@@ -2,7 +2,7 @@
  * API keys and who may do what: keys and their store, rate limits, callers, and the gate of
  * operations.
  */
-import { Context, Effect } from "effect"
+import { Effect } from "effect"
 import type { Brand } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal, StoreUnavailable } from "../error/Refusal.ts"
@@ -134,33 +134,29 @@ export interface AdmittedV1 extends Pick<Admitted, "key" | "workspace"> {
   readonly count: number | null
 }
 
-export class KeyStore
-  extends /*#__PURE__*/ Context.Service<
-    KeyStore,
-    {
-      /**
-       * One round trip: finds key and workspace. If both are admitted (version 2), counts the
-       * request in both windows and records time and address of use. A window restarts when its
-       * stored start differs. Null when no such key was issued.
-       */
-      admit(query: AdmitQuery): Effect.Effect<Admitted | null, StoreUnavailable>
-      /**
-       * As `admit`, for a version 1 key. The workspace must admit version 1 and be the one that the
-       * request names. The count is per minute and shared by all its version 1 keys.
-       */
-      admitV1(query: AdmitV1Query): Effect.Effect<AdmittedV1 | null, StoreUnavailable>
-      /** Guard: fewer than `limit` non-revoked keys of that version; null when it fails. */
-      insert(key: NewKey, limit: number): Effect.Effect<ApiKey | null, StoreUnavailable>
-      /** Oldest first, revoked ones included. */
-      list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<ApiKey>, StoreUnavailable>
-      /** Sets `revokedAt` once; returns the key, null when unknown. */
-      revoke(
-        workspaceId: WorkspaceId,
-        id: KeyId,
-        now: number,
-      ): Effect.Effect<ApiKey | null, StoreUnavailable>
-    }
-  >()("core/KeyStore") {}
+export interface KeyStore {
+  /**
+   * One round trip: finds key and workspace. If both are admitted (version 2), counts the
+   * request in both windows and records time and address of use. A window restarts when its
+   * stored start differs. Null when no such key was issued.
+   */
+  admit(query: AdmitQuery): Effect.Effect<Admitted | null, StoreUnavailable>
+  /**
+   * As `admit`, for a version 1 key. The workspace must admit version 1 and be the one that the
+   * request names. The count is per minute and shared by all its version 1 keys.
+   */
+  admitV1(query: AdmitV1Query): Effect.Effect<AdmittedV1 | null, StoreUnavailable>
+  /** Guard: fewer than `limit` non-revoked keys of that version; null when it fails. */
+  insertKey(key: NewKey, limit: number): Effect.Effect<ApiKey | null, StoreUnavailable>
+  /** Oldest first, revoked ones included. */
+  listKeys(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<ApiKey>, StoreUnavailable>
+  /** Sets `revokedAt` once; returns the key, null when unknown. */
+  revokeKey(
+    workspaceId: WorkspaceId,
+    id: KeyId,
+    now: number,
+  ): Effect.Effect<ApiKey | null, StoreUnavailable>
+}
 
 // Fixed rate-limit windows (contract: Rate limits, Version 1: requests). A version 2 key: 60 per
 // clock minute, 10,000 per UTC day. All version 1 keys of a workspace: 60 per clock minute.

@@ -4,14 +4,13 @@ import { refuse } from "../error/Refusal.ts"
 import type { Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
 import type { KeyId, NumberId, WorkspaceId } from "../Ids.ts"
-import { NumberStore } from "../number/NumberStore.ts"
+import type { NumberStore } from "../number/NumberStore.ts"
 import { isSeenBy } from "../number/SendingNumber.ts"
 import { described, inputDecoder, nameUpTo } from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
 import {
   dayMillis,
   keyLimit,
-  KeyStore,
   makeKeyV1,
   makeKeyV2,
   scopes,
@@ -27,7 +26,7 @@ import {
   Caller,
   rateRefusalV1,
 } from "./Auth.ts"
-import type { ApiKey, KeyCaller, RateState, Admitted } from "./Auth.ts"
+import type { KeyStore, ApiKey, KeyCaller, RateState, Admitted } from "./Auth.ts"
 import { hashSecret, sameSecret } from "../secret/Secrets.ts"
 import {
   may,
@@ -40,6 +39,7 @@ import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import ipaddr from "ipaddr.js"
 import { sharedLimits } from "../limit/Bulkhead.ts"
+import { Store } from "../store/Store.ts"
 
 /** Lifetimes of keys (contract: Keys). */
 const lifetimes = { "30d": 30 * dayMillis, "90d": 90 * dayMillis, "1y": 365 * dayMillis } as const
@@ -121,8 +121,8 @@ export interface NewApiKey {
 
 /** What makes keys. */
 interface KeyWork {
-  readonly store: KeyStore["Service"]
-  readonly numbers: NumberStore["Service"]
+  readonly store: KeyStore
+  readonly numbers: NumberStore
   readonly ids: Ids["Service"]
 }
 
@@ -131,7 +131,7 @@ const insert = Effect.fnUntraced(function* insert(
   text: string,
   key: Omit<ApiKey, "id" | "last4" | "lastUsedAt" | "lastUsedIp" | "revokedAt">,
 ) {
-  const record = yield* store.insert(
+  const record = yield* store.insertKey(
     { ...key, hash: hashSecret(text), last4: text.slice(-4) },
     keyLimit,
   )
@@ -174,7 +174,7 @@ const createV1 = Effect.fnUntraced(function* createV1(
 ) {
   const { ids, store } = keys
   yield* Effect.fromResult(decodeV1(command))
-  const made = (yield* store.list(workspaceId)).filter((key) => key.version === 1).length
+  const made = (yield* store.listKeys(workspaceId)).filter((key) => key.version === 1).length
   return yield* insert(keys, makeKeyV1(ids), {
     workspaceId,
     version: 1,
@@ -221,9 +221,9 @@ export class Keys extends Context.Service<
   static readonly layer = Layer.effect(
     Keys,
     Effect.gen(function* make() {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       const workspaces = yield* Workspaces
-      const keys: KeyWork = { store, numbers: yield* NumberStore, ids: yield* Ids }
+      const keys: KeyWork = { store, numbers: (yield* Store).numbers, ids: yield* Ids }
 
       return Keys.of({
         create: Effect.fn("Keys.create")(function* create(role, id, command) {
@@ -234,16 +234,16 @@ export class Keys extends Context.Service<
         list: Effect.fn("Keys.list")(function* list(role, id) {
           const workspace = yield* workspaces.within(role, id, "keys_v1")
           const visible = (key: ApiKey) => key.version === 1 || may(role, "keys_v2")
-          return (yield* store.list(workspace.id)).filter(visible)
+          return (yield* store.listKeys(workspace.id)).filter(visible)
         }),
         revoke: Effect.fn("Keys.revoke")(function* revoke(role, workspaceId, id) {
           const workspace = yield* workspaces.within(role, workspaceId, "keys_v1")
-          const key = (yield* store.list(workspace.id)).find((each) => each.id === id)
+          const key = (yield* store.listKeys(workspace.id)).find((each) => each.id === id)
           if (key === undefined || (key.version === 1 && key.revokedAt !== null)) {
             return yield* refuse("key_not_found")
           }
           yield* requireRole(role, key.version === 1 ? "keys_v1" : "keys_v2")
-          yield* store.revoke(workspace.id, key.id, yield* Clock.currentTimeMillis)
+          yield* store.revokeKey(workspace.id, key.id, yield* Clock.currentTimeMillis)
           return key
         }),
       })
@@ -356,7 +356,7 @@ interface AdmittedCaller {
 
 /** What looks credentials up, and counts wrong ones. */
 interface KeyGuard {
-  readonly store: KeyStore["Service"]
+  readonly store: KeyStore
   readonly wrongKeys: ReturnType<typeof makeWrongKeys>
 }
 
@@ -540,7 +540,7 @@ export class Admission extends Context.Service<
   static readonly layer = Layer.effect(
     Admission,
     Effect.gen(function* make() {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       const wrongKeys = makeWrongKeys()
       const guard: KeyGuard = { store, wrongKeys }
 

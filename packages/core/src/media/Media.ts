@@ -376,91 +376,85 @@ interface LeftoverQuery {
  * An attachment belongs to one send: it is in no directory, and its storage has a separate limit.
  * Its record precedes its bytes, and only its send knows it.
  */
-export class MediaStore extends Context.Service<
-  MediaStore,
-  {
-    /**
-     * Reserves room. Guard: the workspace's use in both modes, reservations included, plus this
-     * file is at most `limitBytes`.
-     */
-    reserve(
-      file: Omit<MediaFile, "id">,
-      limitBytes: number,
-    ): Effect.Effect<Reservation, StoreUnavailable>
-    /**
-     * Adds a reserved file to the directory and finishes the idempotency record. Guards, in order:
-     * the claim is held (`idempotency`), the reservation exists (`reservation`). Null on success,
-     * else the failed guard.
-     */
-    commit(
-      id: MediaId,
-      idempotency: IdempotencyClaim | null,
-      now: number,
-    ): Effect.Effect<BrokenMediaGuard | null, StoreUnavailable>
-    /** Cancels a reservation: its room is free, and its bytes become leftovers. */
-    discard(id: MediaId): Effect.Effect<void, StoreUnavailable>
-    /** Null when it is not in the directory, or is of another workspace or mode. */
-    get(
-      workspaceId: WorkspaceId,
-      mode: Mode,
-      id: MediaId,
-    ): Effect.Effect<MediaFile | null, StoreUnavailable>
-    /** Newest first. */
-    list(
-      workspaceId: WorkspaceId,
-      mode: Mode,
-      type: MediaType | null,
-      page: PageQuery,
-    ): Effect.Effect<PageOf<MediaFile>, StoreUnavailable>
-    /**
-     * In any workspace and mode, attachments included. Finds deleted files while their record
-     * lasts, but not uncommitted ones.
-     */
-    find(
-      id: MediaId,
-    ): Effect.Effect<
-      { readonly file: MediaFile; readonly deleted: boolean } | null,
-      StoreUnavailable
-    >
-    /**
-     * Which of the files do not exist (any more): neither in a directory nor attached to a message.
-     */
-    missing(ids: ReadonlyArray<MediaId>): Effect.Effect<ReadonlySet<MediaId>, StoreUnavailable>
-    /** Deletes a file: its room is free, and its bytes become leftovers. */
-    delete(
-      workspaceId: WorkspaceId,
-      mode: Mode,
-      id: MediaId,
-    ): Effect.Effect<MediaFile | null, StoreUnavailable>
-    /**
-     * Records a send's file. Guard: the workspace's existing attachments in both modes plus this
-     * one are at most `limitBytes`.
-     */
-    attach(
-      file: Omit<MediaFile, "id">,
-      limitBytes: number,
-    ): Effect.Effect<Reservation, StoreUnavailable>
-    /**
-     * Discards an attachment that no message has; false if one does. Its bytes become leftovers.
-     */
-    detach(id: MediaId): Effect.Effect<boolean, StoreUnavailable>
-    /**
-     * Checks all attachments. One that no waiting message uses is unused, from `now` unless
-     * earlier. Those unused for long enough, and those of deleted workspaces, are deleted; their
-     * bytes become leftovers.
-     */
-    sweepAttachments(sweep: AttachmentSweep): Effect.Effect<void, StoreUnavailable>
-    /**
-     * Files whose bytes must be deleted, after discarding old reservations and deleting files of
-     * deleted workspaces.
-     */
-    leftovers(query: LeftoverQuery): Effect.Effect<ReadonlyArray<Leftover>, StoreUnavailable>
-    /** Records that their bytes are gone. */
-    removed(ids: ReadonlyArray<MediaId>): Effect.Effect<void, StoreUnavailable>
-    /** Deletes records of older, deleted files without bytes. */
-    forget(createdBefore: number): Effect.Effect<void, StoreUnavailable>
-  }
->()("core/MediaStore") {}
+export interface MediaStore {
+  /**
+   * Reserves room. Guard: the workspace's use in both modes, reservations included, plus this
+   * file is at most `limitBytes`.
+   */
+  reserve(
+    file: Omit<MediaFile, "id">,
+    limitBytes: number,
+  ): Effect.Effect<Reservation, StoreUnavailable>
+  /**
+   * Adds a reserved file to the directory and finishes the idempotency record. Guards, in order:
+   * the claim is held (`idempotency`), the reservation exists (`reservation`). Null on success,
+   * else the failed guard.
+   */
+  commit(
+    id: MediaId,
+    idempotency: IdempotencyClaim | null,
+    now: number,
+  ): Effect.Effect<BrokenMediaGuard | null, StoreUnavailable>
+  /** Cancels a reservation: its room is free, and its bytes become leftovers. */
+  discard(id: MediaId): Effect.Effect<void, StoreUnavailable>
+  /** Null when it is not in the directory, or is of another workspace or mode. */
+  get(
+    workspaceId: WorkspaceId,
+    mode: Mode,
+    id: MediaId,
+  ): Effect.Effect<MediaFile | null, StoreUnavailable>
+  /** Newest first. */
+  list(
+    workspaceId: WorkspaceId,
+    mode: Mode,
+    type: MediaType | null,
+    page: PageQuery,
+  ): Effect.Effect<PageOf<MediaFile>, StoreUnavailable>
+  /**
+   * In any workspace and mode, attachments included. Finds deleted files while their record
+   * lasts, but not uncommitted ones.
+   */
+  find(
+    id: MediaId,
+  ): Effect.Effect<{ readonly file: MediaFile; readonly deleted: boolean } | null, StoreUnavailable>
+  /**
+   * Which of the files do not exist (any more): neither in a directory nor attached to a message.
+   */
+  missing(ids: ReadonlyArray<MediaId>): Effect.Effect<ReadonlySet<MediaId>, StoreUnavailable>
+  /** Deletes a file: its room is free, and its bytes become leftovers. */
+  delete(
+    workspaceId: WorkspaceId,
+    mode: Mode,
+    id: MediaId,
+  ): Effect.Effect<MediaFile | null, StoreUnavailable>
+  /**
+   * Records a send's file. Guard: the workspace's existing attachments in both modes plus this
+   * one are at most `limitBytes`.
+   */
+  attach(
+    file: Omit<MediaFile, "id">,
+    limitBytes: number,
+  ): Effect.Effect<Reservation, StoreUnavailable>
+  /**
+   * Discards an attachment that no message has; false if one does. Its bytes become leftovers.
+   */
+  detach(id: MediaId): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Checks all attachments. One that no waiting message uses is unused, from `now` unless
+   * earlier. Those unused for long enough, and those of deleted workspaces, are deleted; their
+   * bytes become leftovers.
+   */
+  sweepAttachments(sweep: AttachmentSweep): Effect.Effect<void, StoreUnavailable>
+  /**
+   * Files whose bytes must be deleted, after discarding old reservations and deleting files of
+   * deleted workspaces.
+   */
+  leftovers(query: LeftoverQuery): Effect.Effect<ReadonlyArray<Leftover>, StoreUnavailable>
+  /** Records that their bytes are gone. */
+  removed(ids: ReadonlyArray<MediaId>): Effect.Effect<void, StoreUnavailable>
+  /** Deletes records of older, deleted files without bytes. */
+  forget(createdBefore: number): Effect.Effect<void, StoreUnavailable>
+}
 
 /** The record of a file to store: its owner, and what content and name tell. */
 export const newMediaFile = (
@@ -476,7 +470,7 @@ export const newMediaFile = (
 
 /** Deletes a file's bytes once its record ends; the sweep retries failures. */
 export const removeBytes =
-  (store: typeof MediaStore.Service, files: typeof MediaFiles.Service) =>
+  (store: MediaStore, files: typeof MediaFiles.Service) =>
   ({ id, storageKey }: Leftover): Effect.Effect<void> =>
     Effect.andThen(files.remove(storageKey), store.removed([id])).pipe(
       Effect.catch((error) => Effect.logWarning("a media file is removed later", error)),
@@ -671,7 +665,7 @@ const asUtf8 = (text: string): string => {
 
 /** Marks messages whose stored file is gone, so that none shows a link to it. */
 export const markMissingFiles =
-  (store: typeof MediaStore.Service) =>
+  (store: MediaStore) =>
   <M extends { readonly media: MediaReference | null }>(
     messages: ReadonlyArray<M>,
   ): Effect.Effect<ReadonlyArray<M>, StoreUnavailable> => {

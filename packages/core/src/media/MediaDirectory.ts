@@ -20,7 +20,6 @@ import type { Repeatable } from "../request/makeIdempotent.ts"
 import { makeCursors, pageFields, queryDecoder } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
 import { sleep } from "../time/Time.ts"
-import { WorkspaceStore } from "../store/WorkspaceStore.ts"
 import {
   fetchedFileName,
   filesUnavailable,
@@ -28,7 +27,6 @@ import {
   MediaFiles,
   MediaFilesError,
   MediaLinks,
-  MediaStore,
   mediaTypes,
   mediaUrlProblems,
   mimeTypeOf,
@@ -41,6 +39,7 @@ import {
   withFittingEnding,
 } from "./Media.ts"
 import type {
+  MediaStore,
   BrokenMediaGuard,
   Leftover,
   MediaFile,
@@ -48,6 +47,7 @@ import type {
   SpooledContent,
   StoredContent,
 } from "./Media.ts"
+import { Store } from "../store/Store.ts"
 
 /** Limit of an uploaded file, in bytes (contract: Media). */
 export const maximumFileBytes = 64 * 1024 * 1024
@@ -81,7 +81,7 @@ const decodeList = queryDecoder(MediaQuery)
 
 /** What keeps uploads. */
 interface Uploads {
-  readonly store: MediaStore["Service"]
+  readonly store: MediaStore
   /** Removes the bytes of a file. */
   readonly remove: ReturnType<typeof removeBytes>
 }
@@ -153,12 +153,11 @@ export class MediaDirectory extends Context.Service<
   static readonly layer = Layer.effect(
     MediaDirectory,
     Effect.gen(function* make() {
-      const store = yield* MediaStore
+      const { media: store, workspaces } = yield* Store
       const files = yield* MediaFiles
       const idempotent = yield* makeIdempotent
       const cursors = yield* makeCursors
       const { read } = yield* MediaLinks
-      const workspaces = yield* WorkspaceStore
 
       const remove = removeBytes(store, files)
       const uploads: Uploads = { store, remove }
@@ -243,7 +242,7 @@ const batch = 100
  * workspaces and unneeded attachments. Several workers may run it at once.
  */
 export const makeMediaSweep = Effect.gen(function* makeMediaSweep() {
-  const store = yield* MediaStore
+  const store = (yield* Store).media
   const files = yield* MediaFiles
 
   const remove = (leftover: Leftover) =>
@@ -469,7 +468,7 @@ export class Attachments extends Context.Service<
   static readonly layer = Layer.effect(
     Attachments,
     Effect.gen(function* make() {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       const files = yield* MediaFiles
       const egress = yield* Egress
       const links = yield* LinkDownloads

@@ -3,7 +3,6 @@
  * commit writes its decision. Other operations serve reads, cancels and sweeps. The port holds no
  * rules: limits and times come with each call.
  */
-import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { MessageChange } from "../event/MessageChange.ts"
@@ -111,69 +110,66 @@ export interface FoundMessage {
   readonly inFlight: boolean
 }
 
-export class MessageStore extends Context.Service<
-  MessageStore,
-  {
-    /** One round trip: claims the `Idempotency-Key`, if any, and reads all facts. */
-    loadAcceptance(query: AcceptanceQuery): Effect.Effect<AcceptanceFacts, StoreUnavailable>
-    /**
-     * Writes the whole acceptance or nothing: messages, allowance, quota and the finished
-     * idempotency record. Guards, in order: the claim is held (`idempotency`); number and workspace
-     * exist (`number`); allowance is left (`allowance`); the quota has room (`quota`, see
-     * `fitsExactly`).
-     */
-    accept(acceptance: Acceptance): Effect.Effect<AcceptanceOutcome, StoreUnavailable>
-    /**
-     * Writes a refused message as failed, with its event and callback, in one commit. It uses no
-     * allowance and no quota. Null when its number or workspace was removed.
-     */
-    insertRefused(refused: RefusedMessage): Effect.Effect<MessageChange | null, StoreUnavailable>
-    /** Releases the claim of a refused request, if this request still holds it. */
-    releaseClaim(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
-    get(scope: CallerScope, id: MessageId): Effect.Effect<FoundMessage | null, StoreUnavailable>
-    /** In the order of `ids`; omits unknown ones. */
-    byIds(ids: ReadonlyArray<MessageId>): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
-    /** Newest first. */
-    list(
-      scope: CallerScope,
-      filter: MessageFilter,
-      page: PageQuery,
-      now: number,
-    ): Effect.Effect<PageOf<Message>, StoreUnavailable>
-    /**
-     * Ends waiting messages without a lease: cancels, expiries, test mode. Each must still be
-     * waiting and not in flight. One commit writes state, event and refunds; returns the ids that
-     * it ended.
-     */
-    end(
-      changes: ReadonlyArray<MessageChange>,
-    ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
-    /** Waiting, not in flight, `expiresAt` reached; earliest first. Live and test. */
-    expired(now: number, limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
-    /**
-     * Due, unexpired test messages of enabled workspaces, in the order of due times. At most
-     * `perWorkspace` of each, so that no workspace blocks another.
-     */
-    dueTest(
-      now: number,
-      limit: number,
-      perWorkspace: number,
-    ): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
-    /** Waiting, not in flight, number or workspace removed; live and test. */
-    orphaned(limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
-    /**
-     * Applies a tick to the number's message, if its state allows it (see `movedByTick`). Returns
-     * the message afterwards; null when the number has none with that id.
-     */
-    tick(
-      numberId: NumberId,
-      transportId: TransportId,
-      tick: Tick,
-    ): Effect.Effect<Message | null, StoreUnavailable>
-    /** The number's message with that transport id; null when it has none. */
-    byTransportId(
-      numberId: NumberId,
-      transportId: TransportId,
-    ): Effect.Effect<Message | null, StoreUnavailable>
-  }
->()("core/MessageStore") {}
+export interface MessageStore {
+  /** One round trip: claims the `Idempotency-Key`, if any, and reads all facts. */
+  loadAcceptance(query: AcceptanceQuery): Effect.Effect<AcceptanceFacts, StoreUnavailable>
+  /**
+   * Writes the whole acceptance or nothing: messages, allowance, quota and the finished
+   * idempotency record. Guards, in order: the claim is held (`idempotency`); number and workspace
+   * exist (`number`); allowance is left (`allowance`); the quota has room (`quota`, see
+   * `fitsExactly`).
+   */
+  accept(acceptance: Acceptance): Effect.Effect<AcceptanceOutcome, StoreUnavailable>
+  /**
+   * Writes a refused message as failed, with its event and callback, in one commit. It uses no
+   * allowance and no quota. Null when its number or workspace was removed.
+   */
+  insertRefused(refused: RefusedMessage): Effect.Effect<MessageChange | null, StoreUnavailable>
+  /** Releases the claim of a refused request, if this request still holds it. */
+  releaseClaim(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
+  get(scope: CallerScope, id: MessageId): Effect.Effect<FoundMessage | null, StoreUnavailable>
+  /** In the order of `ids`; omits unknown ones. */
+  byIds(ids: ReadonlyArray<MessageId>): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
+  /** Newest first. */
+  list(
+    scope: CallerScope,
+    filter: MessageFilter,
+    page: PageQuery,
+    now: number,
+  ): Effect.Effect<PageOf<Message>, StoreUnavailable>
+  /**
+   * Ends waiting messages without a lease: cancels, expiries, test mode. Each must still be
+   * waiting and not in flight. One commit writes state, event and refunds; returns the ids that
+   * it ended.
+   */
+  end(
+    changes: ReadonlyArray<MessageChange>,
+  ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
+  /** Waiting, not in flight, `expiresAt` reached; earliest first. Live and test. */
+  expired(now: number, limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
+  /**
+   * Due, unexpired test messages of enabled workspaces, in the order of due times. At most
+   * `perWorkspace` of each, so that no workspace blocks another.
+   */
+  dueTest(
+    now: number,
+    limit: number,
+    perWorkspace: number,
+  ): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
+  /** Waiting, not in flight, number or workspace removed; live and test. */
+  orphaned(limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
+  /**
+   * Applies a tick to the number's message, if its state allows it (see `movedByTick`). Returns
+   * the message afterwards; null when the number has none with that id.
+   */
+  tick(
+    numberId: NumberId,
+    transportId: TransportId,
+    tick: Tick,
+  ): Effect.Effect<Message | null, StoreUnavailable>
+  /** The number's message with that transport id; null when it has none. */
+  byTransportId(
+    numberId: NumberId,
+    transportId: TransportId,
+  ): Effect.Effect<Message | null, StoreUnavailable>
+}

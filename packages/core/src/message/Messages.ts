@@ -13,7 +13,7 @@ import type { MessageId, NumberId, WorkspaceId, TransportId, ContactId } from ".
 import { claimantOf, authorize, scopeOf } from "../key/Auth.ts"
 import type { Caller, CallerScope, Authorized, Sender } from "../key/Auth.ts"
 import { makeBulkhead, sharedLimits } from "../limit/Bulkhead.ts"
-import { markMissingFiles, MediaLinks, MediaStore } from "../media/Media.ts"
+import { markMissingFiles, MediaLinks } from "../media/Media.ts"
 import type { MediaLink } from "../media/Media.ts"
 import type { Attachment } from "../media/MediaDirectory.ts"
 import { connectionOf } from "../number/NumberStore.ts"
@@ -49,8 +49,8 @@ import {
   needsCount,
 } from "./Message.ts"
 import type { Message, MessageError, MessageStatus, QuotaLimit } from "./Message.ts"
-import { MessageStore } from "./MessageStore.ts"
 import type {
+  MessageStore,
   Acceptance,
   AcceptanceFacts,
   FoundMessage,
@@ -61,6 +61,7 @@ import { sendRequestParser } from "./SendRequest.ts"
 import type { SendBatch, SendMessage, SendRequest } from "./SendRequest.ts"
 import { resolveNumber, plannedQuota, decideAcceptance, decideRefused } from "./accept.ts"
 import type { AcceptContext } from "./accept.ts"
+import { Store } from "../store/Store.ts"
 
 /** What decisions need besides the facts. */
 interface Deciding {
@@ -90,7 +91,7 @@ const contextOf = (
 
 /** Makes the acceptor. Sends commit its decision as is; a reminder's run adds its own advance. */
 export const makeAcceptor = Effect.gen(function* makeAcceptor() {
-  const store = yield* MessageStore
+  const store = (yield* Store).messages
   const wakeUp = yield* WakeUp
   const quotaLimit = yield* DailyQuota
   const deciding: Deciding = { ids: yield* Ids, egress: yield* Egress, quotaLimit }
@@ -254,7 +255,7 @@ export const underTerms = (request: SendRequest, terms: SendTerms): SendRequest 
 interface Sending {
   readonly gate: WorkGate["Service"]
   readonly wakeUp: WakeUp["Service"]
-  readonly store: MessageStore["Service"]
+  readonly store: MessageStore
   readonly ids: Ids["Service"]
   readonly acceptor: Effect.Success<typeof makeAcceptor>
   readonly link: MediaLink
@@ -431,10 +432,7 @@ const findOfEitherMode = (
     ),
   )
 
-const listPage = (
-  { markMissing, store }: Sending,
-  ...query: Parameters<MessageStore["Service"]["list"]>
-) =>
+const listPage = ({ markMissing, store }: Sending, ...query: Parameters<MessageStore["list"]>) =>
   Effect.flatMap(store.list(...query), ({ items, next }) =>
     Effect.map(markMissing(items), (shown) => ({ items: shown, next })),
   )
@@ -543,11 +541,11 @@ export class Messages extends Context.Service<
       const sending: Sending = {
         gate: yield* WorkGate,
         wakeUp: yield* WakeUp,
-        store: yield* MessageStore,
+        store: (yield* Store).messages,
         ids: yield* Ids,
         acceptor: yield* makeAcceptor,
         link: (yield* MediaLinks).link,
-        markMissing: markMissingFiles(yield* MediaStore),
+        markMissing: markMissingFiles((yield* Store).media),
         testSends: makeBulkhead(sharedLimits.testSends),
         testBatches: makeBulkhead(sharedLimits.testBatches),
       }
@@ -731,7 +729,7 @@ export class SentTexts extends Context.Service<
 >()("core/SentTexts") {
   static readonly layer = Layer.effect(
     SentTexts,
-    Effect.map(MessageStore, (messages) =>
+    Effect.map(Store, ({ messages }) =>
       SentTexts.of({
         of: (numberId, transportId) =>
           Effect.map(messages.byTransportId(numberId, transportId), (message) =>

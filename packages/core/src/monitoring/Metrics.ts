@@ -2,7 +2,7 @@
  * Metrics: counters of this process, and the port that reads the whole service's figures. Each
  * labelled counter is created once, so that counting neither looks up nor allocates.
  */
-import { Context, Effect, Metric } from "effect"
+import { Effect, Metric } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { MessageChange } from "../event/MessageChange.ts"
 import type { Message } from "../message/Message.ts"
@@ -229,10 +229,7 @@ export interface Figures {
   readonly tables: ReadonlyArray<TableSize>
 }
 
-export class ServiceFigures extends Context.Service<
-  ServiceFigures,
-  {
-    /** One read. It counts up to `countAtMost`, except lanes and numbers. */
-    read(now: number, countAtMost: number): Effect.Effect<Figures, StoreUnavailable>
-  }
->()("core/ServiceFigures") {}
+export interface ServiceFigures {
+  /** One read. It counts up to `countAtMost`, except lanes and numbers. */
+  figures(now: number, countAtMost: number): Effect.Effect<Figures, StoreUnavailable>
+}

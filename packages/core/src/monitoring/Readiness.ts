@@ -5,10 +5,11 @@
  */
 import { Cause, Context, Effect, Layer, Latch } from "effect"
 import { MediaFiles } from "../media/Media.ts"
-import { ClockStore, sleep } from "../time/Time.ts"
+import { sleep } from "../time/Time.ts"
 import { throttled, rootOf } from "./logThrottled.ts"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
+import { Store } from "../store/Store.ts"
 
 /** Every reason, as metrics label it. */
 export const notReadyReasons = [
@@ -56,7 +57,7 @@ export class Readiness extends Context.Service<
   static readonly layer = Layer.effect(
     Readiness,
     Effect.gen(function* make() {
-      const store = yield* ClockStore
+      const store = (yield* Store).system
       const files = yield* MediaFiles
       const raised = new Map<NotReadyReason, string>()
       /** The names of the reasons at the last query. */

@@ -3,18 +3,14 @@
  * write is not reported. Success, the usual case, allocates nothing.
  */
 import { Effect, Layer } from "effect"
-import type { Context } from "effect"
 import { StoreUnavailable } from "../error/Refusal.ts"
 import { EventSignal } from "../event/EventFeed.ts"
 import type { MessageChange } from "../event/MessageChange.ts"
 import type { MessageId } from "../Ids.ts"
-import { MessageStore } from "../message/MessageStore.ts"
 import type { Acceptance } from "../message/MessageStore.ts"
-import { LaneQueue } from "../queue/Lane.ts"
 import type { Settlement } from "../queue/Lane.ts"
-import { ReminderStore } from "../reminder/Reminder.ts"
+import { Store } from "../store/Store.ts"
 import { formatInstant } from "../time/Time.ts"
-import { DeliveryQueue } from "../webhook/WebhookStore.ts"
 import { WorkGate } from "./Readiness.ts"
 import { logThrottled } from "./logThrottled.ts"
 import { countAccepted, countAttempts, countEnded } from "./Metrics.ts"
@@ -58,31 +54,6 @@ const logPauses = (
   return logs
 }
 
-// Store ports that count after each commit: every change is counted here and nowhere else. They
-// also wake this process's event listeners, and accept nothing while the gate is closed.
-
-/** The port with some methods replaced; they may report ended messages. */
-const over = <Port, Shape extends object>(
-  port: Context.Service<Port, Shape>,
-  replaced: (
-    real: Shape,
-    ended: (changes: ReadonlyArray<MessageChange>) => Effect.Effect<void>,
-    accept: ReturnType<typeof accepting>,
-  ) => Partial<Shape>,
-) =>
-  Layer.effect(
-    port,
-    Effect.gen(function* make() {
-      const real = yield* port
-      const { wake } = yield* EventSignal
-      const ended = (changes: ReadonlyArray<MessageChange>) =>
-        changes.length === 0
-          ? Effect.void
-          : Effect.andThen(countEnded(changes), Effect.andThen(logFailures(changes), wake))
-      return { ...real, ...replaced(real, ended, accepting(yield* WorkGate)) }
-    }),
-  )
-
 /** Accepts while the gate is open, and counts. */
 const accepting =
   ({ pass }: typeof WorkGate.Service) =>
@@ -103,37 +74,59 @@ const accepting =
       Effect.tap(({ _tag }) => (_tag === "Accepted" ? countAccepted(acceptance) : Effect.void)),
     )
 
-/** Wraps the stores for the core. */
-export const layerCountedStores = Layer.mergeAll(
-  over(MessageStore, (store, ended, accept) => ({
-    accept: (acceptance) => accept(acceptance, store.accept(acceptance)),
-    insertRefused: (refused) =>
-      Effect.tap(store.insertRefused(refused), (change) =>
-        change === null ? Effect.void : ended([change]),
-      ),
-    end: (changes) =>
-      Effect.tap(store.end(changes), (done) =>
-        ended(changes.filter(({ message }) => done.has(message.id))),
-      ),
-  })),
-  over(LaneQueue, (queue, ended) => ({
-    settle: (settlements, now) =>
-      Effect.tap(queue.settle(settlements, now), ({ settled }) =>
-        ended(
-          settlements.flatMap((settlement) =>
-            settlement._tag === "Ended" && settled.has(settlement.change.message.id)
-              ? settlement.change
-              : [],
+/**
+ * The store for the core. It counts after each commit: every change is counted here and nowhere
+ * else. It also wakes this process's event listeners, and accepts nothing while the gate is closed.
+ */
+export const layerCountedStore = Layer.effect(
+  Store,
+  Effect.gen(function* countedStore() {
+    const store = yield* Store
+    const { messages, queue, reminders, webhooks } = store
+    const { wake } = yield* EventSignal
+    const accept = accepting(yield* WorkGate)
+    const ended = (changes: ReadonlyArray<MessageChange>) =>
+      changes.length === 0
+        ? Effect.void
+        : Effect.andThen(countEnded(changes), Effect.andThen(logFailures(changes), wake))
+    return {
+      ...store,
+      messages: {
+        ...messages,
+        accept: (acceptance) => accept(acceptance, messages.accept(acceptance)),
+        insertRefused: (refused) =>
+          Effect.tap(messages.insertRefused(refused), (change) =>
+            change === null ? Effect.void : ended([change]),
           ),
-        ).pipe(Effect.andThen(logPauses(settlements, settled))),
-      ),
-  })),
-  over(ReminderStore, (store, _, accept) => ({
-    run: (acceptance, run) => accept(acceptance, store.run(acceptance, run)),
-  })),
-  over(DeliveryQueue, (queue) => ({
-    settle: (results) => Effect.tap(queue.settle(results), countAttempts(results)),
-    settleAndClaim: (results, query) =>
-      Effect.tap(queue.settleAndClaim(results, query), countAttempts(results)),
-  })),
+        end: (changes) =>
+          Effect.tap(messages.end(changes), (done) =>
+            ended(changes.filter(({ message }) => done.has(message.id))),
+          ),
+      },
+      queue: {
+        ...queue,
+        settle: (settlements, now) =>
+          Effect.tap(queue.settle(settlements, now), ({ settled }) =>
+            ended(
+              settlements.flatMap((settlement) =>
+                settlement._tag === "Ended" && settled.has(settlement.change.message.id)
+                  ? settlement.change
+                  : [],
+              ),
+            ).pipe(Effect.andThen(logPauses(settlements, settled))),
+          ),
+      },
+      reminders: {
+        ...reminders,
+        run: (acceptance, run) => accept(acceptance, reminders.run(acceptance, run)),
+      },
+      webhooks: {
+        ...webhooks,
+        settleDeliveries: (results) =>
+          Effect.tap(webhooks.settleDeliveries(results), countAttempts(results)),
+        settleAndClaimDeliveries: (results, query) =>
+          Effect.tap(webhooks.settleAndClaimDeliveries(results, query), countAttempts(results)),
+      },
+    }
+  }),
 )

@@ -21,7 +21,6 @@ import type { FirstShown, IdempotencyClaim, IdempotencyKey } from "../request/Id
 import {
   connectView,
   linkingMillis,
-  LinkingStore,
   nothingShown,
   openedAttempt,
   pairingCodeMillis,
@@ -30,6 +29,7 @@ import {
   phoneWithoutLink,
 } from "./Linking.ts"
 import type {
+  LinkingStore,
   ConnectView,
   LinkingOutcome,
   LinkingView,
@@ -38,12 +38,13 @@ import type {
   HeldAttempt,
   QrLink,
 } from "./Linking.ts"
-import { NumberStore } from "./NumberStore.ts"
+import type { NumberStore } from "./NumberStore.ts"
 import { StartingPacing } from "./Pacing.ts"
 import { isSeenBy, loginMethods, connectionReasons } from "./SendingNumber.ts"
 import type { LoginMethod, SendingNumber, ShownNumber } from "./SendingNumber.ts"
 import { connectionCallback } from "../event/MessageChange.ts"
 import type { ConnectionEvent } from "../event/MessageChange.ts"
+import { Store } from "../store/Store.ts"
 
 export const ConnectBody = Schema.Struct({
   loginMethod: described(Schema.optionalKey(Schema.Literals(loginMethods)), "How to link it.", {
@@ -147,8 +148,8 @@ const isSeen = (caller: Authorized, number: SendingNumber): boolean =>
 
 /** What links numbers. */
 interface LinkingWork {
-  readonly numbers: NumberStore["Service"]
-  readonly attempts: LinkingStore["Service"]
+  readonly numbers: NumberStore
+  readonly attempts: LinkingStore
   readonly ids: Ids["Service"]
   readonly wakeUp: WakeUp["Service"]
   readonly startingPacing: typeof StartingPacing.Service
@@ -204,7 +205,7 @@ const begin = Effect.fnUntraced(function* begin(
   const now = yield* Clock.currentTimeMillis
   const attempt = newAttempt(linking, caller, request, callbackUrl, now)
   if (request.numberId === null) {
-    return yield* attempts.add(
+    return yield* attempts.addLinking(
       {
         workspaceId: workspace.id,
         mode: caller.mode,
@@ -307,15 +308,15 @@ export class Connections extends Context.Service<
   static readonly layer = Layer.effect(
     Connections,
     Effect.gen(function* make() {
-      const numbers = yield* NumberStore
-      const attempts = yield* LinkingStore
+      const { numbers } = yield* Store
+
       const { link } = yield* QrLinks
       const idempotent = yield* makeIdempotent
       const callbackUrls = yield* CallbackUrls
       const secrets = yield* Secrets
       const linking: LinkingWork = {
         numbers,
-        attempts,
+        attempts: numbers,
         ids: yield* Ids,
         wakeUp: yield* WakeUp,
         startingPacing: yield* StartingPacing,
@@ -337,7 +338,7 @@ export class Connections extends Context.Service<
           // A live number has a real phone, which a test key must not link.
           const shows = number.status === "connecting" && number.mode === caller.mode
           if (!shows) return { ...number, connect: null }
-          const sealed = yield* attempts.get(number.id)
+          const sealed = yield* numbers.getLinking(number.id)
           const attempt = sealed === null ? null : openedAttempt(secrets, sealed)
           return { ...number, connect: connectView(attempt, yield* Clock.currentTimeMillis, link) }
         }),
@@ -365,8 +366,8 @@ export class Connections extends Context.Service<
 
 /** Makes a number's callbacks; null when it has no callback address. */
 export const makeConnectionCallbacks = Effect.gen(function* makeConnectionCallbacks() {
-  const numbers = yield* NumberStore
-  const attempts = yield* LinkingStore
+  const { numbers } = yield* Store
+
   const ids = yield* Ids
 
   /** The number and its address; most have none, so that is checked first. */
@@ -381,7 +382,7 @@ export const makeConnectionCallbacks = Effect.gen(function* makeConnectionCallba
   })
 
   const keptBy = (number: SendingNumber) =>
-    Effect.map(attempts.get(number.id), (attempt) => phoneWithoutLink(number, attempt))
+    Effect.map(numbers.getLinking(number.id), (attempt) => phoneWithoutLink(number, attempt))
 
   return {
     /** The callback of an event; `phone` is one that the event reveals. */
@@ -418,7 +419,7 @@ const annotated = <A, E, R>(effect: Effect.Effect<A, E, R>, { numberId }: Linkin
   Effect.annotateLogs(effect, { number: numberId })
 
 export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
-  const store = yield* LinkingStore
+  const store = (yield* Store).numbers
   const callbacks = yield* makeConnectionCallbacks
   const wakeUp = yield* WakeUp
 
@@ -428,11 +429,11 @@ export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
       const { attempt, lease } = held
       const callback =
         view.qrText === null ? null : yield* callbacks.of(attempt.numberId, "qr-generated")
-      return yield* store.show(attempt.id, lease, view, callback)
+      return yield* store.showLinking(attempt.id, lease, view, callback)
     }),
     /** The phone took the code. False when the attempt ended. */
     taken: Effect.fn("LinkProgress.taken")(function* taken({ id }: LinkingAttempt) {
-      return yield* store.taken(id, yield* Clock.currentTimeMillis)
+      return yield* store.linkingTaken(id, yield* Clock.currentTimeMillis)
     }),
     /**
      * Connects the number, and its waiting messages may leave. If another number of the workspace
@@ -461,7 +462,7 @@ export const makeLinkProgress = Effect.gen(function* makeLinkProgress() {
       const at = yield* Clock.currentTimeMillis
       // Transports may give other reasons, for people: they are logged, not stored.
       const shown = connectionReasons.find((one) => one === reason) ?? "not_linked"
-      const ended = yield* store.giveUp(attempt.id, { at, reason: shown }, callback)
+      const ended = yield* store.giveUpLinking(attempt.id, { at, reason: shown }, callback)
       if (ended) yield* Effect.logInfo(`linking ended: ${reason}`)
       return ended
     }, annotated),
@@ -513,7 +514,7 @@ export class QrLinks extends Context.Service<
     QrLinks,
     Effect.gen(function* make() {
       const ids = yield* Ids
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const origin = yield* PublicUrl
       const secrets = yield* Secrets
       const secret = secrets.keys.qrLinks
@@ -529,7 +530,7 @@ export class QrLinks extends Context.Service<
           const meaning = readToken(token)
           const now = yield* Clock.currentTimeMillis
           if (meaning === undefined || meaning.expires <= now) return yield* refuse("not_found")
-          const attempt = yield* store.get(meaning.numberId)
+          const attempt = yield* store.getLinking(meaning.numberId)
           if (attempt === null || attempt.endsAt <= now) return yield* refuse("not_found")
           if (!sameSecret(token, makeToken(secret, attempt.id, meaning))) {
             return yield* refuse("not_found")

@@ -3,7 +3,7 @@
  * replaces it in time, until the phone takes it or ten minutes pass (contract: Number status). Each
  * number has at most one attempt. Sections: rules, store, secrets.
  */
-import { Context, Result } from "effect"
+import { Result } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { Callback } from "../event/MessageChange.ts"
@@ -223,88 +223,86 @@ interface LinkingClaimQuery extends LeaseClaim, Shares {
  * The commit of a change also writes its callback, if one is given and the number still reports
  * there.
  */
-export class LinkingStore
-  extends /*#__PURE__*/ Context.Service<
-    LinkingStore,
-    {
-      /**
-       * Creates a connecting number with lane and attempt, if the workspace has fewer than `limit`
-       * (null: any) numbers. Removed ones do not count. Finishes the claim with the number's id.
-       */
-      add(
-        number: Omit<SendingNumber, "id" | "status">,
-        attempt: NewAttempt,
-        limit: number | null,
-        idempotency: IdempotencyClaim | null,
-      ): Effect.Effect<LinkingOutcome, StoreUnavailable>
-      /**
-       * Starts an attempt for a disconnected number, which takes its login method and, unless null,
-       * its phone. The attempt stores the replaced phone. Finishes the claim with the number's id,
-       * phone and label as of the commit.
-       */
-      reconnect(
-        workspaceId: WorkspaceId,
-        numberId: NumberId,
-        attempt: NewAttempt,
-        idempotency: IdempotencyClaim | null,
-      ): Effect.Effect<LinkingOutcome, StoreUnavailable>
-      /** Null when the number is not connecting. */
-      get(numberId: NumberId): Effect.Effect<LinkingAttempt | null, StoreUnavailable>
-      /**
-       * Claims unleased, unfinished live attempts of owned numbers, oldest first, within each
-       * workspace's share.
-       */
-      claim(query: LinkingClaimQuery): Effect.Effect<ReadonlyArray<HeldAttempt>, StoreUnavailable>
-      /** Renews leases; returns the attempts that they still hold. */
-      renew(
-        held: ReadonlyArray<{ readonly id: LinkingId; readonly lease: number }>,
-        leaseUntil: number,
-      ): Effect.Effect<ReadonlySet<LinkingId>, StoreUnavailable>
-      /** Replaces what the attempt shows; false when it ended or another worker holds it. */
-      show(
-        id: LinkingId,
-        lease: number,
-        view: LinkingView,
-        callback?: Callback | null,
-      ): Effect.Effect<boolean, StoreUnavailable>
-      /**
-       * Records that the phone took the code, without a lease; false when the attempt ended by
-       * `now`.
-       */
-      taken(id: LinkingId, now: number): Effect.Effect<boolean, StoreUnavailable>
-      /**
-       * Ends the attempt and connects its number with that phone. If another number of the
-       * workspace (same platform and mode, not removed) has the phone, it disconnects the number
-       * instead and restores its replaced phone. Returns the number; null when the attempt ended by
-       * `now`.
-       */
-      linked(
-        id: LinkingId,
-        phone: string,
-        now: number,
-        reports?: EndReports | null,
-      ): Effect.Effect<SendingNumber | null, StoreUnavailable>
-      /**
-       * Ends the attempt, disconnects its number and restores the replaced phone; false when it
-       * already ended.
-       */
-      giveUp(
-        id: LinkingId,
-        why: GivenUp,
-        callback?: Callback | null,
-      ): Effect.Effect<boolean, StoreUnavailable>
-      /** Attempts past their end at `now`, the oldest end first. */
-      lapsed(
-        now: number,
-        limit: number,
-      ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
-      /** Test attempts due to link themselves by `now`, whose time is not up. */
-      dueTest(
-        now: number,
-        limit: number,
-      ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
-    }
-  >()("core/LinkingStore") {}
+export interface LinkingStore {
+  /**
+   * Creates a connecting number with lane and attempt, if the workspace has fewer than `limit`
+   * (null: any) numbers. Removed ones do not count. Finishes the claim with the number's id.
+   */
+  addLinking(
+    number: Omit<SendingNumber, "id" | "status">,
+    attempt: NewAttempt,
+    limit: number | null,
+    idempotency: IdempotencyClaim | null,
+  ): Effect.Effect<LinkingOutcome, StoreUnavailable>
+  /**
+   * Starts an attempt for a disconnected number, which takes its login method and, unless null,
+   * its phone. The attempt stores the replaced phone. Finishes the claim with the number's id,
+   * phone and label as of the commit.
+   */
+  reconnect(
+    workspaceId: WorkspaceId,
+    numberId: NumberId,
+    attempt: NewAttempt,
+    idempotency: IdempotencyClaim | null,
+  ): Effect.Effect<LinkingOutcome, StoreUnavailable>
+  /** Null when the number is not connecting. */
+  getLinking(numberId: NumberId): Effect.Effect<LinkingAttempt | null, StoreUnavailable>
+  /**
+   * Claims unleased, unfinished live attempts of owned numbers, oldest first, within each
+   * workspace's share.
+   */
+  claimLinkings(
+    query: LinkingClaimQuery,
+  ): Effect.Effect<ReadonlyArray<HeldAttempt>, StoreUnavailable>
+  /** Renews leases; returns the attempts that they still hold. */
+  renewLinkings(
+    held: ReadonlyArray<{ readonly id: LinkingId; readonly lease: number }>,
+    leaseUntil: number,
+  ): Effect.Effect<ReadonlySet<LinkingId>, StoreUnavailable>
+  /** Replaces what the attempt shows; false when it ended or another worker holds it. */
+  showLinking(
+    id: LinkingId,
+    lease: number,
+    view: LinkingView,
+    callback?: Callback | null,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Records that the phone took the code, without a lease; false when the attempt ended by
+   * `now`.
+   */
+  linkingTaken(id: LinkingId, now: number): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Ends the attempt and connects its number with that phone. If another number of the
+   * workspace (same platform and mode, not removed) has the phone, it disconnects the number
+   * instead and restores its replaced phone. Returns the number; null when the attempt ended by
+   * `now`.
+   */
+  linked(
+    id: LinkingId,
+    phone: string,
+    now: number,
+    reports?: EndReports | null,
+  ): Effect.Effect<SendingNumber | null, StoreUnavailable>
+  /**
+   * Ends the attempt, disconnects its number and restores the replaced phone; false when it
+   * already ended.
+   */
+  giveUpLinking(
+    id: LinkingId,
+    why: GivenUp,
+    callback?: Callback | null,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /** Attempts past their end at `now`, the oldest end first. */
+  lapsedLinkings(
+    now: number,
+    limit: number,
+  ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
+  /** Test attempts due to link themselves by `now`, whose time is not up. */
+  dueTestLinkings(
+    now: number,
+    limit: number,
+  ): Effect.Effect<ReadonlyArray<LinkingAttempt>, StoreUnavailable>
+}
 
 // Codes are secrets: a reader can link the account to another device, and WhatsApp's QR code holds
 // the new device's key. The store gets them sealed, like credentials.

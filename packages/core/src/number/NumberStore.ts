@@ -1,5 +1,4 @@
 /** The port that stores numbers, with their settings and the state of their connections. */
-import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { Callback } from "../event/MessageChange.ts"
@@ -237,81 +236,75 @@ export type NumberInsertion =
   | { readonly _tag: "Exists"; readonly id: NumberId }
 
 /** Each number has one lane, created and removed with it. */
-export class NumberStore extends Context.Service<
-  NumberStore,
-  {
-    insert(
-      number: Omit<SendingNumber, "id">,
-      pacing?: Pacing | null,
-    ): Effect.Effect<SendingNumber, StoreUnavailable>
-    /**
-     * As `insert`, unless the workspace has the same number (`isSameNumber`), not removed.
-     * Concurrent calls create one.
-     */
-    insertNew(
-      number: Omit<SendingNumber, "id">,
-      pacing: Pacing | null,
-    ): Effect.Effect<NumberInsertion, StoreUnavailable>
-    /** Null when unknown, removed, or of another workspace. */
-    get(
-      workspaceId: WorkspaceId,
-      id: NumberId,
-    ): Effect.Effect<SendingNumber | null, StoreUnavailable>
-    /** In any workspace; for the transports and the emulator. Null when unknown or removed. */
-    find(id: NumberId): Effect.Effect<SendingNumber | null, StoreUnavailable>
-    /** The number's callback address; null for none, or when unknown or removed. */
-    callbackUrl(id: NumberId): Effect.Effect<string | null, StoreUnavailable>
-    /** Oldest first. */
-    list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<SendingNumber>, StoreUnavailable>
-    /** Omits unknown and removed numbers. */
-    settings(
-      ids: ReadonlyArray<NumberId>,
-    ): Effect.Effect<ReadonlyMap<NumberId, NumberSettings>, StoreUnavailable>
-    /**
-     * Changes label, pacing and proxy; concurrent changes are all kept. New pacing applies to the
-     * lane's limits at once, except to a running rest. Null when unknown, removed, or of another
-     * workspace.
-     */
-    change(
-      workspaceId: WorkspaceId,
-      id: NumberId,
-      change: NumberChange,
-      now: number,
-    ): Effect.Effect<SendingNumber | null, StoreUnavailable>
-    /**
-     * Sets the status and makes the lane claimable or not, in one commit. An undefined `phone`
-     * keeps the stored one. Any status but `connecting` ends a linking attempt. The callback is
-     * written if the status changes and the number still reports there. `reason` says why it
-     * disconnected. Null when unknown or removed.
-     */
-    setStatus(
-      id: NumberId,
-      status: NumberStatus,
-      phone: string | undefined,
-      now: number,
-      callback?: Callback | null,
-      reason?: ConnectionReason | null,
-    ): Effect.Effect<SendingNumber | null, StoreUnavailable>
-    /**
-     * Removes the number and closes its lane. Its waiting messages become orphaned, and a linking
-     * attempt ends. False when unknown or already removed.
-     */
-    remove(
-      workspaceId: WorkspaceId,
-      id: NumberId,
-      now: number,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /** All facts of a number's connection. Null when unknown, removed, or of another workspace. */
-    connection(
-      workspaceId: WorkspaceId,
-      id: NumberId,
-      now: number,
-      sendCap: QuotaLimit,
-    ): Effect.Effect<ConnectionFacts | null, StoreUnavailable>
-    /** Stores the states of a worker's connections. */
-    reportConnections(
-      reports: ReadonlyArray<ConnectionReport>,
-      now: number,
-    ): Effect.Effect<void, StoreUnavailable>
-  }
->()("core/NumberStore") {}
+export interface NumberStore {
+  insert(
+    number: Omit<SendingNumber, "id">,
+    pacing?: Pacing | null,
+  ): Effect.Effect<SendingNumber, StoreUnavailable>
+  /**
+   * As `insert`, unless the workspace has the same number (`isSameNumber`), not removed.
+   * Concurrent calls create one.
+   */
+  insertNew(
+    number: Omit<SendingNumber, "id">,
+    pacing: Pacing | null,
+  ): Effect.Effect<NumberInsertion, StoreUnavailable>
+  /** Null when unknown, removed, or of another workspace. */
+  get(workspaceId: WorkspaceId, id: NumberId): Effect.Effect<SendingNumber | null, StoreUnavailable>
+  /** In any workspace; for the transports and the emulator. Null when unknown or removed. */
+  find(id: NumberId): Effect.Effect<SendingNumber | null, StoreUnavailable>
+  /** The number's callback address; null for none, or when unknown or removed. */
+  callbackUrl(id: NumberId): Effect.Effect<string | null, StoreUnavailable>
+  /** Oldest first. */
+  list(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<SendingNumber>, StoreUnavailable>
+  /** Omits unknown and removed numbers. */
+  settings(
+    ids: ReadonlyArray<NumberId>,
+  ): Effect.Effect<ReadonlyMap<NumberId, NumberSettings>, StoreUnavailable>
+  /**
+   * Changes label, pacing and proxy; concurrent changes are all kept. New pacing applies to the
+   * lane's limits at once, except to a running rest. Null when unknown, removed, or of another
+   * workspace.
+   */
+  change(
+    workspaceId: WorkspaceId,
+    id: NumberId,
+    change: NumberChange,
+    now: number,
+  ): Effect.Effect<SendingNumber | null, StoreUnavailable>
+  /**
+   * Sets the status and makes the lane claimable or not, in one commit. An undefined `phone`
+   * keeps the stored one. Any status but `connecting` ends a linking attempt. The callback is
+   * written if the status changes and the number still reports there. `reason` says why it
+   * disconnected. Null when unknown or removed.
+   */
+  setStatus(
+    id: NumberId,
+    status: NumberStatus,
+    phone: string | undefined,
+    now: number,
+    callback?: Callback | null,
+    reason?: ConnectionReason | null,
+  ): Effect.Effect<SendingNumber | null, StoreUnavailable>
+  /**
+   * Removes the number and closes its lane. Its waiting messages become orphaned, and a linking
+   * attempt ends. False when unknown or already removed.
+   */
+  remove(
+    workspaceId: WorkspaceId,
+    id: NumberId,
+    now: number,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /** All facts of a number's connection. Null when unknown, removed, or of another workspace. */
+  connection(
+    workspaceId: WorkspaceId,
+    id: NumberId,
+    now: number,
+    sendCap: QuotaLimit,
+  ): Effect.Effect<ConnectionFacts | null, StoreUnavailable>
+  /** Stores the states of a worker's connections. */
+  reportConnections(
+    reports: ReadonlyArray<ConnectionReport>,
+    now: number,
+  ): Effect.Effect<void, StoreUnavailable>
+}

@@ -7,7 +7,6 @@ import { dailyQuota, DailyQuota } from "../message/Message.ts"
 import type { QuotaLimit } from "../message/Message.ts"
 import { logThrottled } from "../monitoring/logThrottled.ts"
 import { WakeUp } from "../queue/DueWork.ts"
-import { LaneQueue } from "../queue/Lane.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Recipient.ts"
 import {
   decoded,
@@ -23,7 +22,7 @@ import { Secrets } from "../secret/Secrets.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
 import { formatInstant, sleep } from "../time/Time.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
-import { SessionStore } from "../transport/Shards.ts"
+import type { SessionStore } from "../transport/Shards.ts"
 import { TelegramLogin } from "../transport/Transport.ts"
 import type {
   AfterSecret,
@@ -33,8 +32,9 @@ import type {
 import type { Role } from "../workspace/Workspace.ts"
 import { makeOrphaned, Workspaces } from "../workspace/Workspaces.ts"
 import { makeConnectionCallbacks } from "./Connections.ts"
-import { connectionOf, isShutOut, NumberStore } from "./NumberStore.ts"
+import { connectionOf, isShutOut } from "./NumberStore.ts"
 import type {
+  NumberStore,
   Connection,
   ConnectionFacts,
   NumberChange,
@@ -45,6 +45,7 @@ import { StartingPacing, unpaced } from "./Pacing.ts"
 import type { Pacing } from "./Pacing.ts"
 import { pauseFor, platforms } from "./SendingNumber.ts"
 import type { ConnectionReason, SendingNumber } from "./SendingNumber.ts"
+import { Store } from "../store/Store.ts"
 
 // Proxies for single numbers, so that a machine's numbers need not share its address. The URL holds
 // a password: it is stored sealed, and only the number's transport reads it.
@@ -115,7 +116,7 @@ export class NumberProxies extends Context.Service<
   static readonly layer = Layer.effect(
     NumberProxies,
     Effect.gen(function* make() {
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const secrets = yield* Secrets
       return NumberProxies.of({
         of: Effect.fnUntraced(function* (numberId) {
@@ -242,8 +243,8 @@ export const newNumber = (
 
 /** Makes `Numbers.connectionChanged`, for lower layers that connect numbers. */
 export const makeConnectionChanged = Effect.gen(function* makeConnectionChanged() {
-  const store = yield* NumberStore
-  const lanes = yield* LaneQueue
+  const { numbers: store, queue: lanes } = yield* Store
+
   const wakeUp = yield* WakeUp
   const callbacks = yield* makeConnectionCallbacks
 
@@ -315,7 +316,7 @@ export class Numbers extends Context.Service<
   static readonly layer = Layer.effect(
     Numbers,
     Effect.gen(function* make() {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const workspaces = yield* Workspaces
       const orphaned = yield* makeOrphaned
       const wakeUp = yield* WakeUp
@@ -416,8 +417,8 @@ type AddressedNumber = readonly [
 
 /** What operators' requests about numbers need. */
 interface Operations {
-  readonly store: NumberStore["Service"]
-  readonly sessions: SessionStore["Service"]
+  readonly store: NumberStore
+  readonly sessions: SessionStore
   readonly workspaces: Workspaces["Service"]
   readonly ownership: NumberOwnership["Service"]
   /** Whether numbers are simulated phones, which keep no connection. */
@@ -485,11 +486,11 @@ export class NumberOperations extends Context.Service<
     NumberOperations,
     Effect.gen(function* make() {
       const numbers = yield* Numbers
-      const lanes = yield* LaneQueue
-      const sessions = yield* SessionStore
+      const { queue: lanes, sessions } = yield* Store
+
       const wakeUp = yield* WakeUp
       const operations: Operations = {
-        store: yield* NumberStore,
+        store: (yield* Store).numbers,
         sessions,
         workspaces: yield* Workspaces,
         ownership: yield* NumberOwnership,
@@ -530,7 +531,7 @@ export class NumberOperations extends Context.Service<
           // Never linked: there is no device to log out, and its reason stays true.
           if (known.status === "disconnected" && changed === null) return known
           const found = known.id
-          yield* sessions.leave(found, yield* Clock.currentTimeMillis, null)
+          yield* sessions.markLeaving(found, yield* Clock.currentTimeMillis, null)
           const number = yield* numbers.connectionChanged(found, "disconnected", null, "logged_out")
           yield* Effect.raceFirst(forgotten(operations, found), sleep(logOutMillis))
           return number ?? (yield* notFound)
@@ -618,7 +619,7 @@ export class TelegramLogins extends Context.Service<
   static readonly layer = Layer.effect(
     TelegramLogins,
     Effect.gen(function* make() {
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const workspaces = yield* Workspaces
       const login = yield* TelegramLogin
       const noLogin = refuse("login_not_found", { inPath: true })

@@ -2,7 +2,6 @@
  * A number check: a list of phones, and which of them WhatsApp knows (contract: Number checks). The
  * worker asks chunk by chunk, so that a crash loses no long list.
  */
-import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberCheckId, NumberId, WorkspaceId } from "../Ids.ts"
@@ -205,48 +204,38 @@ export const testModeOutcome = (phones: ReadonlyArray<Phone>): CheckOutcome => (
   registered: new Set(phones.filter(isRegisteredInTestMode)),
 })
 
-export class NumberCheckStore
-  extends /*#__PURE__*/ Context.Service<
-    NumberCheckStore,
-    {
-      /**
-       * Writes the check with a pending result for each phone and finishes the idempotency record.
-       * Guards, in this order: the claim is still held (`idempotency`), the number is not removed nor
-       * its workspace deleted (`number`).
-       */
-      insert(
-        check: NewNumberCheck,
-        idempotency: IdempotencyClaim | null,
-      ): Effect.Effect<CheckInsertion, StoreUnavailable>
-      /** Null when unknown, or outside of the scope. */
-      get(
-        scope: CallerScope,
-        id: NumberCheckId,
-      ): Effect.Effect<NumberCheck | null, StoreUnavailable>
-      /** Newest first. */
-      list(
-        scope: CallerScope,
-        page: PageQuery,
-      ): Effect.Effect<PageOf<NumberCheck>, StoreUnavailable>
-      /** Newest first; `statuses` null for all. */
-      results(
-        id: NumberCheckId,
-        statuses: ReadonlyArray<CheckResultStatus> | null,
-        page: PageQuery,
-      ): Effect.Effect<PageOf<NumberCheckResult>, StoreUnavailable>
-      /**
-       * Claims checks that are due, the longest due first, of no workspace more than the worker may
-       * hold, each with a lease of its own that grows with every claim. Live checks wait while their
-       * number is not connected or not owned; once it is removed they are handed out to any worker. A
-       * check whose lease ran out is handed out again.
-       */
-      claim(query: CheckClaimQuery): Effect.Effect<ReadonlyArray<ClaimedCheck>, StoreUnavailable>
-      /**
-       * Settles a claim, if its lease is still the check's; false when it is not. Answers go to every
-       * pending result of their phone; the check is completed with its last one.
-       */
-      settle(settlement: CheckSettlement, now: number): Effect.Effect<boolean, StoreUnavailable>
-      /** Drops the checks that were completed before that moment, with their results. */
-      forget(completedBefore: number): Effect.Effect<void, StoreUnavailable>
-    }
-  >()("core/NumberCheckStore") {}
+export interface NumberCheckStore {
+  /**
+   * Writes the check with a pending result for each phone and finishes the idempotency record.
+   * Guards, in this order: the claim is still held (`idempotency`), the number is not removed nor
+   * its workspace deleted (`number`).
+   */
+  insert(
+    check: NewNumberCheck,
+    idempotency: IdempotencyClaim | null,
+  ): Effect.Effect<CheckInsertion, StoreUnavailable>
+  /** Null when unknown, or outside of the scope. */
+  get(scope: CallerScope, id: NumberCheckId): Effect.Effect<NumberCheck | null, StoreUnavailable>
+  /** Newest first. */
+  list(scope: CallerScope, page: PageQuery): Effect.Effect<PageOf<NumberCheck>, StoreUnavailable>
+  /** Newest first; `statuses` null for all. */
+  results(
+    id: NumberCheckId,
+    statuses: ReadonlyArray<CheckResultStatus> | null,
+    page: PageQuery,
+  ): Effect.Effect<PageOf<NumberCheckResult>, StoreUnavailable>
+  /**
+   * Claims checks that are due, the longest due first, of no workspace more than the worker may
+   * hold, each with a lease of its own that grows with every claim. Live checks wait while their
+   * number is not connected or not owned; once it is removed they are handed out to any worker. A
+   * check whose lease ran out is handed out again.
+   */
+  claim(query: CheckClaimQuery): Effect.Effect<ReadonlyArray<ClaimedCheck>, StoreUnavailable>
+  /**
+   * Settles a claim, if its lease is still the check's; false when it is not. Answers go to every
+   * pending result of their phone; the check is completed with its last one.
+   */
+  settle(settlement: CheckSettlement, now: number): Effect.Effect<boolean, StoreUnavailable>
+  /** Drops the checks that were completed before that moment, with their results. */
+  forget(completedBefore: number): Effect.Effect<void, StoreUnavailable>
+}

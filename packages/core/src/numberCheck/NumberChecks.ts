@@ -5,7 +5,6 @@ import type { Code, Failure, Refusal } from "../error/Refusal.ts"
 import type { NumberCheckId } from "../Ids.ts"
 import { mayUse, authorize, scopeOf } from "../key/Auth.ts"
 import type { ApiKey, Caller, Authorized } from "../key/Auth.ts"
-import { NumberStore } from "../number/NumberStore.ts"
 import { isSeenBy } from "../number/SendingNumber.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 import { WakeUp } from "../queue/DueWork.ts"
@@ -23,8 +22,9 @@ import {
   queryDecoder,
 } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
-import { checkResultStatuses, NumberCheckStore } from "./NumberCheckStore.ts"
+import { checkResultStatuses } from "./NumberCheckStore.ts"
 import type { CheckResultStatus, NumberCheck, NumberCheckResult } from "./NumberCheckStore.ts"
+import { Store } from "../store/Store.ts"
 
 export const maximumPhones = 1000
 
@@ -145,8 +145,8 @@ export class NumberChecks extends Context.Service<
   static readonly layer = Layer.effect(
     NumberChecks,
     Effect.gen(function* () {
-      const store = yield* NumberCheckStore
-      const numbers = yield* NumberStore
+      const { numberChecks: store, numbers } = yield* Store
+
       const idempotent = yield* makeIdempotent
       const cursors = yield* makeCursors
       const wakeUp = yield* WakeUp

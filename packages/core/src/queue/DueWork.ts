@@ -64,50 +64,47 @@ export interface Workload {
   readonly deliveringUntil: number | null
 }
 
-export class DueWork extends Context.Service<
-  DueWork,
-  {
-    /**
-     * The earliest moment at which the loop of that kind could take work; may lie in the past. Null
-     * when nothing waits. Moments that count:
-     *
-     * - lanes: free ones when next due, resting ones (send cap, flood wait) at the end of their
-     * rest,
-     *   claimed ones at the end of their lease; those of disconnected numbers or disabled workspaces
-     *   never, except messages in flight.
-     * - test messages: when due; those of disabled workspaces never.
-     * - orphaned messages: always due.
-     * - deliveries: in-flight ones at the end of their lease; those that cannot be claimed before
-     *   then never.
-     * - number checks: claimed ones at the end of their lease; those that no worker could claim
-     *   never.
-     * - linking: attempts at their end; claimed ones also at the end of their lease; test ones when
-     *   they link themselves; unclaimed live ones when they were requested.
-     *
-     * `crowded`: workspaces at their concurrency limit. Of their lanes and number checks only the
-     * ends of leases count, and of their unclaimed linking attempts only the ends. Their callbacks
-     * do not count. Work that needs a number outside `owned` never counts.
-     */
-    nextDue(
-      work: Work,
-      saturated?: SaturatedTenants,
-      owned?: Owned,
-    ): Effect.Effect<number | null, StoreUnavailable>
-    /**
-     * `nextDue` of each kind of work over all workspaces and numbers. One query serves every idle
-     * loop of a worker that checks for other processes' work.
-     */
-    earliest(): Effect.Effect<EarliestDue, StoreUnavailable>
-    /**
-     * The whole store's work, due or in flight at `now`, in one snapshot. Work that waits for free
-     * capacity, of the workers or of its workspace's share, is not due.
-     */
-    workload(
-      now: number,
-      places?: Readonly<Record<SharedWork, Capacity>>,
-    ): Effect.Effect<Workload, StoreUnavailable>
-  }
->()("core/WorkStatus") {}
+export interface DueWork {
+  /**
+   * The earliest moment at which the loop of that kind could take work; may lie in the past. Null
+   * when nothing waits. Moments that count:
+   *
+   * - lanes: free ones when next due, resting ones (send cap, flood wait) at the end of their
+   * rest,
+   *   claimed ones at the end of their lease; those of disconnected numbers or disabled workspaces
+   *   never, except messages in flight.
+   * - test messages: when due; those of disabled workspaces never.
+   * - orphaned messages: always due.
+   * - deliveries: in-flight ones at the end of their lease; those that cannot be claimed before
+   *   then never.
+   * - number checks: claimed ones at the end of their lease; those that no worker could claim
+   *   never.
+   * - linking: attempts at their end; claimed ones also at the end of their lease; test ones when
+   *   they link themselves; unclaimed live ones when they were requested.
+   *
+   * `crowded`: workspaces at their concurrency limit. Of their lanes and number checks only the
+   * ends of leases count, and of their unclaimed linking attempts only the ends. Their callbacks
+   * do not count. Work that needs a number outside `owned` never counts.
+   */
+  nextDue(
+    work: Work,
+    saturated?: SaturatedTenants,
+    owned?: Owned,
+  ): Effect.Effect<number | null, StoreUnavailable>
+  /**
+   * `nextDue` of each kind of work over all workspaces and numbers. One query serves every idle
+   * loop of a worker that checks for other processes' work.
+   */
+  earliestDue(): Effect.Effect<EarliestDue, StoreUnavailable>
+  /**
+   * The whole store's work, due or in flight at `now`, in one snapshot. Work that waits for free
+   * capacity, of the workers or of its workspace's share, is not due.
+   */
+  workload(
+    now: number,
+    places?: Readonly<Record<SharedWork, Capacity>>,
+  ): Effect.Effect<Workload, StoreUnavailable>
+}
 
 /** Opens when woken, until its loop closes it. Opening it wakes this loop alone. */
 export type Sleeper = Latch.Latch

@@ -3,7 +3,6 @@
  * rules decide what is in flight, what a claim may hand out and when a lane is next due. The port
  * at the end stores lanes. Both stores keep the rules: docs/rules.md lists where.
  */
-import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { MessageChange } from "../event/MessageChange.ts"
@@ -350,47 +349,44 @@ export interface SettledLanes {
   readonly blockedByLock: ReadonlyArray<Settlement>
 }
 
-export class LaneQueue extends Context.Service<
-  LaneQueue,
-  {
-    /**
-     * Claims free lanes that are due, the longest waiting first, one message each, within each
-     * workspace's share. A message whose lease ended unsettled comes first, even when it expired or
-     * its number was removed. The sweep ends other expired messages.
-     *
-     * Paused lanes and those of disabled workspaces are passed over; what was in flight in them
-     * counts as interrupted. Only an expired message that may have left is still handed out, to be
-     * settled.
-     */
-    claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable>
-    /**
-     * Renews leases that are still the lane's latest, including expired ones. Returns the numbers
-     * whose lease goes on.
-     */
-    renew(
-      leases: ReadonlyArray<{ readonly numberId: NumberId; readonly lease: number }>,
-      leaseUntil: number,
-    ): Effect.Effect<ReadonlySet<NumberId>, StoreUnavailable>
-    /**
-     * Settles attempts whose lease is still the lane's latest. One commit writes state, event,
-     * refund and the lane's next due time. If pacing limits new recipients, a sent message's
-     * recipient stops being new. A lane with more to send joins the back of the line. A settlement
-     * that another transaction blocks, such as a caller's own, is left for later; the others
-     * settle.
-     */
-    settle(
-      settlements: ReadonlyArray<Settlement>,
-      now: number,
-    ): Effect.Effect<SettledLanes, StoreUnavailable>
-    /**
-     * Adds a pause to a lane (see `pausesAfter`). In-flight attempts continue. False when the
-     * number is unknown or removed.
-     */
-    pause(numberId: NumberId, pause: Pause, now: number): Effect.Effect<boolean, StoreUnavailable>
-    /**
-     * Ends every pause of a lane, and reconnects its number if it was given up (see
-     * `givenUpReasons`). False when the number is unknown or removed.
-     */
-    resume(numberId: NumberId, now: number): Effect.Effect<boolean, StoreUnavailable>
-  }
->()("core/LaneQueue") {}
+export interface LaneQueue {
+  /**
+   * Claims free lanes that are due, the longest waiting first, one message each, within each
+   * workspace's share. A message whose lease ended unsettled comes first, even when it expired or
+   * its number was removed. The sweep ends other expired messages.
+   *
+   * Paused lanes and those of disabled workspaces are passed over; what was in flight in them
+   * counts as interrupted. Only an expired message that may have left is still handed out, to be
+   * settled.
+   */
+  claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable>
+  /**
+   * Renews leases that are still the lane's latest, including expired ones. Returns the numbers
+   * whose lease goes on.
+   */
+  renew(
+    leases: ReadonlyArray<{ readonly numberId: NumberId; readonly lease: number }>,
+    leaseUntil: number,
+  ): Effect.Effect<ReadonlySet<NumberId>, StoreUnavailable>
+  /**
+   * Settles attempts whose lease is still the lane's latest. One commit writes state, event,
+   * refund and the lane's next due time. If pacing limits new recipients, a sent message's
+   * recipient stops being new. A lane with more to send joins the back of the line. A settlement
+   * that another transaction blocks, such as a caller's own, is left for later; the others
+   * settle.
+   */
+  settle(
+    settlements: ReadonlyArray<Settlement>,
+    now: number,
+  ): Effect.Effect<SettledLanes, StoreUnavailable>
+  /**
+   * Adds a pause to a lane (see `pausesAfter`). In-flight attempts continue. False when the
+   * number is unknown or removed.
+   */
+  pause(numberId: NumberId, pause: Pause, now: number): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Ends every pause of a lane, and reconnects its number if it was given up (see
+   * `givenUpReasons`). False when the number is unknown or removed.
+   */
+  resume(numberId: NumberId, now: number): Effect.Effect<boolean, StoreUnavailable>
+}

@@ -9,14 +9,9 @@ import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import {
-  ContactStore,
-  parsePhone,
-  parseUsername,
-  phoneDescribed,
-  usernameDescribed,
-} from "./Recipient.ts"
+import { parsePhone, parseUsername, phoneDescribed, usernameDescribed } from "./Recipient.ts"
 import type { Contact } from "./Recipient.ts"
+import { Store } from "../store/Store.ts"
 
 export const ContactBody = Schema.Struct({
   name: described(nameUpTo(100), "Not blank."),
@@ -68,7 +63,7 @@ export class Contacts extends Context.Service<
   static readonly layer = Layer.effect(
     Contacts,
     Effect.gen(function* make() {
-      const store = yield* ContactStore
+      const store = (yield* Store).workspaces
       const workspaces = yield* Workspaces
       const cursors = yield* makeCursors
 
@@ -76,7 +71,7 @@ export class Contacts extends Context.Service<
         create: Effect.fn("Contacts.create")(function* create(role, workspaceId, command) {
           const workspace = yield* workspaces.within(role, workspaceId, "contacts")
           const { name, phone, username } = yield* Effect.fromResult(decodeBody(command))
-          return yield* store.insert({
+          return yield* store.insertContact({
             workspaceId: workspace.id,
             name,
             phone: phone ?? null,
@@ -87,11 +82,13 @@ export class Contacts extends Context.Service<
         list: Effect.fn("Contacts.list")(function* list(role, workspaceId, query) {
           const request = yield* Effect.fromResult(parsePageRequest(query))
           const { id } = yield* workspaces.within(role, workspaceId, "contacts")
-          return yield* cursors.page(request, ["contacts", id], (page) => store.list(id, page))
+          return yield* cursors.page(request, ["contacts", id], (page) =>
+            store.listContacts(id, page),
+          )
         }),
         delete: Effect.fn("Contacts.delete")(function* (role, workspaceId, id) {
           const workspace = yield* workspaces.within(role, workspaceId, "contacts")
-          if (id === undefined || !(yield* store.delete(workspace.id, id))) {
+          if (id === undefined || !(yield* store.deleteContact(workspace.id, id))) {
             return yield* refuse("contact_not_found", { inPath: true })
           }
           return id

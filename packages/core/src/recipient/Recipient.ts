@@ -3,7 +3,7 @@
  * transport has to reach, and the names of groups and of Telegram users. Without schemas, so that an
  * import of it costs no more than it says.
  */
-import { Context, Schema } from "effect"
+import { Schema } from "effect"
 import type { Brand, Effect, SchemaIssue } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { ContactId, WorkspaceId } from "../Ids.ts"
@@ -228,16 +228,13 @@ export interface Contact {
 }
 
 /** The port that keeps contacts. */
-export class ContactStore extends Context.Service<
-  ContactStore,
-  {
-    insert(contact: Omit<Contact, "id">): Effect.Effect<Contact, StoreUnavailable>
-    /** Newest first. */
-    list(
-      workspaceId: WorkspaceId,
-      query: PageQuery,
-    ): Effect.Effect<PageOf<Contact>, StoreUnavailable>
-    /** False when unknown. */
-    delete(workspaceId: WorkspaceId, id: ContactId): Effect.Effect<boolean, StoreUnavailable>
-  }
->()("core/ContactStore") {}
+export interface ContactStore {
+  insertContact(contact: Omit<Contact, "id">): Effect.Effect<Contact, StoreUnavailable>
+  /** Newest first. */
+  listContacts(
+    workspaceId: WorkspaceId,
+    query: PageQuery,
+  ): Effect.Effect<PageOf<Contact>, StoreUnavailable>
+  /** False when unknown. */
+  deleteContact(workspaceId: WorkspaceId, id: ContactId): Effect.Effect<boolean, StoreUnavailable>
+}

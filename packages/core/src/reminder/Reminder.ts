@@ -4,7 +4,7 @@
  * advance to the next due time. So each due time makes at most one message, with any number of
  * workers and crashes.
  */
-import { Context, Result, Schema } from "effect"
+import { Result, Schema } from "effect"
 import type { Effect } from "effect"
 import type { OutboundRule } from "../egress/Egress.ts"
 import { problem, refuse } from "../error/Refusal.ts"
@@ -180,64 +180,60 @@ export type RunCommit =
   | { readonly _tag: "Broken"; readonly guard: "reminder" }
   | { readonly _tag: "HeldUp" }
 
-export class ReminderStore
-  extends /*#__PURE__*/ Context.Service<
-    ReminderStore,
-    {
-      /** Finishes the claim. Guard: it is still held. The first revision is 1. */
-      insert(
-        reminder: NewReminder,
-        idempotency: IdempotencyClaim | null,
-      ): Effect.Effect<ReminderInsertion, StoreUnavailable>
-      get(scope: ReminderScope, id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
-      /**
-       * With its original content, even if changed or deleted since; answers a repeat of its
-       * creation. Ignore its `nextRunAt` and `lastRun`.
-       */
-      made(id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
-      /** Newest first. */
-      list(
-        scope: ReminderScope,
-        filter: { readonly active: boolean | null },
-        page: PageQuery,
-      ): Effect.Effect<PageOf<Reminder>, StoreUnavailable>
-      /**
-       * Replaces content and next run, and increments the revision. Guard: the reminder exists with
-       * that revision; false when not.
-       */
-      update(
-        id: ReminderId,
-        revision: number,
-        content: ReminderContent,
-        nextRunAt: number | null,
-      ): Effect.Effect<boolean, StoreUnavailable>
-      /** False when unknown. `now` is when it is deleted. */
-      remove(
-        scope: ReminderScope,
-        id: ReminderId,
-        now: number,
-      ): Effect.Effect<boolean, StoreUnavailable>
-      /** Due reminders, longest due first. */
-      due(now: number, limit: number): Effect.Effect<ReadonlyArray<DueReminder>, StoreUnavailable>
-      /**
-       * Writes the acceptance of one message as `MessageStore.accept` does, the advance and the log
-       * line; or nothing. Guards: the revision (`reminder`), then those of `accept`.
-       */
-      run(acceptance: Acceptance, run: ReminderRun): Effect.Effect<RunCommit, StoreUnavailable>
-      /**
-       * Advances without a message; logs `outcome` unless null. Guard: the revision; false when it
-       * differs.
-       */
-      pass(run: ReminderRun, outcome: RunOutcome | null): Effect.Effect<boolean, StoreUnavailable>
-      /** The log, newest first. */
-      runs(id: ReminderId, page: PageQuery): Effect.Effect<PageOf<LoggedRun>, StoreUnavailable>
-      /**
-       * Deletes log lines and deleted reminders older than `before`, but keeps each reminder's
-       * latest line.
-       */
-      forget(before: number): Effect.Effect<void, StoreUnavailable>
-    }
-  >()("core/ReminderStore") {}
+export interface ReminderStore {
+  /** Finishes the claim. Guard: it is still held. The first revision is 1. */
+  insert(
+    reminder: NewReminder,
+    idempotency: IdempotencyClaim | null,
+  ): Effect.Effect<ReminderInsertion, StoreUnavailable>
+  get(scope: ReminderScope, id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
+  /**
+   * With its original content, even if changed or deleted since; answers a repeat of its
+   * creation. Ignore its `nextRunAt` and `lastRun`.
+   */
+  made(id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
+  /** Newest first. */
+  list(
+    scope: ReminderScope,
+    filter: { readonly active: boolean | null },
+    page: PageQuery,
+  ): Effect.Effect<PageOf<Reminder>, StoreUnavailable>
+  /**
+   * Replaces content and next run, and increments the revision. Guard: the reminder exists with
+   * that revision; false when not.
+   */
+  update(
+    id: ReminderId,
+    revision: number,
+    content: ReminderContent,
+    nextRunAt: number | null,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /** False when unknown. `now` is when it is deleted. */
+  remove(
+    scope: ReminderScope,
+    id: ReminderId,
+    now: number,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /** Due reminders, longest due first. */
+  due(now: number, limit: number): Effect.Effect<ReadonlyArray<DueReminder>, StoreUnavailable>
+  /**
+   * Writes the acceptance of one message as `MessageStore.accept` does, the advance and the log
+   * line; or nothing. Guards: the revision (`reminder`), then those of `accept`.
+   */
+  run(acceptance: Acceptance, run: ReminderRun): Effect.Effect<RunCommit, StoreUnavailable>
+  /**
+   * Advances without a message; logs `outcome` unless null. Guard: the revision; false when it
+   * differs.
+   */
+  pass(run: ReminderRun, outcome: RunOutcome | null): Effect.Effect<boolean, StoreUnavailable>
+  /** The log, newest first. */
+  runs(id: ReminderId, page: PageQuery): Effect.Effect<PageOf<LoggedRun>, StoreUnavailable>
+  /**
+   * Deletes log lines and deleted reminders older than `before`, but keeps each reminder's
+   * latest line.
+   */
+  forget(before: number): Effect.Effect<void, StoreUnavailable>
+}
 
 // One run of a reminder: for which due time, from which number, and its outcome (contract: Reminder
 // runs). Pure.

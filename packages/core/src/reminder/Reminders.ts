@@ -9,7 +9,7 @@ import type { Failure } from "../error/Refusal.ts"
 import type { ReminderId, WorkspaceId } from "../Ids.ts"
 import { authorize, scopeOf } from "../key/Auth.ts"
 import type { Caller, Authorized } from "../key/Auth.ts"
-import { MessageStore } from "../message/MessageStore.ts"
+import type { MessageStore } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
@@ -27,9 +27,9 @@ import {
   parseListReminders,
   reminderRefusal,
   reminderRequestParser,
-  ReminderStore,
 } from "./Reminder.ts"
 import type {
+  ReminderStore,
   ChangeReminder,
   CreateReminder,
   ListReminders,
@@ -38,6 +38,7 @@ import type {
   ReminderContent,
   Wanted,
 } from "./Reminder.ts"
+import { Store } from "../store/Store.ts"
 
 /** Decisions to try while others change the reminder or run it. */
 const attempts = 10
@@ -46,8 +47,8 @@ const notFound = "reminder_not_found"
 
 /** What checks and stores reminders. */
 interface ReminderWork {
-  readonly store: ReminderStore["Service"]
-  readonly messages: MessageStore["Service"]
+  readonly store: ReminderStore
+  readonly messages: MessageStore
   readonly egress: Egress["Service"]
   readonly wakeUp: WakeUp["Service"]
 }
@@ -141,11 +142,11 @@ export class Reminders extends Context.Service<
   static readonly layer = Layer.effect(
     Reminders,
     Effect.gen(function* make() {
-      const store = yield* ReminderStore
+      const store = (yield* Store).reminders
       const wakeUp = yield* WakeUp
       const work: ReminderWork = {
         store,
-        messages: yield* MessageStore,
+        messages: (yield* Store).messages,
         egress: yield* Egress,
         wakeUp,
       }

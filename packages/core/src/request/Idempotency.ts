@@ -3,7 +3,7 @@
  * of its effect finishes the claim, and a refusal releases it. The store keeps facts to rebuild the
  * answer, not the answer.
  */
-import { Context, Result } from "effect"
+import { Result } from "effect"
 import type { Effect } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal, StoreUnavailable } from "../error/Refusal.ts"
@@ -125,15 +125,11 @@ export const judgeClaim = (
  * The port that stores claims of operations other than sends, which claim with their own reads.
  * Each operation's commit writes the finished record.
  */
-export class IdempotencyStore
-  extends /*#__PURE__*/ Context.Service<
-    IdempotencyStore,
-    {
-      /** Claims the key unless claimed or finished, as `MessageStore.loadAcceptance` does. */
-      claim(claim: IdempotencyClaim, now: number): Effect.Effect<ClaimOutcome, StoreUnavailable>
-      /** Releases a refused request's claim, if it still holds it. */
-      release(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
-      /** Deletes records and claims that are void at `now`. */
-      forgetVoid(now: number): Effect.Effect<void, StoreUnavailable>
-    }
-  >()("core/IdempotencyStore") {}
+export interface IdempotencyStore {
+  /** Claims the key unless claimed or finished, as `MessageStore.loadAcceptance` does. */
+  claimKey(claim: IdempotencyClaim, now: number): Effect.Effect<ClaimOutcome, StoreUnavailable>
+  /** Releases a refused request's claim, if it still holds it. */
+  releaseClaim(claim: IdempotencyClaim): Effect.Effect<void, StoreUnavailable>
+  /** Deletes records and claims that are void at `now`. */
+  forgetVoidClaims(now: number): Effect.Effect<void, StoreUnavailable>
+}

@@ -4,8 +4,9 @@ import type { Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
 import { claimantOf } from "../key/Auth.ts"
 import type { Authorized } from "../key/Auth.ts"
-import { IdempotencyStore, judgeClaim } from "./Idempotency.ts"
+import { judgeClaim } from "./Idempotency.ts"
 import type { IdempotencyKey, IdempotencyClaim, FirstShown } from "./Idempotency.ts"
+import { Store } from "../store/Store.ts"
 
 /** The answer of an idempotent operation that is not a send. */
 export interface Repeatable<A> {
@@ -15,7 +16,7 @@ export interface Repeatable<A> {
 }
 
 export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
-  const store = yield* IdempotencyStore
+  const store = (yield* Store).messages
   const ids = yield* Ids
   return {
     /**
@@ -37,12 +38,14 @@ export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
       const { again, work } = operation
       if (requested === null) return { answer: yield* work(null), replayed: false }
       const claim = { ...requested, keyId: claimantOf(caller), token: ids.hex(16) }
-      const outcome = yield* store.claim(claim, yield* Clock.currentTimeMillis)
+      const outcome = yield* store.claimKey(claim, yield* Clock.currentTimeMillis)
       const record = yield* Effect.fromResult(judgeClaim(outcome, requested))
       if (record !== null) {
         return { answer: yield* again(record.madeIds, record.shown), replayed: true }
       }
-      const answer = yield* Effect.onError(work(claim), () => Effect.ignore(store.release(claim)))
+      const answer = yield* Effect.onError(work(claim), () =>
+        Effect.ignore(store.releaseClaim(claim)),
+      )
       return { answer, replayed: false }
     }),
   }

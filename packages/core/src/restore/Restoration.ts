@@ -2,6 +2,7 @@
  * Stores that were restored to an earlier time (contract: Restored stores): operators begin the
  * next epoch, and release or cancel the held messages and reminders.
  */
+import type { ReminderStore } from "../reminder/Reminder.ts"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure, StoreUnavailable } from "../error/Refusal.ts"
@@ -10,9 +11,8 @@ import { eventId, Ids } from "../Ids.ts"
 import type { MessageId, NumberId, WorkspaceId } from "../Ids.ts"
 import { MediaLinks } from "../media/Media.ts"
 import type { Message } from "../message/Message.ts"
-import { MessageStore } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/DueWork.ts"
-import { firstRun, ReminderStore } from "../reminder/Reminder.ts"
+import { firstRun } from "../reminder/Reminder.ts"
 import { described, IdInput, inputDecoder, InstantInput, integerBetween } from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
@@ -21,8 +21,9 @@ import type { Instant } from "../time/Time.ts"
 import { requireRole } from "../workspace/Workspace.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
-import { RestoreStore, mayBeginEpoch } from "../store/SystemStore.ts"
-import type { HeldSelection, HeldCount, HeldReminder } from "../store/SystemStore.ts"
+import { mayBeginEpoch } from "../store/SystemStore.ts"
+import type { RestoreStore, HeldSelection, HeldCount, HeldReminder } from "../store/SystemStore.ts"
+import { Store } from "../store/Store.ts"
 
 /** What one call releases or cancels at most. */
 const heldAtOnce = 1000
@@ -104,16 +105,16 @@ const selectionOf = ({ filter, ids }: typeof HeldBody.Type): HeldSelection =>
  */
 export const beginEpoch = Effect.fnUntraced(function* beginEpoch(
   command: StoreRestored,
-): Effect.fn.Return<{ readonly epoch: number; readonly held: number }, Failure, RestoreStore> {
-  const store = yield* RestoreStore
+): Effect.fn.Return<{ readonly epoch: number; readonly held: number }, Failure, Store> {
+  const store = (yield* Store).system
   const { above = 0, again = false } = yield* Effect.fromResult(decodeRestored(command))
   while (true) {
     const before = yield* store.epoch
     if (!again && !mayBeginEpoch(before)) return yield* refuse("already_restored")
     const now = yield* Clock.currentTimeMillis
-    const epoch = yield* store.begin({ epoch: before.epoch, above, now })
+    const epoch = yield* store.beginEpoch({ epoch: before.epoch, above, now })
     if (epoch === null) continue
-    const counts = yield* store.counts
+    const counts = yield* store.heldCounts
     return { epoch, held: counts.reduce((sum, one) => sum + one.messages + one.reminders, 0) }
   }
 })
@@ -135,8 +136,8 @@ type HeldCommand = readonly [
 
 /** What decides about held work. */
 interface HeldWork {
-  readonly store: RestoreStore["Service"]
-  readonly reminders: ReminderStore["Service"]
+  readonly store: RestoreStore
+  readonly reminders: ReminderStore
   readonly workspaces: Workspaces["Service"]
   readonly wakeUp: WakeUp["Service"]
 }
@@ -168,10 +169,12 @@ const decide = Effect.fnUntraced(function* decide(
   const { store, wakeUp, workspaces } = work
   const workspace = yield* workspaces.within(role, workspaceId, "workspace")
   const selection = selectionOf(yield* Effect.fromResult(decodeHeld(command)))
-  const held = yield* store.messages(workspace.id, selection, heldAtOnce + 1)
+  const held = yield* store.heldMessages(workspace.id, selection, heldAtOnce + 1)
   const room = heldAtOnce - Math.min(held.length, heldAtOnce)
   const heldReminders =
-    "filter" in selection ? yield* store.reminders(workspace.id, selection.filter, room + 1) : []
+    "filter" in selection
+      ? yield* store.heldReminders(workspace.id, selection.filter, room + 1)
+      : []
   const now = yield* Clock.currentTimeMillis
   const decided = yield* decideMessages(held.slice(0, heldAtOnce), now)
   const passed = yield* Effect.filter(heldReminders.slice(0, room), (reminder) =>
@@ -212,15 +215,15 @@ export class Restoration extends Context.Service<
   static readonly layer = Layer.effect(
     Restoration,
     Effect.gen(function* make() {
-      const store = yield* RestoreStore
-      const messages = yield* MessageStore
+      const all = yield* Store
+      const { messages, system: store } = all
       const workspaces = yield* Workspaces
       const ids = yield* Ids
       const { link } = yield* MediaLinks
       const cursors = yield* makeCursors
       const work: HeldWork = {
         store,
-        reminders: yield* ReminderStore,
+        reminders: (yield* Store).reminders,
         workspaces,
         wakeUp: yield* WakeUp,
       }
@@ -228,22 +231,22 @@ export class Restoration extends Context.Service<
       return Restoration.of({
         restored: Effect.fn("Restoration.restored")(function* restored(role, command) {
           yield* requireRole(role, "workspace")
-          const begun = yield* beginEpoch(command).pipe(Effect.provideService(RestoreStore, store))
+          const begun = yield* beginEpoch(command).pipe(Effect.provideService(Store, all))
           yield* Effect.logWarning(`restored: epoch ${begun.epoch} began, ${begun.held} held`)
           return begun
         }),
         counts: Effect.fn("Restoration.counts")(function* counts(role) {
           yield* requireRole(role, "workspace")
-          return yield* store.counts
+          return yield* store.heldCounts
         }),
         list: Effect.fn("Restoration.list")(function* list(role, workspaceId, query) {
           const asked = yield* Effect.fromResult(parsePageRequest(query))
           const { id } = yield* workspaces.within(role, workspaceId, "workspace")
-          return yield* cursors.page(asked, ["held", id], (page) => store.list(id, page))
+          return yield* cursors.page(asked, ["held", id], (page) => store.listHeld(id, page))
         }),
         release: Effect.fn("Restoration.release")((...command) =>
           decide(work, command, (held, now) =>
-            held.length === 0 ? Effect.succeed(new Set<MessageId>()) : store.release(held, now),
+            held.length === 0 ? Effect.succeed(new Set<MessageId>()) : store.releaseHeld(held, now),
           ),
         ),
         cancel: Effect.fn("Restoration.cancel")((...command) =>

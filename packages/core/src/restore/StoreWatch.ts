@@ -9,15 +9,12 @@
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { StoreUnavailable } from "../error/Refusal.ts"
 import type { MessageId } from "../Ids.ts"
-import { CallersTransactions, RestoreStore } from "../store/SystemStore.ts"
 import type { SeenMessages, StorePosition, StoreRisk } from "../store/SystemStore.ts"
-import { MessageStore } from "../message/MessageStore.ts"
 import { showStoreRisks } from "../monitoring/Metrics.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
-import { LaneQueue } from "../queue/Lane.ts"
-import { ReminderStore } from "../reminder/Reminder.ts"
 import { sleep } from "../time/Time.ts"
 import { WorkGate } from "../monitoring/Readiness.ts"
+import { Store } from "../store/Store.ts"
 
 /** What a process has seen of its store. */
 export interface SeenStore extends SeenMessages {
@@ -113,7 +110,7 @@ const unlessJoined = (note: () => void) =>
 
 const makeWatch = Effect.fnUntraced(function* makeWatch(first: StorePosition) {
   const gate = yield* WorkGate
-  const store = yield* RestoreStore
+  const store = (yield* Store).system
   const one = yield* Semaphore.make(1)
   let seen = seenOf(first, null)
   /** Whether the store failed since it was last looked at. */
@@ -179,12 +176,6 @@ const makeWatch = Effect.fnUntraced(function* makeWatch(first: StorePosition) {
 
 type Watch = Effect.Success<ReturnType<typeof makeWatch>>
 
-const over = <Port, Shape extends object>(
-  port: Context.Service<Port, Shape>,
-  watch: Watch,
-  replaced: (real: Shape, watch: Watch) => Partial<Shape>,
-) => Effect.map(port, (real) => Context.make(port, { ...real, ...replaced(real, watch) }))
-
 const behind = new StoreUnavailable({
   operation: "accept",
   cause: new Error("the store went back in time"),
@@ -201,17 +192,22 @@ const accepting =
       Effect.tap(({ ids }) => (ids === undefined ? Effect.void : accepted(ids))),
     )
 
-const watchedStores = Effect.fnUntraced(function* watchedStores(watch: Watch) {
+const watchedStore = (store: typeof Store.Service, watch: Watch): typeof Store.Service => {
+  const { messages, queue, reminders, system } = store
   const accept = accepting(watch)
-  return Context.mergeAll(
-    yield* over(MessageStore, watch, (store) => ({
-      accept: (acceptance) => accept(store.accept(acceptance)),
-      end: (changes) => Effect.tap(watch.watched(store.end(changes)), watch.ended),
-    })),
-    yield* over(ReminderStore, watch, (store) => ({
-      run: (acceptance, run) => accept(store.run(acceptance, run)),
-    })),
-    yield* over(LaneQueue, watch, (queue) => ({
+  return {
+    ...store,
+    messages: {
+      ...messages,
+      accept: (acceptance) => accept(messages.accept(acceptance)),
+      end: (changes) => Effect.tap(watch.watched(messages.end(changes)), watch.ended),
+    },
+    reminders: {
+      ...reminders,
+      run: (acceptance, run) => accept(reminders.run(acceptance, run)),
+    },
+    queue: {
+      ...queue,
       claim: (query) =>
         Effect.andThen(
           watch.assured,
@@ -226,25 +222,27 @@ const watchedStores = Effect.fnUntraced(function* watchedStores(watch: Watch) {
           )
           return watch.ended(new Set(ended))
         }),
-    })),
-    yield* over(CallersTransactions, watch, (transactions) => ({
-      join: (client, effect) =>
-        transactions.join(client, Effect.provideService(effect, InCallersTransaction, true)),
-    })),
-  )
-})
+    },
+    system: {
+      ...system,
+      joinTransaction: (client, effect) =>
+        system.joinTransaction(client, Effect.provideService(effect, InCallersTransaction, true)),
+    },
+  }
+}
 
 /**
  * Watches a shared store until the layer closes, and wraps it for the core. A store that is away at
  * first is watched from its first answer.
  */
-export const layerWatchedStores = Layer.effectContext(
+export const layerWatchedStore = Layer.effect(
+  Store,
   Effect.gen(function* () {
-    const store = yield* RestoreStore
-    const first = yield* store.position({ accepted: [], ended: [] })
+    const store = yield* Store
+    const first = yield* store.system.position({ accepted: [], ended: [] })
     if (first === null) {
       yield* showStoreRisks([])
-      return Context.empty()
+      return store
     }
     const watch = yield* makeWatch(first)
     yield* showStoreRisks(first.risks)
@@ -253,6 +251,6 @@ export const layerWatchedStores = Layer.effectContext(
       Effect.catchCause((cause) => logFailure("the store is looked at later", cause)),
     )
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(sleep(lookMillis), looking)))
-    return yield* watchedStores(watch)
+    return watchedStore(store, watch)
   }),
 )

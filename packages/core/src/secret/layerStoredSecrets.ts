@@ -10,7 +10,6 @@ import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Effect, Layer, Redacted, Result } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
-import { ServiceSecrets } from "../store/SystemStore.ts"
 import {
   Secrets,
   SecretsKey,
@@ -20,6 +19,7 @@ import {
   sameSecret,
 } from "./Secrets.ts"
 import type { SigningPurpose } from "./Secrets.ts"
+import { Store } from "../store/Store.ts"
 
 /** Bytes of a nonce: so many that random ones never meet. */
 const nonceBytes = 24
@@ -44,19 +44,19 @@ const keyed = (key: Uint8Array) => {
 export const layerStoredSecrets: Layer.Layer<
   Secrets,
   StoreUnavailable | WrongSecretsKey,
-  SecretsKey | ServiceSecrets | Ids
+  SecretsKey | Store | Ids
 > = /*#__PURE__*/ Layer.effect(
   Secrets,
   /*#__PURE__*/ Effect.gen(function* () {
     const ids = yield* Ids
-    const store = yield* ServiceSecrets
+    const store = (yield* Store).system
     const present = keyed(Redacted.value(yield* SecretsKey))
     const ring = [
       present,
       ...(yield* OlderSecretsKeys).map((older) => keyed(Redacted.value(older))),
     ]
 
-    const kept = yield* store.getOrCreate("secrets-key-check", present.derived("check"))
+    const kept = yield* store.getOrCreateSecret("secrets-key-check", present.derived("check"))
     const former = ring.find(({ derived }) => sameSecret(kept, derived("check")))
     if (former === undefined) return yield* new WrongSecretsKey()
 
@@ -79,11 +79,11 @@ export const layerStoredSecrets: Layer.Layer<
 
     /** What is sealed under that name, from now on with the present key; null where nothing is. */
     const resealed = Effect.fnUntraced(function* resealed(place: string) {
-      const sealed = yield* store.get(place)
+      const sealed = yield* store.getSecret(place)
       if (sealed === null) return null
       const text = yield* Effect.fromResult(open(place, sealed))
       if (!sealed.startsWith(`${present.id}.`)) {
-        yield* store.replace(place, sealed, seal(place, text))
+        yield* store.replaceSecret(place, sealed, seal(place, text))
       }
       return text
     })
@@ -95,7 +95,7 @@ export const layerStoredSecrets: Layer.Layer<
       function* keyOf(purpose: SigningPurpose) {
         const place = `key for ${purpose}`
         const key = (yield* resealed(place)) ?? former.derived(purpose)
-        if (former !== present) yield* store.getOrCreate(place, seal(place, key))
+        if (former !== present) yield* store.getOrCreateSecret(place, seal(place, key))
         return key
       },
       // What was sealed with a key that the check has just confirmed can be opened.
@@ -110,7 +110,7 @@ export const layerStoredSecrets: Layer.Layer<
       browserSessions: yield* keyOf("browserSessions"),
     }
     if (former !== present) {
-      yield* store.replace("secrets-key-check", kept, present.derived("check"))
+      yield* store.replaceSecret("secrets-key-check", kept, present.derived("check"))
     }
 
     return Secrets.of({ keys, seal, open })

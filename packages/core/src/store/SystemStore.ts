@@ -2,7 +2,7 @@
  * What the store keeps of the service as a whole: its secrets, its epochs since restores, and the
  * transactions of callers that a send can join.
  */
-import { Context, Data, Effect } from "effect"
+import { Data, Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { MessageId, NumberId, WorkspaceId } from "../Ids.ts"
 import type { Message } from "../message/Message.ts"
@@ -87,56 +87,53 @@ export interface HeldReminder {
   readonly dueAt: number
 }
 
-export class RestoreStore extends Context.Service<
-  RestoreStore,
-  {
-    readonly epoch: Effect.Effect<Epoch, StoreUnavailable>
-    /**
-     * Begins the epoch after `epoch`. Ids of every kind move on by `idsSkipped`, and beyond
-     * `above`. Waiting messages, test ones too, and due reminders are held; earlier leases are
-     * void.
-     *
-     * In-flight messages are not held: each stays first in its lane, due at once, with
-     * `maximumInterruptions`. Messages of removed numbers are left to be cancelled. Returns the new
-     * epoch; null when another one began meanwhile.
-     */
-    begin(command: {
-      readonly epoch: number
-      readonly above: number
-      readonly now: number
-    }): Effect.Effect<number | null, StoreUnavailable>
-    /** Of each workspace that has any, by its id. */
-    readonly counts: Effect.Effect<ReadonlyArray<HeldCount>, StoreUnavailable>
-    /** Newest first, of both modes. */
-    list(
-      workspaceId: WorkspaceId,
-      page: PageQuery,
-    ): Effect.Effect<PageOf<Message>, StoreUnavailable>
-    /** Those of the selection that are held, oldest first. */
-    messages(
-      workspaceId: WorkspaceId,
-      selection: HeldSelection,
-      limit: number,
-    ): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
-    /** Oldest first. */
-    reminders(
-      workspaceId: WorkspaceId,
-      filter: HeldFilter,
-      limit: number,
-    ): Effect.Effect<ReadonlyArray<HeldReminder>, StoreUnavailable>
-    /**
-     * The messages leave like any others from now on, in the order in which they fell due; those of one
-     * workspace. Returns the ids of those that were held.
-     */
-    release(
-      messages: ReadonlyArray<Message>,
-      now: number,
-    ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
-    isHeld(id: MessageId): Effect.Effect<boolean, StoreUnavailable>
-    /** Null for a store inside this process, which nothing restores under it. */
-    position(seen: SeenMessages): Effect.Effect<StorePosition | null, StoreUnavailable>
-  }
->()("core/RestoreStore") {}
+export interface RestoreStore {
+  readonly epoch: Effect.Effect<Epoch, StoreUnavailable>
+  /**
+   * Begins the epoch after `epoch`. Ids of every kind move on by `idsSkipped`, and beyond
+   * `above`. Waiting messages, test ones too, and due reminders are held; earlier leases are
+   * void.
+   *
+   * In-flight messages are not held: each stays first in its lane, due at once, with
+   * `maximumInterruptions`. Messages of removed numbers are left to be cancelled. Returns the new
+   * epoch; null when another one began meanwhile.
+   */
+  beginEpoch(command: {
+    readonly epoch: number
+    readonly above: number
+    readonly now: number
+  }): Effect.Effect<number | null, StoreUnavailable>
+  /** Of each workspace that has any, by its id. */
+  readonly heldCounts: Effect.Effect<ReadonlyArray<HeldCount>, StoreUnavailable>
+  /** Newest first, of both modes. */
+  listHeld(
+    workspaceId: WorkspaceId,
+    page: PageQuery,
+  ): Effect.Effect<PageOf<Message>, StoreUnavailable>
+  /** Those of the selection that are held, oldest first. */
+  heldMessages(
+    workspaceId: WorkspaceId,
+    selection: HeldSelection,
+    limit: number,
+  ): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
+  /** Oldest first. */
+  heldReminders(
+    workspaceId: WorkspaceId,
+    filter: HeldFilter,
+    limit: number,
+  ): Effect.Effect<ReadonlyArray<HeldReminder>, StoreUnavailable>
+  /**
+   * The messages leave like any others from now on, in the order in which they fell due; those of one
+   * workspace. Returns the ids of those that were held.
+   */
+  releaseHeld(
+    messages: ReadonlyArray<Message>,
+    now: number,
+  ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
+  isHeld(id: MessageId): Effect.Effect<boolean, StoreUnavailable>
+  /** Null for a store inside this process, which nothing restores under it. */
+  position(seen: SeenMessages): Effect.Effect<StorePosition | null, StoreUnavailable>
+}
 
 /**
  * A transaction of the caller, on the service's database, that the caller ends. A client of `pg`
@@ -153,46 +150,39 @@ export interface TransactionClient {
 /** The transaction cannot be joined; `message` says why. */
 export class CannotJoin extends Data.TaggedError("CannotJoin")<{ readonly message: string }> {}
 
-export class CallersTransactions extends Context.Service<
-  CallersTransactions,
-  {
-    /**
-     * Joins `Messages.send` or `Messages.sendBatch`, and nothing else, to the transaction. The
-     * message leaves after the caller's commit; a refusal leaves the transaction usable.
-     *
-     * Until it ends, it locks the sending number, and the workspace if its plan counts messages.
-     * Other sends and outcomes of these wait; other numbers proceed. The server ends a transaction
-     * that idles for 5 seconds. One transaction runs one send at a time; others queue.
-     *
-     * Fails with `CannotJoin` when the transaction cannot be joined. Fails with `StoreUnavailable`
-     * when a statement fails; only the joined part is undone. Dies when the store has no such
-     * transactions.
-     */
-    join<A, E, R>(
-      client: TransactionClient,
-      effect: Effect.Effect<A, E, R>,
-    ): Effect.Effect<A, E | StoreUnavailable | CannotJoin, R>
-  }
->()("core/CallersTransactions") {
-  /** For a store that only this process writes to. */
-  static readonly none = CallersTransactions.of({
-    join: () =>
-      Effect.die(new Error("only a store on PostgreSQL can send inside a caller's transaction")),
-  })
+export interface CallersTransactions {
+  /**
+   * Joins `Messages.send` or `Messages.sendBatch`, and nothing else, to the transaction. The
+   * message leaves after the caller's commit; a refusal leaves the transaction usable.
+   *
+   * Until it ends, it locks the sending number, and the workspace if its plan counts messages.
+   * Other sends and outcomes of these wait; other numbers proceed. The server ends a transaction
+   * that idles for 5 seconds. One transaction runs one send at a time; others queue.
+   *
+   * Fails with `CannotJoin` when the transaction cannot be joined. Fails with `StoreUnavailable`
+   * when a statement fails; only the joined part is undone. Dies when the store has no such
+   * transactions.
+   */
+  joinTransaction<A, E, R>(
+    client: TransactionClient,
+    effect: Effect.Effect<A, E, R>,
+  ): Effect.Effect<A, E | StoreUnavailable | CannotJoin, R>
+}
+
+/** For a store that only this process writes to. */
+export const noCallersTransactions: CallersTransactions = {
+  joinTransaction: () =>
+    Effect.die(new Error("only a store on PostgreSQL can send inside a caller's transaction")),
 }
 
 // The port that keeps what belongs to the service itself under a name: what the secrets key must match,
 // and what it seals (`Secrets`). Nothing in it is of use without that key.
 
-export class ServiceSecrets
-  extends /*#__PURE__*/ Context.Service<
-    ServiceSecrets,
-    {
-      /** The stored value, or `candidate`, stored now; the same for every process that asks. */
-      getOrCreate(name: string, candidate: string): Effect.Effect<string, StoreUnavailable>
-      /** The stored value, null when there is none. */
-      get(name: string): Effect.Effect<string | null, StoreUnavailable>
-      /** Keeps `value` under `name` if it still holds `before`. */
-      replace(name: string, before: string, value: string): Effect.Effect<void, StoreUnavailable>
-    }
-  >()("core/ServiceSecrets") {}
+export interface ServiceSecrets {
+  /** The stored value, or `candidate`, stored now; the same for every process that asks. */
+  getOrCreateSecret(name: string, candidate: string): Effect.Effect<string, StoreUnavailable>
+  /** The stored value, null when there is none. */
+  getSecret(name: string): Effect.Effect<string | null, StoreUnavailable>
+  /** Keeps `value` under `name` if it still holds `before`. */
+  replaceSecret(name: string, before: string, value: string): Effect.Effect<void, StoreUnavailable>
+}

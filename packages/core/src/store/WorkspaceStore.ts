@@ -1,5 +1,4 @@
 /** What the store keeps of workspaces, and what it erases of them. */
-import { Context } from "effect"
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../Ids.ts"
@@ -36,43 +35,39 @@ export interface DeletedWorkspace {
   readonly claimants: ReadonlyArray<number>
 }
 
-export class ErasureStore
-  extends /*#__PURE__*/ Context.Service<
-    ErasureStore,
-    {
-      /** By ascending id, those above `after`. Deleted workspaces that are erased are left out. */
-      workspaces(
-        after: number,
-        limit: number,
-      ): Effect.Effect<ReadonlyArray<RetainedWorkspace>, StoreUnavailable>
-      /**
-       * Erases, of each workspace, the messages that ended before its moment, the events made and the
-       * deliveries attempted before it, and which recipients its numbers first wrote to before it. An
-       * event that is still to be delivered stays until a later call.
-       */
-      eraseEnded(workspaces: ReadonlyArray<EndedBefore>): Effect.Effect<void, StoreUnavailable>
-      /** Erases the oldest of each workspace's ended test messages, so that at most `most` are left. */
-      eraseTestMessages(
-        workspaces: ReadonlyArray<WorkspaceId>,
-        most: number,
-      ): Effect.Effect<void, StoreUnavailable>
-      /**
-       * Erases of removed numbers label, phone, addresses, proxy and recipients, once no message waits
-       * in them (a message shows its number's phone until it ends; a session is logged out through its
-       * proxy), and what first answers have shown of them; of revoked keys name and last address; of removed webhook endpoints all but ids and times.
-       */
-      eraseRemoved(kept: RemovalsKept): Effect.Effect<void, StoreUnavailable>
-      /**
-       * Erases everything else of deleted workspaces but ids, times and counts. `workspaces` names a
-       * workspace again until nothing of it waits or is in a worker's hands. Each comes with its
-       * claimants of idempotency keys that have no key.
-       */
-      eraseDeleted(
-        workspaces: ReadonlyArray<DeletedWorkspace>,
-        now: number,
-      ): Effect.Effect<void, StoreUnavailable>
-    }
-  >()("core/ErasureStore") {}
+export interface ErasureStore {
+  /** By ascending id, those above `after`. Deleted workspaces that are erased are left out. */
+  retainedWorkspaces(
+    after: number,
+    limit: number,
+  ): Effect.Effect<ReadonlyArray<RetainedWorkspace>, StoreUnavailable>
+  /**
+   * Erases, of each workspace, the messages that ended before its moment, the events made and the
+   * deliveries attempted before it, and which recipients its numbers first wrote to before it. An
+   * event that is still to be delivered stays until a later call.
+   */
+  eraseEnded(workspaces: ReadonlyArray<EndedBefore>): Effect.Effect<void, StoreUnavailable>
+  /** Erases the oldest of each workspace's ended test messages, so that at most `most` are left. */
+  eraseTestMessages(
+    workspaces: ReadonlyArray<WorkspaceId>,
+    most: number,
+  ): Effect.Effect<void, StoreUnavailable>
+  /**
+   * Erases of removed numbers label, phone, addresses, proxy and recipients, once no message waits
+   * in them (a message shows its number's phone until it ends; a session is logged out through its
+   * proxy), and what first answers have shown of them; of revoked keys name and last address; of removed webhook endpoints all but ids and times.
+   */
+  eraseRemoved(kept: RemovalsKept): Effect.Effect<void, StoreUnavailable>
+  /**
+   * Erases everything else of deleted workspaces but ids, times and counts. `workspaces` names a
+   * workspace again until nothing of it waits or is in a worker's hands. Each comes with its
+   * claimants of idempotency keys that have no key.
+   */
+  eraseDeleted(
+    workspaces: ReadonlyArray<DeletedWorkspace>,
+    now: number,
+  ): Effect.Effect<void, StoreUnavailable>
+}
 
 // The port that keeps workspaces.
 
@@ -89,61 +84,55 @@ export interface WantedNumber {
   readonly pacing: Pacing | null
 }
 
-export class WorkspaceStore extends Context.Service<
-  WorkspaceStore,
-  {
-    /** `admits` is stored with the workspace for `KeyStore`: does a request with its key count? */
-    insert(workspace: NewWorkspace, admits: Admits): Effect.Effect<Workspace, StoreUnavailable>
-    /**
-     * The oldest workspace of that name, which is made as given when there is none, with those of the
-     * numbers added that it lacks (by platform, mode and phone); whatever else it has stays as it is.
-     * One atomic step: however many processes call it at once, there is one workspace, and each number
-     * once.
-     */
-    ensure(
-      workspace: NewWorkspace,
-      admits: Admits,
-      numbers: ReadonlyArray<WantedNumber>,
-    ): Effect.Effect<Workspace, StoreUnavailable>
-    /** Null when unknown or deleted. */
-    get(id: WorkspaceId): Effect.Effect<Workspace | null, StoreUnavailable>
-    /** Newest first, deleted ones left out. */
-    list(query: PageQuery): Effect.Effect<PageOf<Workspace>, StoreUnavailable>
-    /**
-     * Reads, applies `decide` and writes in one atomic step, so that no concurrent change is lost.
-     * Null when unknown or deleted. Once `accountDisabled` is true nothing of the workspace leaves:
-     * its lanes are due no more (see `stoppedUntil`) nor are its test messages. Once it is false
-     * again, they are.
-     */
-    update(
-      id: WorkspaceId,
-      decide: (current: Workspace) => {
-        readonly change: WorkspaceChange
-        readonly admits: Admits
-      },
-      now: number,
-    ): Effect.Effect<Workspace | null, StoreUnavailable>
-    /**
-     * Marks it deleted: its keys no longer admit, every lane of its numbers is removed (no further
-     * claim, no further acceptance). Its waiting messages become orphaned (`MessageStore.orphaned`).
-     * False when unknown or already deleted.
-     */
-    delete(id: WorkspaceId, now: number): Effect.Effect<boolean, StoreUnavailable>
-    /** Whether no workspace was ever made. */
-    isEmpty: Effect.Effect<boolean, StoreUnavailable>
-  }
->()("core/WorkspaceStore") {}
+export interface WorkspaceStore {
+  /** `admits` is stored with the workspace for `KeyStore`: does a request with its key count? */
+  insert(workspace: NewWorkspace, admits: Admits): Effect.Effect<Workspace, StoreUnavailable>
+  /**
+   * The oldest workspace of that name, which is made as given when there is none, with those of the
+   * numbers added that it lacks (by platform, mode and phone); whatever else it has stays as it is.
+   * One atomic step: however many processes call it at once, there is one workspace, and each number
+   * once.
+   */
+  ensure(
+    workspace: NewWorkspace,
+    admits: Admits,
+    numbers: ReadonlyArray<WantedNumber>,
+  ): Effect.Effect<Workspace, StoreUnavailable>
+  /** Null when unknown or deleted. */
+  get(id: WorkspaceId): Effect.Effect<Workspace | null, StoreUnavailable>
+  /** Newest first, deleted ones left out. */
+  list(query: PageQuery): Effect.Effect<PageOf<Workspace>, StoreUnavailable>
+  /**
+   * Reads, applies `decide` and writes in one atomic step, so that no concurrent change is lost.
+   * Null when unknown or deleted. Once `accountDisabled` is true nothing of the workspace leaves:
+   * its lanes are due no more (see `stoppedUntil`) nor are its test messages. Once it is false
+   * again, they are.
+   */
+  update(
+    id: WorkspaceId,
+    decide: (current: Workspace) => {
+      readonly change: WorkspaceChange
+      readonly admits: Admits
+    },
+    now: number,
+  ): Effect.Effect<Workspace | null, StoreUnavailable>
+  /**
+   * Marks it deleted: its keys no longer admit, every lane of its numbers is removed (no further
+   * claim, no further acceptance). Its waiting messages become orphaned (`MessageStore.orphaned`).
+   * False when unknown or already deleted.
+   */
+  delete(id: WorkspaceId, now: number): Effect.Effect<boolean, StoreUnavailable>
+  /** Whether no workspace was ever made. */
+  isEmpty: Effect.Effect<boolean, StoreUnavailable>
+}
 
 /** The port that keeps what the secrets of callbacks are made from. It holds no rule. */
-export class CallbackSalts extends Context.Service<
-  CallbackSalts,
-  {
-    /** The workspace's; null while none was ever put, and for an unknown or deleted workspace. */
-    get(workspaceId: WorkspaceId): Effect.Effect<string | null, StoreUnavailable>
-    /**
-     * Replaces it: attempts claimed from now on are signed with the new one. False when the workspace
-     * is unknown or deleted.
-     */
-    put(workspaceId: WorkspaceId, salt: string): Effect.Effect<boolean, StoreUnavailable>
-  }
->()("core/CallbackSalts") {}
+export interface CallbackSalts {
+  /** The workspace's; null while none was ever put, and for an unknown or deleted workspace. */
+  callbackSalt(workspaceId: WorkspaceId): Effect.Effect<string | null, StoreUnavailable>
+  /**
+   * Replaces it: attempts claimed from now on are signed with the new one. False when the workspace
+   * is unknown or deleted.
+   */
+  putCallbackSalt(workspaceId: WorkspaceId, salt: string): Effect.Effect<boolean, StoreUnavailable>
+}

@@ -7,7 +7,8 @@ import { Effect, Layer } from "effect"
 import { showClockSkew } from "../monitoring/Metrics.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
 import { WorkGate } from "../monitoring/Readiness.ts"
-import { ClockStore, RealTime } from "./Time.ts"
+import { RealTime } from "./Time.ts"
+import { Store } from "../store/Store.ts"
 
 /** More than this is worth a warning. */
 const warnMillis = 2000
@@ -64,7 +65,7 @@ const apartBy = (skewMillis: number): string => {
 export const layerClockWatch = Layer.effectDiscard(
   Effect.gen(function* () {
     const gate = yield* WorkGate
-    const { databaseTime } = yield* ClockStore
+    const { databaseTime } = (yield* Store).system
     const { sleep, systemMillis, clockJumped } = yield* RealTime
     let verdict: ClockVerdict = "in_step"
 

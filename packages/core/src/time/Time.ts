@@ -169,19 +169,16 @@ export const sleep = (duration: Duration.Input): Effect.Effect<void> =>
 export const clockJumped: Effect.Effect<void> = Effect.flatMap(RealTime, (time) => time.clockJumped)
 
 /** The port that keeps the adjustable clock's offset, and tells the store's time and whether it answers. */
-export class ClockStore extends Context.Service<
-  ClockStore,
-  {
-    /** Milliseconds that service time is ahead of system time. */
-    offset: Effect.Effect<number, StoreUnavailable>
-    /** Raises the offset; it never goes back. Returns the one then in force. */
-    raiseOffset(to: number): Effect.Effect<number, StoreUnavailable>
-    /**
-     * The store's own time in epoch milliseconds, read when it answers; null for a store inside this
-     * process, which has no other clock than the system's.
-     */
-    databaseTime: Effect.Effect<number | null, StoreUnavailable>
-    /** Answers when the store does. */
-    ping: Effect.Effect<void, StoreUnavailable>
-  }
->()("core/ClockStore") {}
+export interface ClockStore {
+  /** Milliseconds that service time is ahead of system time. */
+  clockOffset: Effect.Effect<number, StoreUnavailable>
+  /** Raises the offset; it never goes back. Returns the one then in force. */
+  raiseClockOffset(to: number): Effect.Effect<number, StoreUnavailable>
+  /**
+   * The store's own time in epoch milliseconds, read when it answers; null for a store inside this
+   * process, which has no other clock than the system's.
+   */
+  databaseTime: Effect.Effect<number | null, StoreUnavailable>
+  /** Answers when the store does. */
+  ping: Effect.Effect<void, StoreUnavailable>
+}

@@ -13,8 +13,18 @@ import type { NumberId } from "../Ids.ts"
 import { countMoves, showNumbersHeld, showWorkers } from "../monitoring/Metrics.ts"
 import { logThrottled, logFailure } from "../monitoring/logThrottled.ts"
 import { RealTime, sleep } from "../time/Time.ts"
-import { ShardLeases, ownsNone, shardCount, shardOf, shareOut } from "./Shards.ts"
-import type { Fence, HeldShard, LiveWorker, Owned, Shard, ShardTable, WorkerId } from "./Shards.ts"
+import { ownsNone, shardCount, shardOf, shareOut } from "./Shards.ts"
+import type {
+  ShardLeases,
+  Fence,
+  HeldShard,
+  LiveWorker,
+  Owned,
+  Shard,
+  ShardTable,
+  WorkerId,
+} from "./Shards.ts"
+import { Store } from "../store/Store.ts"
 
 /** How often a worker sends a heartbeat and reads what others hold. */
 const lookMillis = 1500
@@ -134,7 +144,7 @@ interface Worker {
   readonly name: string
   /** How many numbers it may own. */
   readonly most: number
-  readonly leases: ShardLeases["Service"]
+  readonly leases: ShardLeases
   readonly stopwatch: Effect.Effect<() => number>
   /** Null until it joins. */
   id: WorkerId | null
@@ -267,7 +277,7 @@ const endSilent = (worker: Worker) =>
     const silent = [...worker.watched].flatMap(([id, { beat, since }]) =>
       since() < leaseMillis ? [] : { id, beat },
     )
-    return silent.length === 0 ? Effect.void : inTime(worker.leases.end(silent))
+    return silent.length === 0 ? Effect.void : inTime(worker.leases.endWorkers(silent))
   })
 
 /**
@@ -307,7 +317,7 @@ const give = /*#__PURE__*/ Effect.fnUntraced(function* give(worker: Worker, me: 
     usesOf(worker, shard).count === 0 ? { shard, term } : [],
   )
   if (ready.length === 0) return
-  yield* inTime(leases.give(me, ready))
+  yield* inTime(leases.giveShards(me, ready))
   yield* countMoves("given", ready.length)
 })
 
@@ -322,7 +332,7 @@ const untilNextLook = ({ watched }: Worker) => {
 const look = /*#__PURE__*/ Effect.fnUntraced(
   function* look(worker: Worker) {
     const { leases, leaving, most, name, stopwatch, watched } = worker
-    const me = (worker.id ??= yield* inTime(leases.join(name, most)))
+    const me = (worker.id ??= yield* inTime(leases.addWorker(name, most)))
     yield* endSilent(worker)
     const since = yield* stopwatch
     const table = yield* inTime(leases.beat(me))
@@ -342,7 +352,8 @@ const look = /*#__PURE__*/ Effect.fnUntraced(
     publish(worker)
     yield* showWorkers(table.workers.length)
     yield* give(worker, me)
-    const taken = sharing.take.length === 0 ? [] : yield* inTime(leases.take(me, sharing.take))
+    const taken =
+      sharing.take.length === 0 ? [] : yield* inTime(leases.takeShards(me, sharing.take))
     for (const shard of taken) start(worker, shard)
     publish(worker)
     yield* countMoves("taken", taken.length)
@@ -372,7 +383,7 @@ const leave = /*#__PURE__*/ Effect.fnUntraced(function* leave(worker: Worker) {
   yield* Effect.raceFirst(unused(worker, uses.keys()), sleep(lastUseMillis))
   const isUsed = [...uses.values()].some(({ count }) => count > 0)
   // Work still running ends with the process; the shards become free when the lease ends.
-  if (worker.id !== null && !isUsed) yield* inTime(leases.leave(worker.id))
+  if (worker.id !== null && !isUsed) yield* inTime(leases.removeWorker(worker.id))
   worker.id = null
 })
 
@@ -411,7 +422,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* make(most: number) {
   const worker: Worker = {
     name: yield* WorkerName,
     most,
-    leases: yield* ShardLeases,
+    leases: (yield* Store).sessions,
     stopwatch: (yield* RealTime).stopwatch,
     id: null,
     sinceConfirmed: null,

@@ -20,14 +20,14 @@ import type { NumberId } from "../Ids.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
 import { NumberMoved, NumberOwnership } from "./NumberOwnership.ts"
-import { SessionStore } from "./Shards.ts"
-import type { Fence, KeptSession, KeyChange, LoggedIn, Exchanged } from "./Shards.ts"
+import type { SessionStore, Fence, KeptSession, KeyChange, LoggedIn, Exchanged } from "./Shards.ts"
+import { Store } from "../store/Store.ts"
 
 type Written = Effect.Effect<void, StoreUnavailable | NumberMoved>
 
 /** What the vault needs. */
 interface Vault {
-  readonly store: SessionStore["Service"]
+  readonly store: SessionStore
   readonly secrets: Secrets["Service"]
   readonly ownership: NumberOwnership["Service"]
   /** One for each live number. */
@@ -130,7 +130,7 @@ export class SessionVault extends Context.Service<
   static readonly layer = Layer.effect(
     SessionVault,
     Effect.gen(function* make() {
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const secrets = yield* Secrets
       const ownership = yield* NumberOwnership
       const vault: Vault = { store, secrets, ownership, turns: new Map() }
@@ -175,7 +175,7 @@ export class SessionVault extends Context.Service<
         trim: (numberId, type, most) =>
           inTurn(vault, numberId, (fence) => store.trim(numberId, type, most, fence)),
         leave: (numberId) =>
-          inTurn(vault, numberId, (fence, now) => store.leave(numberId, now, fence)),
+          inTurn(vault, numberId, (fence, now) => store.markLeaving(numberId, now, fence)),
         wipe: (numberId) => inTurn(vault, numberId, (fence) => store.wipe(numberId, fence)),
       })
     }),

@@ -2,7 +2,6 @@
  * Spreads numbers over workers in shards. A number's id determines its shard, so no per-number rows
  * or lists are needed. Every worker applies the pure rule `shareOut` to the same stored table.
  */
-import { Context } from "effect"
 import type { Brand, Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId } from "../Ids.ts"
@@ -73,34 +72,30 @@ export interface HeldShard {
 export type Fence = HeldShard | null
 
 /** The port that stores which worker holds which shard. It knows no time. */
-export class ShardLeases
-  extends /*#__PURE__*/ Context.Service<
-    ShardLeases,
-    {
-      /** Registers a worker, under a name for operators. */
-      join(name: string, most: number): Effect.Effect<WorkerId, StoreUnavailable>
-      /**
-       * Records the worker's heartbeat and returns the table before it; null when the worker left
-       * or was ended.
-       */
-      beat(id: WorkerId): Effect.Effect<ShardTable | null, StoreUnavailable>
-      /** Ends workers without a heartbeat since; frees their shards at once. */
-      end(
-        silent: ReadonlyArray<Pick<LiveWorker, "id" | "beat">>,
-      ): Effect.Effect<void, StoreUnavailable>
-      /** Takes the free ones of the shards; none when the worker left or was ended. */
-      take(
-        id: WorkerId,
-        shards: ReadonlyArray<Shard>,
-      ): Effect.Effect<ReadonlyArray<HeldShard>, StoreUnavailable>
-      /** Frees shards that the worker still holds under that term. */
-      give(id: WorkerId, held: ReadonlyArray<HeldShard>): Effect.Effect<void, StoreUnavailable>
-      /** Removes the worker and frees its shards. */
-      leave(id: WorkerId): Effect.Effect<void, StoreUnavailable>
-      /** The name of the shard's worker; null for a free one. */
-      holderOf(shard: Shard): Effect.Effect<string | null, StoreUnavailable>
-    }
-  >()("core/ShardLeases") {}
+export interface ShardLeases {
+  /** Registers a worker, under a name for operators. */
+  addWorker(name: string, most: number): Effect.Effect<WorkerId, StoreUnavailable>
+  /**
+   * Records the worker's heartbeat and returns the table before it; null when the worker left
+   * or was ended.
+   */
+  beat(id: WorkerId): Effect.Effect<ShardTable | null, StoreUnavailable>
+  /** Ends workers without a heartbeat since; frees their shards at once. */
+  endWorkers(
+    silent: ReadonlyArray<Pick<LiveWorker, "id" | "beat">>,
+  ): Effect.Effect<void, StoreUnavailable>
+  /** Takes the free ones of the shards; none when the worker left or was ended. */
+  takeShards(
+    id: WorkerId,
+    shards: ReadonlyArray<Shard>,
+  ): Effect.Effect<ReadonlyArray<HeldShard>, StoreUnavailable>
+  /** Frees shards that the worker still holds under that term. */
+  giveShards(id: WorkerId, held: ReadonlyArray<HeldShard>): Effect.Effect<void, StoreUnavailable>
+  /** Removes the worker and frees its shards. */
+  removeWorker(id: WorkerId): Effect.Effect<void, StoreUnavailable>
+  /** The name of the shard's worker; null for a free one. */
+  holderOf(shard: Shard): Effect.Effect<string | null, StoreUnavailable>
+}
 
 /** What a worker should take and give now. */
 export interface Sharing {
@@ -267,69 +262,70 @@ export interface LoggedIn {
 /** Whether credentials were exchanged, or why not. */
 export type Exchanged = boolean | "phone_of_another_number"
 
-export class SessionStore extends Context.Service<
-  SessionStore,
-  {
-    /** Numbers with credentials, removed ones included, by ascending id. */
-    readonly list: Effect.Effect<ReadonlyArray<KeptSession>, StoreUnavailable>
-    /** Null when the number has none. */
-    credentials(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
-    /** Values of the existing keys, by id. */
-    keys(
-      numberId: NumberId,
-      type: string,
-      ids: ReadonlyArray<string>,
-    ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable>
-    /**
-     * Writes everything in one commit; null credentials stay unchanged. No key occurs twice.
-     * Unknown and removed numbers are ignored.
-     */
-    write(
-      numberId: NumberId,
-      credentials: string | null,
-      keys: ReadonlyArray<KeyChange>,
-      now: number,
-      fence: Fence,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /** As `write`, replacing the number's whole session. */
-    replace(
-      numberId: NumberId,
-      credentials: string,
-      keys: ReadonlyArray<KeyChange>,
-      now: number,
-      fence: Fence,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /**
-     * Replaces the whole session, or deletes it when `credentials` is null, if its credentials
-     * still equal `before` (null: none). Answers whether it did. A later write makes it refuse, so
-     * it needs no fence.
-     *
-     * `account` is set for the credentials of a login. The same commit sets the number's phone and
-     * ends pauses that the number caused (`pausesOnceLinked`). It also marks a disconnected number
-     * for reconnection (`reasonOnceResumed`). If another number of the workspace has the phone
-     * (`hasPhone`), nothing changes.
-     */
-    exchange(
-      numberId: NumberId,
-      before: string | null,
-      credentials: string | null,
-      keys: ReadonlyArray<KeyChange>,
-      now: number,
-      account?: LoggedIn | null,
-    ): Effect.Effect<Exchanged, StoreUnavailable>
-    /** Deletes keys of that type, oldest write first, down to `most`. */
-    trim(
-      numberId: NumberId,
-      type: string,
-      most: number,
-      fence: Fence,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /**
-     * Marks the number's device for log-out; the first time counts. Its credentials stay unless
-     * replaced.
-     */
-    leave(numberId: NumberId, now: number, fence: Fence): Effect.Effect<boolean, StoreUnavailable>
-    /** Deletes the number's session. */
-    wipe(numberId: NumberId, fence: Fence): Effect.Effect<boolean, StoreUnavailable>
-  }
->()("core/SessionStore") {}
+export interface SessionStore {
+  /** Numbers with credentials, removed ones included, by ascending id. */
+  readonly list: Effect.Effect<ReadonlyArray<KeptSession>, StoreUnavailable>
+  /** Null when the number has none. */
+  credentials(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
+  /** Values of the existing keys, by id. */
+  keys(
+    numberId: NumberId,
+    type: string,
+    ids: ReadonlyArray<string>,
+  ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable>
+  /**
+   * Writes everything in one commit; null credentials stay unchanged. No key occurs twice.
+   * Unknown and removed numbers are ignored.
+   */
+  write(
+    numberId: NumberId,
+    credentials: string | null,
+    keys: ReadonlyArray<KeyChange>,
+    now: number,
+    fence: Fence,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /** As `write`, replacing the number's whole session. */
+  replace(
+    numberId: NumberId,
+    credentials: string,
+    keys: ReadonlyArray<KeyChange>,
+    now: number,
+    fence: Fence,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Replaces the whole session, or deletes it when `credentials` is null, if its credentials
+   * still equal `before` (null: none). Answers whether it did. A later write makes it refuse, so
+   * it needs no fence.
+   *
+   * `account` is set for the credentials of a login. The same commit sets the number's phone and
+   * ends pauses that the number caused (`pausesOnceLinked`). It also marks a disconnected number
+   * for reconnection (`reasonOnceResumed`). If another number of the workspace has the phone
+   * (`hasPhone`), nothing changes.
+   */
+  exchange(
+    numberId: NumberId,
+    before: string | null,
+    credentials: string | null,
+    keys: ReadonlyArray<KeyChange>,
+    now: number,
+    account?: LoggedIn | null,
+  ): Effect.Effect<Exchanged, StoreUnavailable>
+  /** Deletes keys of that type, oldest write first, down to `most`. */
+  trim(
+    numberId: NumberId,
+    type: string,
+    most: number,
+    fence: Fence,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Marks the number's device for log-out; the first time counts. Its credentials stay unless
+   * replaced.
+   */
+  markLeaving(
+    numberId: NumberId,
+    now: number,
+    fence: Fence,
+  ): Effect.Effect<boolean, StoreUnavailable>
+  /** Deletes the number's session. */
+  wipe(numberId: NumberId, fence: Fence): Effect.Effect<boolean, StoreUnavailable>
+}

@@ -4,7 +4,6 @@
  * doubled, and later endpoints get nothing. Ending an endpoint ends its pending deliveries in the
  * same commit.
  */
-import { Context } from "effect"
 import type { Effect, Scope } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { CallbackAttempt } from "../event/MessageChange.ts"
@@ -52,83 +51,73 @@ export type Queueing =
   | { readonly _tag: "NoEndpoint" }
   | { readonly _tag: "NoEvent" }
 
-export class WebhookStore extends Context.Service<
-  WebhookStore,
-  {
-    /**
-     * Guards, in order: the claim is held (`idempotency`); the key, if any, is not revoked (`key`);
-     * the workspace runs fewer than `limit` endpoints, both modes together (`limit`). Finishes the
-     * claim.
-     */
-    insert(
-      endpoint: NewWebhook,
-      limit: number,
-      idempotency: IdempotencyClaim | null,
-    ): Effect.Effect<WebhookInsertion, StoreUnavailable>
-    /** Stopped ones too; null when unknown or removed. */
-    get(scope: WebhookScope, id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
-    /** As created, even if removed since; answers a repeat of its creation. */
-    made(id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
-    /** Oldest first, stopped ones only on request. */
-    list(
-      scope: WebhookScope,
-      stopped: boolean,
-    ): Effect.Effect<ReadonlyArray<WebhookEndpoint>, StoreUnavailable>
-    /** Replaces the secret: attempts claimed from now on use the new one. */
-    rotate(
-      scope: WebhookScope,
-      id: WebhookId,
-      secret: Pick<WebhookEndpoint, "secretSalt" | "secretLast4">,
-    ): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
-    /** Removes it with its pending deliveries and its log; false when unknown. */
-    remove(
-      scope: WebhookScope,
-      id: WebhookId,
-      now: number,
-    ): Effect.Effect<boolean, StoreUnavailable>
-    /**
-     * Resumes a stopped endpoint, counting now as its last delivery; running ones stay unchanged.
-     * Guard: fewer than `limit` others run (`limit`).
-     */
-    resume(
-      scope: WebhookScope,
-      id: WebhookId,
-      limit: number,
-      now: number,
-    ): Effect.Effect<WebhookEndpoint | "limit" | null, StoreUnavailable>
-    /** Queues a ping of that endpoint alone. */
-    ping(
-      scope: WebhookScope,
-      id: WebhookId,
-      event: PingEvent,
-    ): Effect.Effect<Queueing, StoreUnavailable>
-    /**
-     * Queues an event again, due at `now` with attempt 1, replacing a pending delivery of it. The
-     * event must be stored and fit the endpoint (`canBeRedelivered`); a ping must have been
-     * attempted there.
-     */
-    redeliver(
-      scope: WebhookScope,
-      id: WebhookId,
-      eventId: EventId,
-      now: number,
-    ): Effect.Effect<Queueing, StoreUnavailable>
-    /** The delivery log, newest first. */
-    attempts(
-      id: WebhookId,
-      page: PageQuery,
-    ): Effect.Effect<PageOf<DeliveryAttempt>, StoreUnavailable>
-    /** A workspace's callback log, newest first. */
-    callbackAttempts(
-      workspaceId: WorkspaceId,
-      page: PageQuery,
-    ): Effect.Effect<PageOf<CallbackAttempt>, StoreUnavailable>
-    /**
-     * Deletes attempts before `before`, callbacks included. The latest may stay for the next call.
-     */
-    forgetAttempts(before: number): Effect.Effect<void, StoreUnavailable>
-  }
->()("core/WebhookStore") {}
+export interface WebhookStore {
+  /**
+   * Guards, in order: the claim is held (`idempotency`); the key, if any, is not revoked (`key`);
+   * the workspace runs fewer than `limit` endpoints, both modes together (`limit`). Finishes the
+   * claim.
+   */
+  insert(
+    endpoint: NewWebhook,
+    limit: number,
+    idempotency: IdempotencyClaim | null,
+  ): Effect.Effect<WebhookInsertion, StoreUnavailable>
+  /** Stopped ones too; null when unknown or removed. */
+  get(scope: WebhookScope, id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
+  /** As created, even if removed since; answers a repeat of its creation. */
+  made(id: WebhookId): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
+  /** Oldest first, stopped ones only on request. */
+  list(
+    scope: WebhookScope,
+    stopped: boolean,
+  ): Effect.Effect<ReadonlyArray<WebhookEndpoint>, StoreUnavailable>
+  /** Replaces the secret: attempts claimed from now on use the new one. */
+  rotate(
+    scope: WebhookScope,
+    id: WebhookId,
+    secret: Pick<WebhookEndpoint, "secretSalt" | "secretLast4">,
+  ): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
+  /** Removes it with its pending deliveries and its log; false when unknown. */
+  remove(scope: WebhookScope, id: WebhookId, now: number): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Resumes a stopped endpoint, counting now as its last delivery; running ones stay unchanged.
+   * Guard: fewer than `limit` others run (`limit`).
+   */
+  resume(
+    scope: WebhookScope,
+    id: WebhookId,
+    limit: number,
+    now: number,
+  ): Effect.Effect<WebhookEndpoint | "limit" | null, StoreUnavailable>
+  /** Queues a ping of that endpoint alone. */
+  ping(
+    scope: WebhookScope,
+    id: WebhookId,
+    event: PingEvent,
+  ): Effect.Effect<Queueing, StoreUnavailable>
+  /**
+   * Queues an event again, due at `now` with attempt 1, replacing a pending delivery of it. The
+   * event must be stored and fit the endpoint (`canBeRedelivered`); a ping must have been
+   * attempted there.
+   */
+  redeliver(
+    scope: WebhookScope,
+    id: WebhookId,
+    eventId: EventId,
+    now: number,
+  ): Effect.Effect<Queueing, StoreUnavailable>
+  /** The delivery log, newest first. */
+  attempts(id: WebhookId, page: PageQuery): Effect.Effect<PageOf<DeliveryAttempt>, StoreUnavailable>
+  /** A workspace's callback log, newest first. */
+  callbackAttempts(
+    workspaceId: WorkspaceId,
+    page: PageQuery,
+  ): Effect.Effect<PageOf<CallbackAttempt>, StoreUnavailable>
+  /**
+   * Deletes attempts before `before`, callbacks included. The latest may stay for the next call.
+   */
+  forgetAttempts(before: number): Effect.Effect<void, StoreUnavailable>
+}
 
 // The port that queues calls to receivers: webhook deliveries and version 1 callbacks. Each target
 // has a lane with few concurrent calls, so that no target delays another.
@@ -188,27 +177,26 @@ export interface DeliveryResult {
   readonly stopUnlessDeliveredSince: number | null
 }
 
-export class DeliveryQueue extends Context.Service<
-  DeliveryQueue,
-  {
-    claim(query: DeliveryQuery): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
-    /**
-     * Logs attempts whose lease is still current, ends or reschedules their deliveries, and stops
-     * endpoints. One commit.
-     */
-    settle(results: ReadonlyArray<DeliveryResult>): Effect.Effect<void, StoreUnavailable>
-    /** Settles, and claims what is due after that, in one commit. */
-    settleAndClaim(
-      results: ReadonlyArray<DeliveryResult>,
-      query: DeliveryQuery,
-    ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
-    /**
-     * Runs `tell` after each commit of this process that queued deliveries, while the scope is
-     * open. Polling finds those of other processes.
-     */
-    whenQueued(tell: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope>
-  }
->()("core/DeliveryQueue") {}
+export interface DeliveryQueue {
+  claimDeliveries(
+    query: DeliveryQuery,
+  ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
+  /**
+   * Logs attempts whose lease is still current, ends or reschedules their deliveries, and stops
+   * endpoints. One commit.
+   */
+  settleDeliveries(results: ReadonlyArray<DeliveryResult>): Effect.Effect<void, StoreUnavailable>
+  /** Settles, and claims what is due after that, in one commit. */
+  settleAndClaimDeliveries(
+    results: ReadonlyArray<DeliveryResult>,
+    query: DeliveryQuery,
+  ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
+  /**
+   * Runs `tell` after each commit of this process that queued deliveries, while the scope is
+   * open. Polling finds those of other processes.
+   */
+  whenQueued(tell: Effect.Effect<void>): Effect.Effect<void, never, Scope.Scope>
+}
 
 /** How long events and their delivery log stay readable and redeliverable. */
 export const eventsKeptMillis = 30 * 24 * 60 * 60 * 1000
@@ -219,17 +207,17 @@ export interface OutboxEvent extends Omit<MessageEvent, "id"> {
   readonly eventId: EventId
 }
 
-export class Outbox extends Context.Service<
-  Outbox,
-  {
-    /** Events after a position, oldest first. */
-    read(after: number, limit: number): Effect.Effect<ReadonlyArray<OutboxEvent>, StoreUnavailable>
-    /** The largest position so far; 0 before the first. */
-    readonly latest: Effect.Effect<number, StoreUnavailable>
-    /**
-     * Deletes events older than `before`, unless they or older ones are still to be delivered. The
-     * latest may stay for the next call.
-     */
-    forget(before: number): Effect.Effect<void, StoreUnavailable>
-  }
->()("core/Outbox") {}
+export interface Outbox {
+  /** Events after a position, oldest first. */
+  readEvents(
+    after: number,
+    limit: number,
+  ): Effect.Effect<ReadonlyArray<OutboxEvent>, StoreUnavailable>
+  /** The largest position so far; 0 before the first. */
+  readonly latestEvent: Effect.Effect<number, StoreUnavailable>
+  /**
+   * Deletes events older than `before`, unless they or older ones are still to be delivered. The
+   * latest may stay for the next call.
+   */
+  forgetEvents(before: number): Effect.Effect<void, StoreUnavailable>
+}

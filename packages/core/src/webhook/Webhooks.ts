@@ -3,11 +3,11 @@
  * them (contract: Webhook endpoints, Webhook operations).
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { pingEvent } from "../event/MessageChange.ts"
 import type { CallbackAttempt } from "../event/MessageChange.ts"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
-import { pingEvent } from "../event/MessageChange.ts"
 import { Ids, eventId } from "../Ids.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../Ids.ts"
 import { authorize, scopeOf } from "../key/Auth.ts"
@@ -35,8 +35,8 @@ import type {
   WebhookEndpoint,
   WebhookEventType,
 } from "./WebhookEndpoint.ts"
-import { WebhookStore } from "./WebhookStore.ts"
-import type { Queueing, WebhookScope } from "./WebhookStore.ts"
+import type { WebhookStore, Queueing, WebhookScope } from "./WebhookStore.ts"
+import { Store } from "../store/Store.ts"
 
 /** The body of POST …/webhooks/{webhook_id}/redeliver. */
 export const RedeliverBody = Schema.Struct({
@@ -61,7 +61,7 @@ const notFound = "webhook_not_found"
 
 /** What makes webhook endpoints. */
 interface EndpointWork {
-  readonly store: WebhookStore["Service"]
+  readonly store: WebhookStore
   readonly egress: Egress["Service"]
   readonly secrets: SigningSecrets["Service"]["webhooks"]
 }
@@ -137,7 +137,7 @@ export class Webhooks extends Context.Service<
   static readonly layer = Layer.effect(
     Webhooks,
     Effect.gen(function* make() {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const ids = yield* Ids
       const secrets = (yield* SigningSecrets).webhooks
       const making: EndpointWork = { store, egress: yield* Egress, secrets }
@@ -245,7 +245,7 @@ export class WebhookOperations extends Context.Service<
   static readonly layer = Layer.effect(
     WebhookOperations,
     Effect.gen(function* make() {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const workspaces = yield* Workspaces
       const cursors = yield* makeCursors
       const wakeUp = yield* WakeUp

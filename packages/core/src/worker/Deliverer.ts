@@ -22,7 +22,6 @@ import {
   webhookUserAgent,
 } from "../webhook/WebhookEndpoint.ts"
 import type { DeliveryError } from "../webhook/WebhookEndpoint.ts"
-import { DeliveryQueue, WebhookStore } from "../webhook/WebhookStore.ts"
 import type {
   ClaimedDelivery,
   DeliveryQuery,
@@ -31,6 +30,7 @@ import type {
 } from "../webhook/WebhookStore.ts"
 import { makeLeasedLoop } from "./LeaseLoop.ts"
 import type { LeaseQuery } from "./LeaseLoop.ts"
+import { Store } from "../store/Store.ts"
 
 // One delivery attempt: a signed call, its meaning and the next attempt (contract: Signatures,
 // Events, Deliveries, Version 1: callbacks).
@@ -272,9 +272,9 @@ interface EndpointWatch {
   recorded(results: ReadonlyArray<DeliveryResult>): Effect.Effect<void>
 }
 
-const makeEndpointWatch: Effect.Effect<EndpointWatch, never, WebhookStore> = Effect.gen(
+const makeEndpointWatch: Effect.Effect<EndpointWatch, never, Store> = Effect.gen(
   function* makeEndpointWatch() {
-    const store = yield* WebhookStore
+    const store = (yield* Store).webhooks
     /** Endpoints whose latest attempt failed, and whether that was logged. */
     const failing = new Map<number, { readonly workspaceId: WorkspaceId; isSaid: boolean }>()
 
@@ -363,7 +363,7 @@ const queryOf = ({ held, limitShared, perWorkspace, ...query }: LeaseQuery): Del
 })
 
 export const makeDeliverer = Effect.gen(function* makeDeliverer() {
-  const queue = yield* DeliveryQueue
+  const queue = (yield* Store).webhooks
   const call = yield* makeDeliveryCall
   const watch = yield* makeEndpointWatch
   const perform = (claimed: ClaimedDelivery): Effect.Effect<DeliveryResult> =>
@@ -379,12 +379,15 @@ export const makeDeliverer = Effect.gen(function* makeDeliverer() {
     batch,
     leaseMillis: deliveryLeaseMillis,
     workspaceOf: ({ workspaceId }) => workspaceId,
-    claim: (query) => queue.claim(queryOf(query)),
+    claim: (query) => queue.claimDeliveries(queryOf(query)),
     perform,
-    settle: (results) => Effect.tap(queue.settle(results), watch.recorded(results)),
+    settle: (results) => Effect.tap(queue.settleDeliveries(results), watch.recorded(results)),
     refill: {
       settleAndClaim: (results, query) =>
-        Effect.tap(queue.settleAndClaim(results, queryOf(query)), watch.recorded(results)),
+        Effect.tap(
+          queue.settleAndClaimDeliveries(results, queryOf(query)),
+          watch.recorded(results),
+        ),
       isPutOff: (result) => result.nextAttemptAt !== null,
     },
   })

@@ -4,6 +4,7 @@
  * worker repeats the attempt with the same id. Its sweeps end messages that expire and those of
  * test keys.
  */
+import type { NumberStore } from "../number/NumberStore.ts"
 import { Clock, Context, Data, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
@@ -17,7 +18,6 @@ import {
   markMissingFiles,
   MediaFiles,
   MediaLinks,
-  MediaStore,
   mediaTypeOf,
   whyUnsendable,
 } from "../media/Media.ts"
@@ -32,18 +32,16 @@ import { LinkDownloads, LinksBusy, unavailable } from "../media/MediaDirectory.t
 import type { LinkTerms, MediaUnavailable } from "../media/MediaDirectory.ts"
 import { DailyQuota, hasExpired } from "../message/Message.ts"
 import type { Message, MessageError, QuotaLimit } from "../message/Message.ts"
-import { MessageStore } from "../message/MessageStore.ts"
+import type { MessageStore } from "../message/MessageStore.ts"
 import { throttled } from "../monitoring/logThrottled.ts"
-import { NumberStore } from "../number/NumberStore.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { drawRestMillis } from "../number/Pacing.ts"
 import { failuresAfter, pausedUntil } from "../number/SendingNumber.ts"
 import type { Platform } from "../number/SendingNumber.ts"
-import { WakeUp, DueWork } from "../queue/DueWork.ts"
+import { WakeUp } from "../queue/DueWork.ts"
 import type { Work } from "../queue/DueWork.ts"
 import {
   laneLeaseMillis,
-  LaneQueue,
   isOutcomeUnknown,
   noAftermath,
   roomRestAfter,
@@ -55,6 +53,7 @@ import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
 import type { OutgoingMedia, SendOutcome, Transport } from "../transport/Transport.ts"
 import { makeLeasedLoop, runLoop } from "./LeaseLoop.ts"
+import { Store } from "../store/Store.ts"
 
 // Opens media for sending: a stored file directly, a link through the guarded egress into a spooled
 // file (contract: Media links). Missing media fail the message. Disk errors and a full disk
@@ -94,7 +93,7 @@ export class OutgoingMediaSource extends Context.Service<
   static readonly layer = Layer.effect(
     OutgoingMediaSource,
     Effect.gen(function* make() {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       const files = yield* MediaFiles
       const links = yield* LinkDownloads
 
@@ -283,7 +282,7 @@ interface Attempts {
   readonly ids: Ids["Service"]
   readonly link: MediaLinks["Service"]["link"]
   readonly numbers: Numbers["Service"]
-  readonly numberStore: NumberStore["Service"]
+  readonly numberStore: NumberStore
   readonly sendCap: QuotaLimit
   readonly sources: OutgoingMediaSource["Service"]
   readonly markMissing: ReturnType<typeof markMissingFiles>
@@ -474,10 +473,10 @@ export const makeAttempt = Effect.gen(function* makeAttempt() {
     ids: yield* Ids,
     link: (yield* MediaLinks).link,
     numbers: yield* Numbers,
-    numberStore: yield* NumberStore,
+    numberStore: (yield* Store).numbers,
     sendCap: yield* DailyQuota,
     sources: yield* OutgoingMediaSource,
-    markMissing: markMissingFiles(yield* MediaStore),
+    markMissing: markMissingFiles((yield* Store).media),
     transports: { whatsapp: yield* WhatsAppTransport, telegram: yield* TelegramTransport },
   }
   return (claimed: ClaimedMessage) => attempt(attempts, claimed)
@@ -487,7 +486,7 @@ export const makeAttempt = Effect.gen(function* makeAttempt() {
 const claimBatch = 128
 
 export const makeDispatcher = Effect.gen(function* makeDispatcher() {
-  const lanes = yield* LaneQueue
+  const lanes = (yield* Store).queue
   const ownership = yield* NumberOwnership
   const wakeUp = yield* WakeUp
   const sendCap = yield* DailyQuota
@@ -542,18 +541,18 @@ const { testMessages } = sharedLimits
 const makeEndingLoop = (
   work: Work,
   due: (
-    store: typeof MessageStore.Service,
+    store: MessageStore,
     now: number,
   ) => Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>,
   endingOf: (message: Message) => Ending,
 ) =>
   Effect.gen(function* makeLoop() {
-    const store = yield* MessageStore
+    const store = (yield* Store).messages
     const ids = yield* Ids
     const { link } = yield* MediaLinks
-    const markMissing = markMissingFiles(yield* MediaStore)
+    const markMissing = markMissingFiles((yield* Store).media)
     const wakeUp = yield* WakeUp
-    const context = yield* Effect.context<WakeUp | DueWork>()
+    const context = yield* Effect.context<WakeUp | Store>()
     const runOnce = Effect.gen(function* runOnce() {
       const now = yield* Clock.currentTimeMillis
       const messages = yield* markMissing(yield* due(store, now))

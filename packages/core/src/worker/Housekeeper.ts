@@ -4,16 +4,16 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { forgetBrowserSessions } from "../browser/BrowserSessions.ts"
-import { eventsKeptMillis, Outbox, WebhookStore } from "../webhook/WebhookStore.ts"
+import { eventsKeptMillis } from "../webhook/WebhookStore.ts"
 import { makeMediaSweep } from "../media/MediaDirectory.ts"
 import { makeErasure, makeOrphaned } from "../workspace/Workspaces.ts"
-import { checksKeptMillis, NumberCheckStore } from "../numberCheck/NumberCheckStore.ts"
+import { checksKeptMillis } from "../numberCheck/NumberCheckStore.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
-import { WakeUp, DueWork } from "../queue/DueWork.ts"
-import { ReminderStore, runsKeptMillis } from "../reminder/Reminder.ts"
-import { IdempotencyStore } from "../request/Idempotency.ts"
+import { WakeUp } from "../queue/DueWork.ts"
+import { runsKeptMillis } from "../reminder/Reminder.ts"
 import { DeferrableSleep, sleep } from "../time/Time.ts"
 import { runLoop } from "./LeaseLoop.ts"
+import { Store } from "../store/Store.ts"
 
 /**
  * Milliseconds between rounds: real time, and at most service time, which tests and the emulator's
@@ -42,16 +42,13 @@ export class Housekeeping extends Context.Service<Housekeeping, { isUnderWay: bo
 
 export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
   const orphaned = yield* makeOrphaned
-  const idempotency = yield* IdempotencyStore
+  const { messages: idempotency, webhooks, reminders, numberChecks: checks } = yield* Store
   const sweepMedia = yield* makeMediaSweep
-  const webhooks = yield* WebhookStore
-  const outbox = yield* Outbox
-  const reminders = yield* ReminderStore
-  const checks = yield* NumberCheckStore
+
   const forgetSessions = yield* forgetBrowserSessions
   const erase = yield* makeErasure
   const housekeeping = yield* Housekeeping
-  const context = yield* Effect.context<WakeUp | DueWork>()
+  const context = yield* Effect.context<WakeUp | Store>()
   const is = (underWay: boolean) =>
     Effect.sync(() => {
       housekeeping.isUnderWay = underWay
@@ -59,9 +56,9 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
   const tidy = Effect.gen(function* tidy() {
     const now = yield* Clock.currentTimeMillis
     const tasks = [
-      idempotency.forgetVoid(now),
+      idempotency.forgetVoidClaims(now),
       webhooks.forgetAttempts(now - eventsKeptMillis),
-      outbox.forget(now - eventsKeptMillis),
+      webhooks.forgetEvents(now - eventsKeptMillis),
       reminders.forget(now - runsKeptMillis),
       checks.forget(now - checksKeptMillis),
       forgetSessions,

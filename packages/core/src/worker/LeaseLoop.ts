@@ -15,10 +15,11 @@ import type {
   Shares,
 } from "../limit/Bulkhead.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
-import { WakeUp, DueWork } from "../queue/DueWork.ts"
-import type { Sleeper, Work } from "../queue/DueWork.ts"
+import { WakeUp } from "../queue/DueWork.ts"
+import type { DueWork, Sleeper, Work } from "../queue/DueWork.ts"
 import { RealTime, sleep, clockJumped } from "../time/Time.ts"
 import type { Owned } from "../transport/Shards.ts"
+import { Store } from "../store/Store.ts"
 
 // The basic loop: work while there is work, then sleep until the store's next due time, a wake or
 // the slow poll. Store failures are retried with growing pauses; a loop never ends by itself.
@@ -48,19 +49,22 @@ interface LoopOptions<E, R> {
  */
 const sharedLookMillis = 100
 
-/** `DueWork` for the loops of one worker, which share their queries. */
-export const sharedWorkStatus = Effect.gen(function* sharedWorkStatus() {
-  const status = yield* DueWork
+/** The store for the loops of one worker, which share their looks at what is due. */
+export const sharedStore = Effect.gen(function* sharedStore() {
+  const store = yield* Store
   const { stopwatch } = yield* RealTime
   let age = () => Infinity
   const look = Effect.flatMap(stopwatch, (since) => {
     age = since
-    return status.earliest()
+    return store.queue.earliestDue()
   })
   const [earliest, forget] = yield* Effect.cachedInvalidateWithTTL(look, Duration.infinity)
-  return DueWork.of({
-    ...status,
-    earliest: () => (age() < sharedLookMillis ? earliest : Effect.andThen(forget, earliest)),
+  return Store.of({
+    ...store,
+    queue: {
+      ...store.queue,
+      earliestDue: () => (age() < sharedLookMillis ? earliest : Effect.andThen(forget, earliest)),
+    },
   })
 })
 
@@ -68,17 +72,12 @@ export const sharedWorkStatus = Effect.gen(function* sharedWorkStatus() {
  * Returns when another process may have made work: the earliest moment changed or has come.
  * Otherwise a look would find nothing new.
  */
-const untilNews = (
-  status: typeof DueWork.Service,
-  work: Work,
-  poll: Duration.Input,
-  known?: number | null,
-) => {
+const untilNews = (status: DueWork, work: Work, poll: Duration.Input, known?: number | null) => {
   let seen = known
   return Effect.gen(function* news() {
     for (;;) {
       yield* sleep(poll)
-      const { [work]: due } = yield* status.earliest()
+      const { [work]: due } = yield* status.earliestDue()
       const isNew = due !== seen || (due !== null && due <= (yield* Clock.currentTimeMillis))
       seen = due
       if (isNew) return
@@ -92,9 +91,9 @@ const untilNews = (
  * find later work.
  */
 const isNothingYet = Effect.fnUntraced(function* isNothingYet(work: Work) {
-  const status = yield* DueWork
+  const status = (yield* Store).queue
   const { poll } = yield* WakeUp
-  return poll !== null && (yield* status.earliest())[work] === null
+  return poll !== null && (yield* status.earliestDue())[work] === null
 })
 
 /** Sleeps until there may be work. `isNothing`: the caller knows that there is none. */
@@ -103,7 +102,7 @@ const untilNext = Effect.fnUntraced(function* untilNext<E, R>(
   latch: Sleeper,
   isNothing: boolean,
 ) {
-  const status = yield* DueWork
+  const status = (yield* Store).queue
   const { poll } = yield* WakeUp
   const news =
     poll === null ? Effect.never : untilNews(status, work, poll, isNothing ? null : undefined)
@@ -642,9 +641,9 @@ const runLeasedOnce = Effect.fnUntraced(function* runLeasedOnce<Claimed, Result>
 
 export const makeLeasedLoop = <Claimed, Result>(
   leased: LeasedWork<Claimed, Result>,
-): Effect.Effect<LeasedLoop, never, WakeUp | DueWork> =>
+): Effect.Effect<LeasedLoop, never, WakeUp | Store> =>
   Effect.gen(function* make() {
-    const services = yield* Effect.context<WakeUp | DueWork>()
+    const services = yield* Effect.context<WakeUp | Store>()
     const stopMillis = yield* StopMillis
     return {
       runOnce: runLeasedOnce(leased),

@@ -9,16 +9,10 @@ import { Ids } from "../Ids.ts"
 import type { NumberId } from "../Ids.ts"
 import { sharedLimits } from "../limit/Bulkhead.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
-import {
-  linkingLeaseMillis,
-  LinkingStore,
-  madeUpPhone,
-  nothingShown,
-  sealedView,
-} from "../number/Linking.ts"
-import type { HeldAttempt, LinkingView } from "../number/Linking.ts"
+import { linkingLeaseMillis, madeUpPhone, nothingShown, sealedView } from "../number/Linking.ts"
+import type { LinkingStore, HeldAttempt, LinkingView } from "../number/Linking.ts"
 import { makeLinkProgress } from "../number/Connections.ts"
-import { NumberStore, shouldReplace } from "../number/NumberStore.ts"
+import { shouldReplace } from "../number/NumberStore.ts"
 import type { ConnectionReport } from "../number/NumberStore.ts"
 import { Secrets } from "../secret/Secrets.ts"
 import { sleep } from "../time/Time.ts"
@@ -28,6 +22,7 @@ import { NumberLinking, TelegramTransport, WhatsAppTransport } from "../transpor
 import type { LinkingEvent } from "../transport/Transport.ts"
 import { makeLeasedLoop } from "./LeaseLoop.ts"
 import type { LeaseQuery } from "./LeaseLoop.ts"
+import { Store } from "../store/Store.ts"
 
 /** Attempts of each kind per round. */
 const batch = 100
@@ -40,7 +35,7 @@ const retryStoring = Schedule.spaced("250 millis")
 
 /** What linking needs. */
 interface Linker {
-  readonly store: LinkingStore["Service"]
+  readonly store: LinkingStore
   readonly progress: Effect.Success<typeof makeLinkProgress>
   readonly linking: NumberLinking["Service"]
   readonly secrets: Secrets["Service"]
@@ -116,7 +111,7 @@ const runAttempt = (linker: Linker, held: Holding) =>
 
 const giveBack = ({ store }: Linker, held: ReadonlyArray<Holding>) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) =>
-    store.renew(
+    store.renewLinkings(
       held.map(({ attempt, lease }) => ({ id: attempt.id, lease })),
       now,
     ),
@@ -163,11 +158,11 @@ const isResumed = ({ attempt, lease }: HeldAttempt, held: Iterable<Holding>): bo
 /** Ends overdue attempts, and links test numbers. */
 const endOthers = Effect.fnUntraced(function* endOthers({ ids, progress, store }: Linker) {
   const now = yield* Clock.currentTimeMillis
-  const lapsed = yield* store.lapsed(now, batch)
+  const lapsed = yield* store.lapsedLinkings(now, batch)
   yield* Effect.forEach(lapsed, (attempt) => progress.ended(attempt, "link_expired"), {
     discard: true,
   })
-  const tests = yield* store.dueTest(now, batch)
+  const tests = yield* store.dueTestLinkings(now, batch)
   yield* Effect.forEach(
     tests,
     (attempt) => progress.linked(attempt, attempt.phone ?? madeUpPhone(ids)),
@@ -184,7 +179,7 @@ const claim = Effect.fnUntraced(function* claim(
   const owned = yield* claimable(linker)
   const limit = Math.min(query.limit, yield* roomOf(linker))
   if (limit === 0) return []
-  const claimed = yield* linker.store.claim({ ...query, limit, owned })
+  const claimed = yield* linker.store.claimLinkings({ ...query, limit, owned })
   return claimed.filter((each) => !isResumed(each, held))
 })
 
@@ -195,14 +190,14 @@ const renew = Effect.fnUntraced(function* renew(
   leaseUntil: number,
 ) {
   const asked = held.map((each) => ({ each, id: each.attempt.id, lease: each.lease }))
-  const still = yield* store.renew(asked, leaseUntil)
+  const still = yield* store.renewLinkings(asked, leaseUntil)
   // A newer claim holds it under another lease.
   return asked.flatMap(({ each, id, lease }) => (still.has(id) || each.lease !== lease ? [] : each))
 })
 
 export const makeLinker = Effect.gen(function* makeLinker() {
   const linker: Linker = {
-    store: yield* LinkingStore,
+    store: (yield* Store).numbers,
     progress: yield* makeLinkProgress,
     linking: yield* NumberLinking,
     secrets: yield* Secrets,
@@ -236,7 +231,7 @@ const lookMillis = 500
 
 /** The loop; `runOnce` stores what changed since the last time. */
 export const makeConnectionReporter = Effect.gen(function* makeConnectionReporter() {
-  const store = yield* NumberStore
+  const store = (yield* Store).numbers
   const transports = [yield* WhatsAppTransport, yield* TelegramTransport]
   const sources = transports.flatMap(({ connections }) => connections ?? [])
   const kept = new Map<NumberId, { readonly report: ConnectionReport; readonly at: number }>()

@@ -11,7 +11,6 @@ import {
   checkLeaseMillis,
   checkTimeoutMillis,
   judgeCheck,
-  NumberCheckStore,
   testModeOutcome,
 } from "../numberCheck/NumberCheckStore.ts"
 import type {
@@ -22,9 +21,10 @@ import type {
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { PhoneDirectory } from "../transport/Transport.ts"
 import { makeLeasedLoop } from "./LeaseLoop.ts"
+import { Store } from "../store/Store.ts"
 
 export const makeNumberChecker = Effect.gen(function* makeNumberChecker() {
-  const store = yield* NumberCheckStore
+  const store = (yield* Store).numberChecks
   const directory = yield* PhoneDirectory
   const numbers = yield* Numbers
   const ownership = yield* NumberOwnership

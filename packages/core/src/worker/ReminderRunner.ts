@@ -11,17 +11,17 @@ import type { NumberId, ReminderId } from "../Ids.ts"
 import type { Sender } from "../key/Auth.ts"
 import { makeAcceptor } from "../message/Messages.ts"
 import type { BrokenGuard } from "../message/MessageStore.ts"
-import { WakeUp, DueWork } from "../queue/DueWork.ts"
+import { WakeUp } from "../queue/DueWork.ts"
 import {
   planRun,
-  ReminderStore,
   roomiest,
   runRequest,
   withoutReminders,
   workspaceRefusal,
 } from "../reminder/Reminder.ts"
-import type { DueReminder } from "../reminder/Reminder.ts"
+import type { ReminderStore, DueReminder } from "../reminder/Reminder.ts"
 import { runLoop } from "./LeaseLoop.ts"
+import { Store } from "../store/Store.ts"
 
 /** Reminders per round. */
 const batch = 200
@@ -36,7 +36,7 @@ const attempts = 5
 type Left = BrokenGuard | "blockedByLock" | null
 
 interface Runner {
-  readonly store: ReminderStore["Service"]
+  readonly store: ReminderStore
   readonly acceptor: Effect.Success<typeof makeAcceptor>
   /** Blocked runs, which wait until the others are done. */
   putOff: ReadonlySet<ReminderId>
@@ -151,11 +151,11 @@ const runDue = Effect.fnUntraced(function* runDue(runner: Runner) {
 /** The loop; `runOnce` runs due reminders, one batch at most, and returns how many it completed. */
 export const makeReminderRunner = Effect.gen(function* makeReminderRunner() {
   const runner: Runner = {
-    store: yield* ReminderStore,
+    store: (yield* Store).reminders,
     acceptor: yield* makeAcceptor,
     putOff: new Set(),
   }
-  const context = yield* Effect.context<WakeUp | DueWork>()
+  const context = yield* Effect.context<WakeUp | Store>()
   const runOnce = runDue(runner)
   return {
     runOnce,

@@ -4,10 +4,9 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
-import { MessageStore } from "../message/MessageStore.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
 import { Numbers } from "../number/Numbers.ts"
-import { kindsOfWork, sharedWork, WakeUp, DueWork } from "../queue/DueWork.ts"
+import { kindsOfWork, sharedWork, WakeUp } from "../queue/DueWork.ts"
 import type { AttemptInFlight } from "../queue/DueWork.ts"
 import { sleep } from "../time/Time.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
@@ -16,11 +15,12 @@ import type { TakeEvent, TransportEvent } from "../transport/Transport.ts"
 import { deliveryLeaseMillis, makeDeliverer } from "./Deliverer.ts"
 import { makeDispatcher, makeExpirer, makeTestModeSender } from "./Dispatcher.ts"
 import { makeHousekeeper } from "./Housekeeper.ts"
-import { sharedWorkStatus } from "./LeaseLoop.ts"
+import { sharedStore } from "./LeaseLoop.ts"
 import { makeConnectionReporter, makeLinker } from "./Linker.ts"
 import { makeNumberChecker } from "./NumberChecker.ts"
 import { makeReminderRunner } from "./ReminderRunner.ts"
 import { WorkGate } from "../monitoring/Readiness.ts"
+import { Store } from "../store/Store.ts"
 
 /** A tick may precede the write of "sent": retries after these pauses, in real time. */
 const overtakenPauses = [100, 300, 1000, 3000, 10_000, 30_000]
@@ -40,7 +40,7 @@ const stored = <A>(work: Effect.Effect<A, StoreUnavailable>): Effect.Effect<A> =
   )
 
 const takeTransportEvents = Effect.gen(function* takeTransportEvents() {
-  const messages = yield* MessageStore
+  const { messages } = yield* Store
   const numbers = yield* Numbers
 
   const tick = Effect.fnUntraced(function* tick({
@@ -104,7 +104,7 @@ export class Worker extends Context.Service<
           ),
         ),
       })
-    }).pipe(Effect.provideServiceEffect(DueWork, sharedWorkStatus)),
+    }).pipe(Effect.provideServiceEffect(Store, sharedStore)),
   )
 
   /** Runs the worker until the layer closes. */
@@ -161,7 +161,7 @@ export class IdleMonitor extends Context.Service<
   static readonly layer = Layer.effect(
     IdleMonitor,
     Effect.gen(function* make() {
-      const status = yield* DueWork
+      const status = (yield* Store).queue
       const wakeUp = yield* WakeUp
 
       const look = Effect.gen(function* look() {

@@ -6,8 +6,7 @@ import { endMessage } from "../event/MessageChange.ts"
 import { eventId, Ids } from "../Ids.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import { claimantsWithoutKey, dayMillis } from "../key/Auth.ts"
-import { markMissingFiles, MediaLinks, MediaStore } from "../media/Media.ts"
-import { MessageStore } from "../message/MessageStore.ts"
+import { markMissingFiles, MediaLinks } from "../media/Media.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { answerKeptMillis } from "../request/Idempotency.ts"
 import { described, inputDecoder, integerBetween, nameUpTo } from "../request/Input.ts"
@@ -16,13 +15,13 @@ import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
 import { admits, requireRole, unlimitedPlan } from "./Workspace.ts"
 import type { Admits, Duty, Role, Workspace } from "./Workspace.ts"
-import { ErasureStore, WorkspaceStore } from "../store/WorkspaceStore.ts"
 import type {
   RetainedWorkspace,
   EndedBefore,
   NewWorkspace,
   WorkspaceChange,
 } from "../store/WorkspaceStore.ts"
+import { Store } from "../store/Store.ts"
 
 // Messages that can no longer be sent: their number was removed or their workspace deleted. They
 // are cancelled, each with its event (contract: Message status). The removal does it before it
@@ -33,11 +32,11 @@ const batch = 500
 
 /** Makes what cancels them. */
 export const makeOrphaned = Effect.gen(function* makeOrphaned() {
-  const store = yield* MessageStore
+  const store = (yield* Store).messages
   const ids = yield* Ids
   const wakeUp = yield* WakeUp
   const { link } = yield* MediaLinks
-  const markMissing = markMissingFiles(yield* MediaStore)
+  const markMissing = markMissingFiles((yield* Store).media)
   /** Cancels one batch; returns how many it cancelled. */
   const cancelSome = Effect.gen(function* cancelSome() {
     const messages = yield* markMissing(yield* store.orphaned(batch))
@@ -105,7 +104,7 @@ const together = 500
 
 /** One round. */
 export const makeErasure = Effect.gen(function* makeErasure() {
-  const store = yield* ErasureStore
+  const store = (yield* Store).system
   const service = yield* RetentionDays
   const testMessagesKept = yield* TestMessagesKept
   return Effect.gen(function* () {
@@ -117,7 +116,7 @@ export const makeErasure = Effect.gen(function* makeErasure() {
     })
     let after = 0
     for (;;) {
-      const workspaces = yield* store.workspaces(after, together)
+      const workspaces = yield* store.retainedWorkspaces(after, together)
       const ended = workspaces.flatMap((workspace) => outlived(workspace, service, now) ?? [])
       if (ended.length > 0) yield* store.eraseEnded(ended)
       const kept = workspaces.filter(({ deletedAt }) => deletedAt === null)
@@ -228,7 +227,7 @@ export class Workspaces extends Context.Service<
   static readonly layer = Layer.effect(
     Workspaces,
     Effect.gen(function* make() {
-      const store = yield* WorkspaceStore
+      const store = (yield* Store).workspaces
       const cursors = yield* makeCursors
       const orphaned = yield* makeOrphaned
       const wakeUp = yield* WakeUp

@@ -1,9 +1,8 @@
 /** An admission over one stored key and workspace, with defaults for everything else. */
-import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
+import { aStoredKey, aStoredWorkspace, storeWith } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Admission } from "../../src/key/Keys.ts"
-import { KeyStore } from "../../src/key/Auth.ts"
 import type { AdmitQuery, AdmitV1Query, ApiKey } from "../../src/key/Auth.ts"
 import { hashSecret } from "../../src/secret/Secrets.ts"
 import type { Workspace } from "../../src/workspace/Workspace.ts"
@@ -34,23 +33,25 @@ const fakeStore = (
   const askedV1: Array<AdmitV1Query> = []
   const asked: Array<AdmitQuery> = []
   let counted = 0
-  const layer = Layer.mock(KeyStore, {
-    admit: (query) =>
-      Effect.sync(() => {
-        asked.push(query)
-        if (query.hash !== hashSecret(secret) || query.version !== 2) return null
-        if (!admits) return { key, workspace, count: null }
-        counted++
-        return { key, workspace, count: { minute: counted, day: counted } }
-      }),
-    admitV1: (query) =>
-      Effect.sync(() => {
-        askedV1.push(query)
-        if (query.hash !== hashSecret(version1) || key.version !== 1) return null
-        if (!admits) return { key, workspace, count: null }
-        counted++
-        return { key, workspace, count: counted }
-      }),
+  const layer = storeWith({
+    workspaces: {
+      admit: (query) =>
+        Effect.sync(() => {
+          asked.push(query)
+          if (query.hash !== hashSecret(secret) || query.version !== 2) return null
+          if (!admits) return { key, workspace, count: null }
+          counted++
+          return { key, workspace, count: { minute: counted, day: counted } }
+        }),
+      admitV1: (query) =>
+        Effect.sync(() => {
+          askedV1.push(query)
+          if (query.hash !== hashSecret(version1) || key.version !== 1) return null
+          if (!admits) return { key, workspace, count: null }
+          counted++
+          return { key, workspace, count: counted }
+        }),
+    },
   })
   return { asked, askedV1, counted: () => counted, layer }
 }

@@ -7,20 +7,21 @@ import { StoreUnavailable } from "../../src/error/Refusal.ts"
 import { Ids } from "../../src/Ids.ts"
 import type { MediaId } from "../../src/Ids.ts"
 import { Caller } from "../../src/key/Auth.ts"
-import { MediaFiles, MediaFilesError, MediaLinks, MediaStore } from "../../src/media/Media.ts"
-import type { MediaFile } from "../../src/media/Media.ts"
+import { MediaFiles, MediaFilesError, MediaLinks } from "../../src/media/Media.ts"
+import type { MediaStore, MediaFile } from "../../src/media/Media.ts"
 import { makeMediaSweep, MediaDirectory } from "../../src/media/MediaDirectory.ts"
 import { layerStoredSecrets } from "../../src/secret/layerStoredSecrets.ts"
 import { SecretsKey } from "../../src/secret/Secrets.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
-import { WorkspaceStore } from "../../src/store/WorkspaceStore.ts"
+import { Store } from "../../src/store/Store.ts"
+import { storeChanged } from "@messaging-service/testkit"
 
 const broken = new MediaFilesError({ reason: "io", cause: "no space left" })
 const gone = new StoreUnavailable({ operation: "test", cause: "no answer" })
 
 interface Parts {
   readonly files?: (files: typeof MediaFiles.Service) => Partial<typeof MediaFiles.Service>
-  readonly store?: (store: typeof MediaStore.Service) => Partial<typeof MediaStore.Service>
+  readonly store?: (store: MediaStore) => Partial<MediaStore>
 }
 
 /** The directory's dependencies in memory, some of them replaced. */
@@ -29,10 +30,7 @@ const makeLayer = ({ files = () => ({}), store = () => ({}) }: Parts) => {
     MediaFiles,
     Effect.map(MediaFiles, (real) => MediaFiles.of({ ...real, ...files(real) })),
   )
-  const replacedStore = Layer.effect(
-    MediaStore,
-    Effect.map(MediaStore, (real) => MediaStore.of({ ...real, ...store(real) })),
-  )
+  const replacedStore = storeChanged(({ media: real }) => ({ media: { ...real, ...store(real) } }))
   return MediaDirectory.layer.pipe(
     Layer.provideMerge(MediaLinks.layer),
     Layer.provide(layerStoredSecrets),
@@ -49,7 +47,7 @@ const inAWorld = <A, E>(test: Effect.Effect<A, E, World | Scope.Scope>, parts: P
   Effect.scoped(test).pipe(Effect.provide(makeLayer(parts)))
 
 const aCaller = Effect.gen(function* () {
-  const workspaces = yield* WorkspaceStore
+  const { workspaces } = yield* Store
   const workspace = yield* workspaces.insert(
     {
       name: "Workspace",
@@ -82,7 +80,7 @@ const upload = (caller: Caller, size: number, key: string | null = null) =>
 /** Storage used, as the store reports it. */
 const used = ({ workspaceId }: Caller) =>
   Effect.gen(function* () {
-    const store = yield* MediaStore
+    const store = (yield* Store).media
     const file: Omit<MediaFile, "id"> = {
       workspaceId,
       mode: "live",
@@ -276,7 +274,7 @@ describe("a deletion", () => {
   it.effect("is forgotten a day after the upload, when it can no longer be repeated", () =>
     inAWorld(
       Effect.gen(function* () {
-        const store = yield* MediaStore
+        const store = (yield* Store).media
         const directory = yield* MediaDirectory
         const caller = yield* aCaller
         const { id } = (yield* upload(caller, 10, "k")).answer
@@ -299,7 +297,7 @@ describe("the sweep", () => {
     const kept = new Set<string>()
     return inAWorld(
       Effect.gen(function* () {
-        const workspaces = yield* WorkspaceStore
+        const { workspaces } = yield* Store
         const [caller, other] = [yield* aCaller, yield* aCaller]
         const unlimited = { ...caller.workspace, plan: unlimitedPlan }
         yield* Effect.replicateEffect(upload({ ...caller, workspace: unlimited }, 1), 250)

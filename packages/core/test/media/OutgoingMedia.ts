@@ -4,9 +4,10 @@ import { Effect, Layer, Ref, Stream } from "effect"
 import { Egress, EgressError } from "../../src/egress/Egress.ts"
 import type { EgressAnswer, FetchLimits } from "../../src/egress/Egress.ts"
 import type { MediaId, WorkspaceId } from "../../src/Ids.ts"
-import { MediaFiles, MediaFilesError, MediaStore } from "../../src/media/Media.ts"
+import { MediaFiles, MediaFilesError } from "../../src/media/Media.ts"
 import type { MediaFile, MediaReference, StoredContent } from "../../src/media/Media.ts"
 import { OutgoingMediaSource } from "../../src/worker/Dispatcher.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 export const second = 1000
 
@@ -118,13 +119,16 @@ export const setup = ({ replies = [answer(200)], records = [record], ...given }:
               return content({ size, mimeType: given.mimeType ?? "image/png" })
             }),
         }),
-        Layer.mock(MediaStore, {
-          get: (workspaceId, mode, id) =>
-            Effect.succeed(
-              records.find(
-                (each) => each.id === id && each.workspaceId === workspaceId && each.mode === mode,
-              ) ?? null,
-            ),
+        storeWith({
+          media: {
+            get: (workspaceId, mode, id) =>
+              Effect.succeed(
+                records.find(
+                  (each) =>
+                    each.id === id && each.workspaceId === workspaceId && each.mode === mode,
+                ) ?? null,
+              ),
+          },
         }),
       ]),
     )

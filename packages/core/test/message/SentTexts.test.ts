@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { NumberId, TransportId } from "../../src/Ids.ts"
 import type { Message } from "../../src/message/Message.ts"
-import { MessageStore } from "../../src/message/MessageStore.ts"
 import { SentTexts } from "../../src/message/Messages.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 const number = 1 as NumberId
 const withoutMedia = { text: "Hello", media: null }
@@ -13,9 +13,11 @@ const stored = new Map<string, object>([
   ["MEDIA", { ...withoutMedia, media: { url: "https://example.com/a.png" } }],
 ])
 
-const layerMessages = Layer.mock(MessageStore, {
-  byTransportId: (numberId, id) =>
-    Effect.succeed((numberId === number ? (stored.get(id) ?? null) : null) as Message | null),
+const layerMessages = storeWith({
+  messages: {
+    byTransportId: (numberId, id) =>
+      Effect.succeed((numberId === number ? (stored.get(id) ?? null) : null) as Message | null),
+  },
 })
 
 describe("the text of a sent message", () => {

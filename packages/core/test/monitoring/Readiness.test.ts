@@ -2,13 +2,8 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import {
-  ClockStore,
-  MediaFiles,
-  MediaFilesError,
-  Readiness,
-  StoreUnavailable,
-} from "../../src/index.ts"
+import { MediaFiles, MediaFilesError, Readiness, StoreUnavailable } from "../../src/index.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 /** A readiness with scripted answers of store and disk, and its log. */
 const aReadiness = Effect.gen(function* () {
@@ -18,7 +13,7 @@ const aReadiness = Effect.gen(function* () {
     ready: Effect.Effect<void, MediaFilesError>
   } = { ping: Effect.void, ready: Effect.void }
   const ports = Layer.mergeAll(
-    Layer.mock(ClockStore, { ping: Effect.suspend(() => answers.ping) }),
+    storeWith({ system: { ping: Effect.suspend(() => answers.ping) } }),
     Layer.mock(MediaFiles, { ready: Effect.suspend(() => answers.ready), keeps: true }),
   )
   const log = Logger.layer([

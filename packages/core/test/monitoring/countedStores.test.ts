@@ -5,18 +5,17 @@ import type { MessageId, NumberId } from "../../src/Ids.ts"
 import type { MessageState } from "../../src/message/Message.ts"
 import { EventSignal } from "../../src/event/EventFeed.ts"
 import type { MessageChange } from "../../src/event/MessageChange.ts"
-import { MessageStore } from "../../src/message/MessageStore.ts"
-import type { Acceptance, AcceptanceOutcome } from "../../src/message/MessageStore.ts"
-import { layerCountedStores } from "../../src/monitoring/Settlements.ts"
+import type { MessageStore, Acceptance, AcceptanceOutcome } from "../../src/message/MessageStore.ts"
+import { layerCountedStore } from "../../src/monitoring/Settlements.ts"
 import { Readiness, WorkGate } from "../../src/monitoring/Readiness.ts"
 import { startCounting } from "../../src/monitoring/Metrics.ts"
-import { DeliveryQueue } from "../../src/webhook/WebhookStore.ts"
 import type { DeliveryResult } from "../../src/webhook/WebhookStore.ts"
-import { LaneQueue, noAftermath } from "../../src/queue/Lane.ts"
+import { noAftermath } from "../../src/queue/Lane.ts"
 import type { Settlement } from "../../src/queue/Lane.ts"
-import { ReminderStore } from "../../src/reminder/Reminder.ts"
 import type { ReminderRun, RunCommit } from "../../src/reminder/Reminder.ts"
 import type { Mode } from "../../src/workspace/Workspace.ts"
+import { Store } from "../../src/store/Store.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 /** Only the counted fields of an acceptance and of a change matter here. */
 const anAcceptance = (mode: Mode, count: number) =>
@@ -53,23 +52,20 @@ interface Answers {
 const accepted: AcceptanceOutcome = { _tag: "Accepted", ids: [] }
 
 /** Non-zero counters after the effect has used a store with these answers. */
-const countedBy = <E>(
-  answers: Answers,
-  use: Effect.Effect<unknown, E, MessageStore | LaneQueue | ReminderStore | DeliveryQueue>,
-) => {
+const countedBy = <E>(answers: Answers, use: Effect.Effect<unknown, E, Store>) => {
   const { accept = accepted, refused = null, run = accepted, written = ids() } = answers
-  const stores = Layer.mergeAll(
-    Layer.mock(MessageStore, {
+  const stores = storeWith({
+    messages: {
       accept: () => Effect.succeed(accept),
       end: () => Effect.succeed(written),
       insertRefused: () => Effect.succeed(refused),
-    }),
-    Layer.mock(LaneQueue, {
+    },
+    queue: {
       settle: () => Effect.succeed({ settled: written, blockedByLock: [] }),
-    }),
-    Layer.mock(ReminderStore, { run: () => Effect.succeed(run) }),
-    Layer.mock(DeliveryQueue, { settle: () => Effect.void }),
-  )
+    },
+    reminders: { run: () => Effect.succeed(run) },
+    webhooks: { settleDeliveries: () => Effect.void },
+  })
   return Effect.gen(function* () {
     yield* startCounting
     yield* use
@@ -81,7 +77,7 @@ const countedBy = <E>(
     return counters.toSorted(([, a], [, b]) => (a < b ? -1 : 1))
   }).pipe(
     Effect.provide(
-      Layer.provide(layerCountedStores, Layer.mergeAll(stores, EventSignal.layer, layerGate)),
+      Layer.provide(layerCountedStore, Layer.mergeAll(stores, EventSignal.layer, layerGate)),
     ),
     Effect.provideService(Metric.MetricRegistry, new Map()),
   )
@@ -93,9 +89,9 @@ describe("counted stores", () => {
       const counted = yield* countedBy(
         {},
         Effect.gen(function* () {
-          yield* (yield* MessageStore).accept(anAcceptance("live", 3))
-          yield* (yield* MessageStore).accept(anAcceptance("test", 1))
-          yield* (yield* ReminderStore).run(anAcceptance("live", 1), {} as ReminderRun)
+          yield* (yield* Store).messages.accept(anAcceptance("live", 3))
+          yield* (yield* Store).messages.accept(anAcceptance("test", 1))
+          yield* (yield* Store).reminders.run(anAcceptance("live", 1), {} as ReminderRun)
         }),
       )
       assert.deepStrictEqual(counted, [
@@ -113,12 +109,12 @@ describe("counted stores", () => {
           run: { _tag: "Broken", guard: "reminder" },
         },
         Effect.gen(function* () {
-          yield* (yield* MessageStore).accept(anAcceptance("live", 3))
-          yield* (yield* ReminderStore).run(anAcceptance("live", 1), {} as ReminderRun)
-          yield* (yield* MessageStore).end([aChange(1, "cancelled")])
-          yield* (yield* LaneQueue).settle([ended(2, "sent")], 0)
-          const refused = {} as Parameters<typeof MessageStore.Service.insertRefused>[0]
-          yield* (yield* MessageStore).insertRefused(refused)
+          yield* (yield* Store).messages.accept(anAcceptance("live", 3))
+          yield* (yield* Store).reminders.run(anAcceptance("live", 1), {} as ReminderRun)
+          yield* (yield* Store).messages.end([aChange(1, "cancelled")])
+          yield* (yield* Store).queue.settle([ended(2, "sent")], 0)
+          const refused = {} as Parameters<MessageStore["insertRefused"]>[0]
+          yield* (yield* Store).messages.insertRefused(refused)
         }),
       )
       assert.deepStrictEqual(counted, [])
@@ -130,11 +126,11 @@ describe("counted stores", () => {
       const counted = yield* countedBy(
         { written: ids(1, 2, 4), refused: aChange(9, "failed") },
         Effect.gen(function* () {
-          yield* (yield* MessageStore).end([aChange(1, "expired"), aChange(3, "expired")])
-          yield* (yield* MessageStore).end([aChange(2, "sent", "test")])
-          yield* (yield* LaneQueue).settle([ended(4, "sent"), ended(5, "failed")], 0)
-          const refused = {} as Parameters<typeof MessageStore.Service.insertRefused>[0]
-          yield* (yield* MessageStore).insertRefused(refused)
+          yield* (yield* Store).messages.end([aChange(1, "expired"), aChange(3, "expired")])
+          yield* (yield* Store).messages.end([aChange(2, "sent", "test")])
+          yield* (yield* Store).queue.settle([ended(4, "sent"), ended(5, "failed")], 0)
+          const refused = {} as Parameters<MessageStore["insertRefused"]>[0]
+          yield* (yield* Store).messages.insertRefused(refused)
         }),
       )
       assert.deepStrictEqual(counted, [
@@ -152,7 +148,7 @@ describe("counted stores", () => {
       const results = [...webhooks, aResult(null, "callback"), aResult("dns", "callback")]
       const counted = yield* countedBy(
         {},
-        DeliveryQueue.use((queue) => queue.settle(results)),
+        Store.use(({ webhooks: queue }) => queue.settleDeliveries(results)),
       )
       assert.deepStrictEqual(counted, [
         ["messaging_webhook_attempts_total", "delivered", 2],

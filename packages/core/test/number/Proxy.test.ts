@@ -2,12 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { layer as memoryStore } from "@messaging-service/store-memory"
 import { Ids } from "../../src/Ids.ts"
-import { NumberStore } from "../../src/number/NumberStore.ts"
 import { NumberProxies, parseProxyUrl, proxyPlace } from "../../src/number/Numbers.ts"
 import { layerStoredSecrets } from "../../src/secret/layerStoredSecrets.ts"
 import { Secrets, SecretsKey } from "../../src/secret/Secrets.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
-import { WorkspaceStore } from "../../src/store/WorkspaceStore.ts"
+import { Store } from "../../src/store/Store.ts"
 
 describe("a proxy's URL", () => {
   it.effect.each([
@@ -56,10 +55,10 @@ describe("a proxy's URL", () => {
 describe("the proxy of a number", () => {
   it.effect("reaches transports unchanged, and the store sealed", () =>
     Effect.gen(function* () {
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const secrets = yield* Secrets
       const proxies = yield* NumberProxies
-      const workspace = yield* (yield* WorkspaceStore).insert(
+      const workspace = yield* (yield* Store).workspaces.insert(
         {
           name: "Workspace",
           demo: false,

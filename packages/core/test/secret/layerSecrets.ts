@@ -3,24 +3,26 @@ import { Effect, Layer } from "effect"
 import { Ids } from "../../src/Ids.ts"
 import { OlderSecretsKeys, parseSecretsKey, SecretsKey } from "../../src/secret/Secrets.ts"
 import { layerStoredSecrets } from "../../src/secret/layerStoredSecrets.ts"
-import { ServiceSecrets } from "../../src/store/SystemStore.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 /** The stored value of a name. */
 export type Stored = Map<string, string>
 
 const layerStored = (stored: Stored) =>
-  Layer.succeed(ServiceSecrets, {
-    getOrCreate: (name, candidate) =>
-      Effect.sync(() => {
-        const value = stored.get(name) ?? candidate
-        stored.set(name, value)
-        return value
-      }),
-    get: (name) => Effect.sync(() => stored.get(name) ?? null),
-    replace: (name, before, value) =>
-      Effect.sync(() => {
-        if (stored.get(name) === before) stored.set(name, value)
-      }),
+  storeWith({
+    system: {
+      getOrCreateSecret: (name, candidate) =>
+        Effect.sync(() => {
+          const value = stored.get(name) ?? candidate
+          stored.set(name, value)
+          return value
+        }),
+      getSecret: (name) => Effect.sync(() => stored.get(name) ?? null),
+      replaceSecret: (name, before, value) =>
+        Effect.sync(() => {
+          if (stored.get(name) === before) stored.set(name, value)
+        }),
+    },
   })
 
 export const aSecretsKey = (byte: string) => byte.repeat(32)

@@ -1,13 +1,6 @@
 /** Links to files, sends with attachments, and what is stored of them. */
 import { Effect, Layer, Option, Stream } from "effect"
-import {
-  Attachments,
-  Egress,
-  EgressError,
-  MediaFiles,
-  MediaStore,
-  Messages,
-} from "../../src/index.ts"
+import { Attachments, Egress, EgressError, MediaFiles, Messages, Store } from "../../src/index.ts"
 import type { Attachment, Caller, MediaId } from "../../src/index.ts"
 import { plainTerms } from "../message/plainTerms.ts"
 import type { SendTerms } from "../../src/message/Messages.ts"
@@ -75,7 +68,7 @@ export const sendWith = (
 /** The content of a stored file; null when its record or its bytes are gone. */
 export const contentOf = (id: number) =>
   Effect.gen(function* () {
-    const found = yield* MediaStore.use((store) => store.find(id as MediaId))
+    const found = yield* Store.use(({ media: store }) => store.find(id as MediaId))
     if (found === null || found.deleted) return null
     const opened = yield* Effect.option(
       MediaFiles.use((files) => files.open(found.file.storageKey)),
@@ -85,7 +78,7 @@ export const contentOf = (id: number) =>
   })
 
 /** The files whose bytes are still to be removed. */
-export const leftOver = MediaStore.use((store) =>
+export const leftOver = Store.use(({ media: store }) =>
   store.leftovers({ reservedBefore: 0, limit: 100 }),
 )
 

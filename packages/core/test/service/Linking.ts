@@ -2,7 +2,7 @@
 import { Emulator } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
 import type { Stream } from "effect"
-import { Connections, LinkingStore, NumberLinking, QrLinks } from "../../src/index.ts"
+import { Connections, NumberLinking, QrLinks, Store } from "../../src/index.ts"
 import type {
   Caller,
   ConnectNumber,
@@ -35,7 +35,7 @@ export const qrText = (key: Caller, number: { readonly id: number }) =>
   })
 
 export const attemptOf = (number: { readonly id: number }) =>
-  LinkingStore.use((store) => store.get(number.id as NumberId))
+  Store.use(({ numbers: store }) => store.getLinking(number.id as NumberId))
 
 /** A scripted remote server. */
 export const linkingBy = (link: (request: LinkingRequest) => Stream.Stream<LinkingEvent>) =>

@@ -4,15 +4,13 @@ import { Emulator, SimulatedPhones } from "@messaging-service/emulator"
 import type { SentCopy } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
 import {
-  LaneQueue,
   MediaLinks,
-  MessageStore,
   Messages,
   Numbers,
-  Outbox,
   Workspaces,
   dailyQuota,
   messageJson,
+  Store,
 } from "../../src/index.ts"
 import type {
   Caller,
@@ -127,7 +125,7 @@ export const reconnect = (number: NumberId) =>
 /** Claims messages like a worker that dies before it sends anything. */
 export const claimAndDie = Effect.fnUntraced(function* (limit = 100, leaseMillis = 30_000) {
   const now = yield* Clock.currentTimeMillis
-  return yield* LaneQueue.use((lanes) =>
+  return yield* Store.use(({ queue: lanes }) =>
     lanes.claim({
       now,
       leaseUntil: now + leaseMillis,
@@ -170,7 +168,7 @@ export const events = (message: Pick<MessageJson, "id">) =>
 /** All messages of a workspace, in the order of their ids. */
 export const messagesOf = (workspaceId: WorkspaceId) =>
   Effect.gen(function* () {
-    const store = yield* MessageStore
+    const store = (yield* Store).messages
     const now = yield* Clock.currentTimeMillis
     const filter = { statuses: null, from: null, phone: null, since: null, until: null }
     const page = { before: null, limit: Number.MAX_SAFE_INTEGER }
@@ -181,8 +179,8 @@ export const messagesOf = (workspaceId: WorkspaceId) =>
   })
 
 export const allEvents = Effect.gen(function* () {
-  const outbox = yield* Outbox
-  return yield* outbox.read(0, Number.MAX_SAFE_INTEGER)
+  const outbox = (yield* Store).webhooks
+  return yield* outbox.readEvents(0, Number.MAX_SAFE_INTEGER)
 })
 
 /** The remaining messages of a workspace's plan. */
@@ -195,9 +193,9 @@ export const remaining = (workspace: WorkspaceId) =>
 /** The stored message. */
 export const stored = (
   message: Pick<MessageJson, "id">,
-): Effect.Effect<Message, StoreUnavailable, MessageStore> =>
+): Effect.Effect<Message, StoreUnavailable, Store> =>
   Effect.map(
-    MessageStore.use((store) => store.byIds([message.id as MessageId])),
+    Store.use(({ messages: store }) => store.byIds([message.id as MessageId])),
     the,
   )
 

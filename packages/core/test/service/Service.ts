@@ -22,24 +22,22 @@ import {
   Keys,
   NumberOwnership,
   Numbers,
-  Outbox,
   PhoneDirectory,
   SecretsKey,
   TelegramTransport,
   WakeUp,
   WhatsAppTransport,
-  DueWork,
   Worker,
   Workspaces,
   layerServices,
   layerWorker,
   sharedWork,
+  Store,
 } from "../../src/index.ts"
 import type {
   MediaFiles,
   NumberId,
   NumberLinking,
-  NumberStore,
   Transport,
   WorkspaceId,
 } from "../../src/index.ts"
@@ -57,7 +55,7 @@ type Transports = WhatsAppTransport | TelegramTransport | PhoneDirectory | Parke
 export interface ServiceParts {
   readonly seed?: string
   /** Replaces the simulated phones. */
-  readonly transport?: Layer.Layer<Transports, never, NumberStore | SimulatedPhones | Ids>
+  readonly transport?: Layer.Layer<Transports, never, Store | SimulatedPhones | Ids>
   /** Replaces the linking of simulated phones. */
   readonly linking?: Layer.Layer<NumberLinking, never, Ids>
   /** Wraps the store for everything above it. */
@@ -139,11 +137,11 @@ const calmTurns = 200
 
 /** Returns once nothing is due and nothing has happened for long enough. */
 export const settled = Effect.gen(function* () {
-  const status = yield* DueWork
-  const outbox = yield* Outbox
+  const { queue: status, webhooks: outbox } = yield* Store
+
   let position = 0
   const somethingHappened = Effect.gen(function* () {
-    const page = yield* outbox.read(position, 1000)
+    const page = yield* outbox.readEvents(position, 1000)
     position = page.at(-1)?.id ?? position
     return page.length > 0
   })

@@ -1,9 +1,10 @@
 /** The memory store with every operation wrapped, to count calls or to fail. */
 import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Context, Effect, Layer } from "effect"
+import { Store } from "../../src/index.ts"
 import type { StoreUnavailable } from "../../src/index.ts"
 
-/** `operation` is `Port.method`, such as `LaneQueue.claim`; `given` is what it was called with. */
+/** `operation` names namespace and method, such as `queue.claim`; `given` is what it was called with. */
 export type Around = <A, E, R>(
   operation: string,
   effect: Effect.Effect<A, E, R>,
@@ -15,7 +16,14 @@ export const storeWithin = (around: Around): typeof layerStore =>
     Effect.map(Layer.build(layerStore), (context) => {
       const ports = [...context.mapUnsafe].map(([name, port]): [string, unknown] => [
         name,
-        watched(name.replace(/^(core|emulator)\//, ""), port as object, around),
+        name === Store.key
+          ? Object.fromEntries(
+              Object.entries(port as object).map(([namespace, methods]: [string, object]) => [
+                namespace,
+                watched(namespace, methods, around),
+              ]),
+            )
+          : watched(name.replace(/^(core|emulator)\//, ""), port as object, around),
       ])
       return Context.makeUnsafe<Layer.Success<typeof layerStore>>(new Map(ports))
     }),

@@ -240,7 +240,7 @@ describe("DELETE of a message in flight while the store is slow", () => {
     const slow = { is: false, looks: 0 }
     const store = storeWithin((operation, effect) =>
       Effect.suspend(() => {
-        if (operation !== "MessageStore.get" || !slow.is) return effect
+        if (operation !== "messages.get" || !slow.is) return effect
         slow.looks++
         if (millis !== null) return Effect.delay(effect, millis)
         return slow.looks === 1 ? effect : Effect.never

@@ -4,17 +4,11 @@ import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Clock, Effect, Layer, Metric } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import {
-  ClockStore,
-  NumberOwnership,
-  Readiness,
-  StoreUnavailable,
-  WakeUp,
-  WorkGate,
-} from "../../src/index.ts"
+import { NumberOwnership, Readiness, StoreUnavailable, WakeUp, WorkGate } from "../../src/index.ts"
 import { cancel, events, refusal, send, status } from "./Operations.ts"
 import { ahead, aSender, inAService, minute, second, settled } from "./Service.ts"
 import type { TestService } from "./Service.ts"
+import { storeChanged } from "@messaging-service/testkit"
 
 /**
  * A service over a database whose clock is the test's time; the process is `processAhead`
@@ -31,19 +25,16 @@ const onSkewedClock = <A, E>(
     const databaseClock = yield* Clock.Clock
     let isAheadBy = 0
     const now = () => databaseClock.currentTimeMillisUnsafe() + isAheadBy
-    const store = Layer.effect(
-      ClockStore,
-      Effect.map(ClockStore, (real) =>
-        ClockStore.of({
-          ...real,
-          databaseTime: Effect.suspend(() =>
-            answers()
-              ? databaseClock.currentTimeMillis
-              : Effect.fail(new StoreUnavailable({ operation: "databaseTime", cause: "away" })),
-          ),
-        }),
-      ),
-    ).pipe(Layer.provideMerge(layerStore))
+    const store = storeChanged(({ system: real }) => ({
+      system: {
+        ...real,
+        databaseTime: Effect.suspend(() =>
+          answers()
+            ? databaseClock.currentTimeMillis
+            : Effect.fail(new StoreUnavailable({ operation: "databaseTime", cause: "away" })),
+        ),
+      },
+    })).pipe(Layer.provideMerge(layerStore))
     const setAhead = (millis: number) =>
       Effect.sync(() => {
         isAheadBy = millis

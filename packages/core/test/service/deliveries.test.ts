@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Layer, Random } from "effect"
 import { TestClock } from "effect/testing"
 import {
-  DeliveryQueue,
   Egress,
   EgressError,
   StoreUnavailable,
@@ -13,6 +12,7 @@ import {
   deliveryLeaseMillis,
   endpointLimit,
   sharedLimits,
+  Store,
 } from "../../src/index.ts"
 import type {
   Caller,
@@ -111,8 +111,8 @@ describe("a delivery", () => {
         const operations = yield* WebhookOperations
         yield* operations.redeliver("owner", workspace, endpoint, { eventId: eventId })
         const now = yield* Clock.currentTimeMillis
-        const queue = yield* DeliveryQueue
-        const claimed = yield* queue.claim({
+        const queue = (yield* Store).webhooks
+        const claimed = yield* queue.claimDeliveries({
           now,
           leaseUntil: now + deliveryLeaseMillis,
           limit: 1,
@@ -140,7 +140,7 @@ describe("a delivery", () => {
     let failures = 5
     const store = storeWithin((operation, effect) =>
       Effect.gen(function* () {
-        const records = operation.startsWith("DeliveryQueue.settle")
+        const records = operation.startsWith("webhooks.settle")
         if (!records || failures-- <= 0) return yield* effect
         return yield* new StoreUnavailable({ operation, cause: "a test" })
       }),

@@ -100,12 +100,12 @@ describe("an event listener", () => {
   )
 
   it.effect("misses nothing that its store does not announce, and ends when interrupted", () => {
-    const away = new StoreUnavailable({ operation: "Outbox.read", cause: "away" })
+    const away = new StoreUnavailable({ operation: "webhooks.readEvents", cause: "away" })
     let breaking: Effect.Effect<never, StoreUnavailable> | null = null
     const store = storeWithin((asked, effect) =>
       Effect.andThen(
         Effect.suspend((): Effect.Effect<void, StoreUnavailable> =>
-          asked === "Outbox.read" && breaking !== null ? breaking : Effect.void,
+          asked === "webhooks.readEvents" && breaking !== null ? breaking : Effect.void,
         ),
         effect,
       ),

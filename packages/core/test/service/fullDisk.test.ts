@@ -6,10 +6,9 @@ import {
   EgressError,
   MediaFiles,
   MediaFilesError,
-  MessageStore,
   NumberOperations,
-  NumberStore,
   waitsFor,
+  Store,
 } from "../../src/index.ts"
 import type { Caller, MessageId, NumberId, WorkspaceId } from "../../src/index.ts"
 import { cancel, copies, send, status } from "./Operations.ts"
@@ -44,8 +43,8 @@ const withFile = { media: { url: "https://example.com/a.bin" } }
 
 const why = (workspace: WorkspaceId, number: NumberId, id: MessageId, now: number) =>
   Effect.gen(function* () {
-    const [message] = yield* MessageStore.use((messages) => messages.byIds([id]))
-    const facts = yield* NumberStore.use((numbers) =>
+    const [message] = yield* Store.use(({ messages }) => messages.byIds([id]))
+    const facts = yield* Store.use(({ numbers }) =>
       numbers.connection(workspace, number, now, { messages: 1000, windowMillis: day }),
     )
     return message === undefined || facts === null

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { MessageStore, claimKeptMillis } from "../../src/index.ts"
+import { claimKeptMillis, Store } from "../../src/index.ts"
 import { claimantOf } from "../../src/key/Auth.ts"
 import {
   messagesOf,
@@ -195,7 +195,7 @@ describe("Idempotency-Key", () => {
     inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
-        const store = yield* MessageStore
+        const store = (yield* Store).messages
         // What a request does before its process dies.
         yield* store.loadAcceptance({
           workspaceId: key.workspaceId,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Admission, Keys, NumberStore } from "../../src/index.ts"
+import { Admission, Keys, Store } from "../../src/index.ts"
 import type { CreateKey, KeyId, Role, WorkspaceId } from "../../src/index.ts"
 import { code, refusal } from "./Operations.ts"
 import { aNumber, aWorkspace, day, inAService, noon, pass } from "./Service.ts"
@@ -199,7 +199,7 @@ describe("keys", () => {
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
         const live = yield* aNumber(workspace)
-        const store = yield* NumberStore
+        const store = (yield* Store).numbers
         const { id: test } = yield* store.insert({
           workspaceId: workspace,
           mode: "test",

@@ -148,7 +148,7 @@ describe("a refused send", () => {
     const store = storeWithin((asked, effect) =>
       Effect.gen(function* () {
         const answered = yield* effect
-        if (!trouble.losing || asked !== "MessageStore.accept") return answered
+        if (!trouble.losing || asked !== "messages.accept") return answered
         return yield* new StoreUnavailable({ operation: asked, cause: "the answer was lost" })
       }),
     )

@@ -14,7 +14,7 @@ import { TestClock } from "effect/testing"
 const noting = () => {
   const seen: Array<string> = []
   const store = storeWithin((operation, effect, given) => {
-    if (operation.startsWith("LinkingStore.")) seen.push(JSON.stringify(given))
+    if (operation.startsWith("numbers.")) seen.push(JSON.stringify(given))
     return effect
   })
   return { store, seen }
@@ -77,7 +77,7 @@ describe("the codes of an attempt at linking", () => {
       const said = yield* Queue.unbounded<LinkingEvent>()
       const given: Array<unknown> = []
       const store = storeWithin((operation, effect, [, , view]) =>
-        operation === "LinkingStore.show"
+        operation === "numbers.showLinking"
           ? Effect.flatMap(effect, (shown) => {
               given.push(view)
               // Its answer is lost.

@@ -1,7 +1,7 @@
 /** Workers that link numbers: events of the remote server, leases, and concurrent attempts. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Queue, Stream } from "effect"
-import { LinkingStore, WakeUp, sharedLimits } from "../../src/index.ts"
+import { WakeUp, sharedLimits, Store } from "../../src/index.ts"
 import type { LinkingEvent, LinkingRequest } from "../../src/index.ts"
 import { linkingLeaseMillis } from "../../src/number/Linking.ts"
 import {
@@ -177,8 +177,8 @@ describe("several workers", () => {
         const now = yield* Clock.currentTimeMillis
         const leaseUntil = now + linkingLeaseMillis
         // Like a worker that died right after its claim.
-        yield* LinkingStore.use((store) =>
-          store.claim({
+        yield* Store.use(({ numbers: store }) =>
+          store.claimLinkings({
             now,
             leaseUntil,
             limit: 10,
@@ -259,7 +259,9 @@ describe("a lease that expired under its holder", () => {
           const { id } = (yield* attemptOf(number))!
           const now = yield* Clock.currentTimeMillis
           // The first claim of an attempt has lease 1.
-          const ranOut = LinkingStore.use((store) => store.renew([{ id, lease: 1 }], now))
+          const ranOut = Store.use(({ numbers: store }) =>
+            store.renewLinkings([{ id, lease: 1 }], now),
+          )
           assert.deepStrictEqual(yield* ranOut, new Set([id]))
           yield* WakeUp.use((wakeUp) => wakeUp.wake("linking"))
           yield* settled

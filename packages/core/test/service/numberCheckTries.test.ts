@@ -1,7 +1,7 @@
 /** Number checks without an answer: tries, pauses, logged-out numbers, stopping workers. */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { NumberCheckStore, Numbers, sharedLimits } from "../../src/index.ts"
+import { Numbers, sharedLimits, Store } from "../../src/index.ts"
 import type { NumberCheck, NumberCheckId, PhonesOutcome } from "../../src/index.ts"
 import {
   checkLeaseMillis,
@@ -193,7 +193,7 @@ describe("a number check", () => {
       Effect.gen(function* () {
         const { key } = yield* aSender()
         const check = yield* made(key, somePhones(80))
-        const store = yield* NumberCheckStore
+        const store = (yield* Store).numberChecks
         const [lost] = yield* store.claim({
           now: noon,
           leaseUntil: noon + checkLeaseMillis,

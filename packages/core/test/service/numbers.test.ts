@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ConnectedFromTheStart, Contacts, NumberStore, Numbers, roles } from "../../src/index.ts"
-import { unpaced } from "../../src/number/Pacing.ts"
+import { ConnectedFromTheStart, Contacts, Numbers, roles, Store } from "../../src/index.ts"
 import type { NumberId } from "../../src/index.ts"
+import { unpaced } from "../../src/number/Pacing.ts"
 import { refusal } from "./Operations.ts"
 import { aNumber, aWorkspace, inAService, noon } from "./Service.ts"
 
@@ -47,7 +47,7 @@ describe("numbers", () => {
         assert.deepStrictEqual(yield* update("owner", workspace, made.id, {}), relabelled)
         assert.strictEqual(yield* remove("owner", workspace, made.id), made.id)
         assert.deepStrictEqual(yield* list("owner", workspace), [other])
-        assert.isNull(yield* NumberStore.use((store) => store.find(made.id)))
+        assert.isNull(yield* Store.use(({ numbers: store }) => store.find(made.id)))
       }),
     ),
   )

@@ -25,7 +25,7 @@ describe("exactly one message for each due time", () => {
     let held: string | null = "Held"
     const tried: Array<string> = []
     const store = storeWithin((operation, effect, given) => {
-      if (operation !== "ReminderStore.run") return effect
+      if (operation !== "reminders.run") return effect
       const [{ messages }] = given as [Acceptance]
       const text = messages[0]?.text ?? ""
       tried.push(text)
@@ -77,7 +77,7 @@ describe("exactly one message for each due time", () => {
     let waiting = 0
     const both = Deferred.makeUnsafe<void>()
     const store = storeWithin((operation, effect) =>
-      operation !== "ReminderStore.run"
+      operation !== "reminders.run"
         ? effect
         : Effect.gen(function* () {
             if (++waiting === 2) yield* Deferred.succeed(both, undefined)
@@ -105,7 +105,7 @@ describe("exactly one message for each due time", () => {
     let dying = true
     const reached = Deferred.makeUnsafe<void>()
     const store = storeWithin((operation, effect) =>
-      operation !== "ReminderStore.run" || !dying
+      operation !== "reminders.run" || !dying
         ? effect
         : Effect.andThen(Deferred.succeed(reached, undefined), Effect.never),
     )
@@ -134,7 +134,7 @@ describe("exactly one message for each due time", () => {
     let dying = true
     const reached = Deferred.makeUnsafe<void>()
     const store = storeWithin((operation, effect) =>
-      operation !== "ReminderStore.run" || !dying
+      operation !== "reminders.run" || !dying
         ? effect
         : Effect.andThen(
             effect,
@@ -162,7 +162,7 @@ describe("exactly one message for each due time", () => {
   it.effect("when the reminder changes between load and commit, with a new decision", () => {
     let change: Effect.Effect<unknown, unknown> = Effect.void
     const store = storeWithin((operation, effect) =>
-      operation !== "ReminderStore.run"
+      operation !== "reminders.run"
         ? effect
         : Effect.gen(function* () {
             const now = change
@@ -205,8 +205,8 @@ it.effect("an idle worker does not query for a reminder due on a later day", () 
       const before = yield* Clock.currentTimeMillis
       yield* TestClock.adjust(day)
       assert.strictEqual((yield* Clock.currentTimeMillis) - before, day)
-      assert.notInclude(asked, "ReminderStore.due")
-      assert.notInclude(asked, "WorkStatus.nextDue")
+      assert.notInclude(asked, "reminders.due")
+      assert.notInclude(asked, "queue.nextDue")
     }),
     { store },
   )

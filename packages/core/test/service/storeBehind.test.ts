@@ -5,10 +5,8 @@ import { Effect, Layer, Logger, Metric } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
 import {
-  LaneQueue,
   Readiness,
   Restoration,
-  RestoreStore,
   StoreUnavailable,
   WorkGate,
   refusalOfStore,
@@ -18,6 +16,7 @@ import { behindBecause, seenOf, withoutErased } from "../../src/restore/StoreWat
 import { copies, send, status } from "./Operations.ts"
 import { aSender, inAService, second, settled } from "./Service.ts"
 import type { TestService } from "./Service.ts"
+import { storeChanged } from "@messaging-service/testkit"
 
 const position = (overrides: Partial<StorePosition> = {}): StorePosition => ({
   epoch: 1,
@@ -92,27 +91,17 @@ const onSharedStore = <A, E>(
       ? Effect.fail(new StoreUnavailable({ operation: "any", cause: "away" }))
       : Effect.void,
   )
-  const watched = Layer.effect(
-    RestoreStore,
-    Effect.map(RestoreStore, (real) =>
-      RestoreStore.of({
-        ...real,
-        position: () =>
-          Effect.andThen(
-            away,
-            Effect.map(real.epoch, ({ epoch }) => position({ epoch, ...server.at })),
-          ),
-      }),
-    ),
-  )
-  const lanes = Layer.effect(
-    LaneQueue,
-    Effect.map(LaneQueue, (real) =>
-      LaneQueue.of({ ...real, claim: (query) => Effect.andThen(away, real.claim(query)) }),
-    ),
-  )
-  const store = Layer.merge(watched, lanes).pipe(Layer.provideMerge(layerStore))
-  return inAService(test(server), { store })
+  const changed = storeChanged(({ queue, system }) => ({
+    queue: { claim: (query) => Effect.andThen(away, queue.claim(query)) },
+    system: {
+      position: () =>
+        Effect.andThen(
+          away,
+          Effect.map(system.epoch, ({ epoch }) => position({ epoch, ...server.at })),
+        ),
+    },
+  }))
+  return inAService(test(server), { store: Layer.provideMerge(changed, layerStore) })
 }
 
 const behind = { messages: { given: 3, highest: 3 } }

@@ -6,13 +6,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Random } from "effect"
 import { TestClock } from "effect/testing"
-import {
-  MessageStore,
-  Numbers,
-  StoreUnavailable,
-  countExactly,
-  dailyQuota,
-} from "../../src/index.ts"
+import { Numbers, StoreUnavailable, countExactly, dailyQuota, Store } from "../../src/index.ts"
 import type { Caller, Message, MessageId, NumberId } from "../../src/index.ts"
 import { withLeaps } from "./Leaping.ts"
 import type { Leap } from "./Leaping.ts"
@@ -47,7 +41,7 @@ const allowance = 10_000
 /** A store that sometimes fails, before or after it acts. */
 const unreliableStore = () => {
   const trouble = { chance: 0 }
-  const mayFail = /^(LaneQueue|WorkStatus|MessageStore|SimulatedPhones|NumberStore|KeyStore)\./
+  const mayFail = /^(queue|messages|numbers|workspaces|SimulatedPhones)\./
   const store = storeWithin((operation, effect) =>
     Effect.gen(function* () {
       if (trouble.chance === 0 || !mayFail.test(operation)) return yield* effect
@@ -257,7 +251,7 @@ const checkQuota = (number: NumberId, counting: ReadonlyArray<Message>) =>
     const of = counting.filter(({ from }) => from.id === number)
     const [first] = of
     if (first === undefined) return
-    const store = yield* MessageStore
+    const store = (yield* Store).messages
     const now = yield* Clock.currentTimeMillis
     for (const plannedAt of [now, first.dueAt, first.dueAt + 5 * minute, now + day]) {
       const planned = { plannedAt, count: 1, limit: dailyQuota }

@@ -5,10 +5,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Effect, Fiber, Latch, Layer } from "effect"
-import { MessageStore, makeTestModeSender, sharedLimits } from "../../src/index.ts"
+import { makeTestModeSender, sharedLimits } from "../../src/index.ts"
 import type { Acceptance, WorkspaceId } from "../../src/index.ts"
 import { send, sendBatch, statuses } from "./Operations.ts"
 import { aKey, aSender, inAService } from "./Service.ts"
+import { storeChanged } from "@messaging-service/testkit"
 
 const range = (length: number) => Array.from({ length }, (_, index) => index)
 
@@ -21,21 +22,18 @@ const comeToRest = Effect.forEach(range(2000), () => Effect.yieldNow, { discard:
 const aGatedStore = () => {
   const gate = Latch.makeUnsafe(false)
   const writing = new Set<Acceptance>()
-  const store = Layer.effect(
-    MessageStore,
-    Effect.map(MessageStore, (real) =>
-      MessageStore.of({
-        ...real,
-        accept: (acceptance) =>
-          Effect.gen(function* () {
-            writing.add(acceptance)
-            yield* gate.await
-            writing.delete(acceptance)
-            return yield* real.accept(acceptance)
-          }),
-      }),
-    ),
-  ).pipe(Layer.provideMerge(layerStore))
+  const store = storeChanged(({ messages: real }) => ({
+    messages: {
+      ...real,
+      accept: (acceptance) =>
+        Effect.gen(function* () {
+          writing.add(acceptance)
+          yield* gate.await
+          writing.delete(acceptance)
+          return yield* real.accept(acceptance)
+        }),
+    },
+  })).pipe(Layer.provideMerge(layerStore))
   const writingOf = (workspaceId: WorkspaceId) => {
     const own = [...writing].filter((acceptance) => acceptance.workspaceId === workspaceId)
     const batches = own.filter(({ messages }) => messages.length > 1).length

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { Store } from "../../src/index.ts"
 import type { MessageJson, TransportId } from "../../src/index.ts"
-import { MessageStore } from "../../src/index.ts"
 import { events, get, send, status, statuses, stored } from "./Operations.ts"
 import { ahead, aSender, hour, inAService, settled } from "./Service.ts"
 
@@ -9,7 +9,7 @@ describe("ticks", () => {
   const tick = (message: MessageJson, state: "delivered" | "read") =>
     Effect.gen(function* () {
       const { from, transportId } = yield* stored(message)
-      return yield* MessageStore.use((store) => store.tick(from.id, transportId, state))
+      return yield* Store.use(({ messages: store }) => store.tick(from.id, transportId, state))
     })
 
   it.effect.prop(
@@ -56,7 +56,9 @@ describe("ticks", () => {
       Effect.gen(function* () {
         const { number } = yield* aSender()
         const unknown = "FFFFFFFFFFFFFFFFFFFF" as TransportId
-        assert.isNull(yield* MessageStore.use((store) => store.tick(number, unknown, "read")))
+        assert.isNull(
+          yield* Store.use(({ messages: store }) => store.tick(number, unknown, "read")),
+        )
       }),
     ),
   )

@@ -53,7 +53,7 @@ describe("an unprompted transport event", () => {
         listen: (take) => Effect.forever(Effect.flatMap(Queue.take(reports), take)),
       })
       const store = storeWithin((operation, effect) =>
-        operation === "MessageStore.tick"
+        operation === "messages.tick"
           ? Effect.tap(effect, () => Deferred.succeed(isTaken, undefined))
           : effect,
       )
@@ -120,7 +120,7 @@ describe("an unprompted transport event", () => {
       let failing = false
       const store = storeWithin((operation, effect) =>
         Effect.gen(function* () {
-          if (failing && ["MessageStore.tick", "NumberStore.setStatus"].includes(operation)) {
+          if (failing && ["messages.tick", "numbers.setStatus"].includes(operation)) {
             return yield* new StoreUnavailable({ operation, cause: "down" })
           }
           return yield* effect
@@ -168,7 +168,7 @@ describe("an unprompted transport event", () => {
       let breaking: Effect.Effect<never> | null = null
       const store = storeWithin((operation, effect) =>
         Effect.suspend(() =>
-          operation === "MessageStore.tick" && breaking !== null ? breaking : effect,
+          operation === "messages.tick" && breaking !== null ? breaking : effect,
         ),
       )
       yield* inAService(

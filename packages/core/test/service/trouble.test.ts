@@ -37,7 +37,7 @@ const storeThatLoses = (operation: string) => {
 
 describe("when the store's answer is lost", () => {
   it.effect("the accepted message is still sent, and a repeat gets its answer", () => {
-    const { store, trouble } = storeThatLoses("MessageStore.accept")
+    const { store, trouble } = storeThatLoses("messages.accept")
     return inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -56,7 +56,7 @@ describe("when the store's answer is lost", () => {
   })
 
   it.effect("a returning number drains its lane", () => {
-    const { store, trouble } = storeThatLoses("NumberStore.setStatus")
+    const { store, trouble } = storeThatLoses("numbers.setStatus")
     return inAService(
       Effect.gen(function* () {
         const { key, number } = yield* aSender()
@@ -73,7 +73,7 @@ describe("when the store's answer is lost", () => {
   })
 
   it.effect("a settled message is not sent again", () => {
-    const { store, trouble } = storeThatLoses("LaneQueue.settle")
+    const { store, trouble } = storeThatLoses("queue.settle")
     return inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -91,7 +91,7 @@ describe("when the store's answer is lost", () => {
   })
 
   it.effect("a claimed message is repeated after its lease", () => {
-    const { store, trouble } = storeThatLoses("LaneQueue.claim")
+    const { store, trouble } = storeThatLoses("queue.claim")
     return inAService(
       Effect.gen(function* () {
         const { key } = yield* aSender()
@@ -130,27 +130,23 @@ describe("a removal that is cut off half way is finished by the worker", () => {
     )
   }
 
-  it.effect("of a number, when its own answer is lost", () =>
-    removed("NumberStore.remove", "number"),
-  )
+  it.effect("of a number, when its own answer is lost", () => removed("numbers.remove", "number"))
 
-  it.effect("of a number, when that of a cancel is lost", () =>
-    removed("MessageStore.end", "number"),
-  )
+  it.effect("of a number, when that of a cancel is lost", () => removed("messages.end", "number"))
 
   it.effect("of a workspace, when its own answer is lost", () =>
-    removed("WorkspaceStore.delete", "workspace"),
+    removed("workspaces.delete", "workspace"),
   )
 
   it.effect("of a workspace, when that of a cancel is lost", () =>
-    removed("MessageStore.end", "workspace"),
+    removed("messages.end", "workspace"),
   )
 
   it.effect("also when the client that asked for it went away", () => {
     let hangs = false
     const store = storeWithin((operation, effect) =>
       Effect.suspend(() => {
-        if (!hangs || operation !== "MessageStore.orphaned") return effect
+        if (!hangs || operation !== "messages.orphaned") return effect
         hangs = false
         return Effect.never
       }),

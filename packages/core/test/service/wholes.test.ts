@@ -13,12 +13,12 @@ import {
   NumberLinking,
   PhoneDirectory,
   Webhooks,
-  DueWork,
   Worker,
   callsPerTarget,
   endpointLimit,
   sharedLimits,
   sharedWork,
+  Store,
 } from "../../src/index.ts"
 import type {
   CallbackUrl,
@@ -62,7 +62,7 @@ const calm = (seen: { readonly begun: number }) =>
 /** What waits for a permit is not due: otherwise moving time on would wait for it. */
 const nothingIsDue = Effect.gen(function* () {
   const now = yield* Clock.currentTimeMillis
-  const { nextDue } = yield* DueWork.use((status) => status.workload(now, sharedWork))
+  const { nextDue } = yield* Store.use(({ queue: status }) => status.workload(now, sharedWork))
   assert.isAbove(nextDue ?? Infinity, now)
 })
 

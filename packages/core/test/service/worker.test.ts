@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable, DueWork, sharedLimits } from "../../src/index.ts"
+import { StoreUnavailable, sharedLimits, Store } from "../../src/index.ts"
 import type { MessageJson } from "../../src/index.ts"
 import {
   arrived,
@@ -48,7 +48,7 @@ const counting = () => {
 
 /** Housekeeping's calls every ten minutes. */
 const isHousekeeping = (operation: string) =>
-  /^(ErasureStore\.|IdempotencyStore\.forgetVoid|WebhookStore\.forgetAttempts|Outbox\.forget|ReminderStore\.forget|NumberCheckStore\.forget|BrowserSessionStore\.forget|MediaStore\.)/.test(
+  /^(system\.(?:retainedWorkspaces|erase)|messages\.forgetVoidClaims|webhooks\.forget|reminders\.forget|numberChecks\.forget|browserSessions\.forget|media\.)/.test(
     operation,
   )
 
@@ -113,9 +113,9 @@ describe("an idle worker", () => {
           asked.clear()
           yield* TestClock.adjust(minute)
           // Renewed every ten seconds, then settled.
-          assert.isAtMost(asked.get("LaneQueue.renew") ?? 0, 6)
-          assert.strictEqual(asked.get("LaneQueue.settle"), 1)
-          assert.isAtMost(asked.get("LaneQueue.claim") ?? 0, 5)
+          assert.isAtMost(asked.get("queue.renew") ?? 0, 6)
+          assert.strictEqual(asked.get("queue.settle"), 1)
+          assert.isAtMost(asked.get("queue.claim") ?? 0, 5)
         }),
         { store },
       )
@@ -138,11 +138,11 @@ describe("a workspace whose numbers all hang", () => {
             yield* send(key, { from: number })
           }
           yield* settled
-          const { inFlight } = yield* DueWork.use((work) => work.workload(noon))
+          const { inFlight } = yield* Store.use(({ queue: work }) => work.workload(noon))
           assert.lengthOf(inFlight, most)
           asked.clear()
           yield* TestClock.adjust(20 * second)
-          assert.isAtMost(asked.get("LaneQueue.claim") ?? 0, 5)
+          assert.isAtMost(asked.get("queue.claim") ?? 0, 5)
           const message = yield* send(modest.key)
           yield* settled
           assert.strictEqual(yield* status(modest.key, message), "sent")
@@ -220,7 +220,7 @@ describe("a worker", () => {
 
   it.effect("continues after an outage of the store, and loses nothing", () => {
     let down = false
-    const isAsked = /^(LaneQueue|WorkStatus|IdempotencyStore\.forgetVoid)/
+    const isAsked = /^(queue|messages\.forgetVoidClaims)/
     const store = storeWithin((operation, effect) =>
       Effect.gen(function* () {
         if (down && isAsked.test(operation)) {
@@ -260,13 +260,13 @@ describe("a worker", () => {
         for (const operation of ["claim", "renew", "settle"]) {
           const message = yield* send(key)
           if (operation !== "claim") yield* settled
-          cutsOff = `LaneQueue.${operation}`
+          cutsOff = `queue.${operation}`
           yield* TestClock.adjust(30 * second)
           cutsOff = ""
           yield* TestClock.adjust(5 * minute)
           assert.strictEqual(yield* status(key, message), "sent", operation)
         }
-        cutsOff = "WorkStatus.nextDue"
+        cutsOff = "queue.nextDue"
         yield* TestClock.adjust(minute)
         cutsOff = ""
         yield* TestClock.adjust(minute)
@@ -281,7 +281,7 @@ describe("a worker", () => {
 
   it.effect("continues when housekeeping fails", () => {
     const store = storeWithin((operation, effect) =>
-      operation === "IdempotencyStore.forgetVoid" ? Effect.die(new Error("a bug")) : effect,
+      operation === "messages.forgetVoidClaims" ? Effect.die(new Error("a bug")) : effect,
     )
     return inAService(
       Effect.gen(function* () {

@@ -5,9 +5,10 @@ import { TestClock } from "effect/testing"
 import { heard } from "../Heard.ts"
 import { StoreUnavailable } from "../../src/error/Refusal.ts"
 import { NumberOwnership } from "../../src/transport/NumberOwnership.ts"
-import { ShardLeases, shardCount } from "../../src/transport/Shards.ts"
+import { shardCount } from "../../src/transport/Shards.ts"
 import type { LiveWorker, Shard, ShardTable, WorkerId } from "../../src/transport/Shards.ts"
 import { idOf, one } from "./aLiveWorld.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 const me = 1 as WorkerId
 
@@ -32,26 +33,28 @@ it.effect("retries a free shard that it cannot take a few times a second, no mor
     let isLocked = true
     const held = new Map<number, number>()
     const locked = idOf(2) % shardCount
-    const leases = Layer.mock(ShardLeases, {
-      join: () => Effect.succeed(me),
-      beat: () =>
-        Effect.suspend(() => {
-          if (++looks > tooMany) return Effect.never
-          const shards = Array.from({ length: shardCount }, (_, shard) => ({
-            workerId: held.has(shard) ? me : null,
-            term: held.get(shard) ?? 0,
-            linked: 0,
-            linking: 0,
-          }))
-          return Effect.succeed({ workers: [{ id: me, most: 1000, beat: looks }], shards })
-        }),
-      take: (_, shards) =>
-        Effect.sync(() => {
-          const free = shards.filter((shard) => !isLocked || shard !== locked)
-          for (const shard of free) held.set(shard, 1)
-          return free.map((shard: Shard) => ({ shard, term: 1 }))
-        }),
-      leave: () => Effect.void,
+    const leases = storeWith({
+      sessions: {
+        addWorker: () => Effect.succeed(me),
+        beat: () =>
+          Effect.suspend(() => {
+            if (++looks > tooMany) return Effect.never
+            const shards = Array.from({ length: shardCount }, (_, shard) => ({
+              workerId: held.has(shard) ? me : null,
+              term: held.get(shard) ?? 0,
+              linked: 0,
+              linking: 0,
+            }))
+            return Effect.succeed({ workers: [{ id: me, most: 1000, beat: looks }], shards })
+          }),
+        takeShards: (_, shards) =>
+          Effect.sync(() => {
+            const free = shards.filter((shard) => !isLocked || shard !== locked)
+            for (const shard of free) held.set(shard, 1)
+            return free.map((shard: Shard) => ({ shard, term: 1 }))
+          }),
+        removeWorker: () => Effect.void,
+      },
     })
     const ownership = yield* Effect.provide(NumberOwnership, [
       NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
@@ -75,11 +78,13 @@ it.effect("logs a worker's share of numbers when it changes, and only then", () 
     lines,
     Effect.gen(function* () {
       let others: ReadonlyArray<LiveWorker> = []
-      const leases = Layer.mock(ShardLeases, {
-        join: () => Effect.succeed(me),
-        beat: () => allMine([{ id: me, most: 1000, beat: 1 }, ...others]),
-        give: () => Effect.void,
-        leave: () => Effect.void,
+      const leases = storeWith({
+        sessions: {
+          addWorker: () => Effect.succeed(me),
+          beat: () => allMine([{ id: me, most: 1000, beat: 1 }, ...others]),
+          giveShards: () => Effect.void,
+          removeWorker: () => Effect.void,
+        },
       })
       const ownership = yield* Effect.provide(NumberOwnership, [
         NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
@@ -98,10 +103,12 @@ it.effect("logs a worker's share of numbers when it changes, and only then", () 
 it.effect("a poll of shards that fails or is interrupted ends no worker", () =>
   Effect.gen(function* () {
     let answer: Effect.Effect<never> | null = null
-    const leases = Layer.mock(ShardLeases, {
-      join: () => Effect.succeed(me),
-      beat: () => answer ?? allMine([{ id: me, most: 1000, beat: 1 }]),
-      leave: () => Effect.void,
+    const leases = storeWith({
+      sessions: {
+        addWorker: () => Effect.succeed(me),
+        beat: () => answer ?? allMine([{ id: me, most: 1000, beat: 1 }]),
+        removeWorker: () => Effect.void,
+      },
     })
     const ownership = yield* Effect.provide(NumberOwnership, [
       NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
@@ -126,20 +133,22 @@ it.effect("asks an absent store every second and a half, also after watching oth
   Effect.gen(function* () {
     let looks = 0
     let isAway = false
-    const leases = Layer.mock(ShardLeases, {
-      join: () => Effect.succeed(me),
-      beat: () =>
-        Effect.suspend(() => {
-          looks++
-          if (isAway) {
-            return Effect.fail(new StoreUnavailable({ operation: "beat", cause: "away" }))
-          }
-          return allMine([
-            { id: me, most: 1000, beat: looks },
-            { id: 2 as WorkerId, most: 0, beat: looks },
-          ])
-        }),
-      leave: () => Effect.void,
+    const leases = storeWith({
+      sessions: {
+        addWorker: () => Effect.succeed(me),
+        beat: () =>
+          Effect.suspend(() => {
+            looks++
+            if (isAway) {
+              return Effect.fail(new StoreUnavailable({ operation: "beat", cause: "away" }))
+            }
+            return allMine([
+              { id: me, most: 1000, beat: looks },
+              { id: 2 as WorkerId, most: 0, beat: looks },
+            ])
+          }),
+        removeWorker: () => Effect.void,
+      },
     })
     const ownership = yield* Effect.provide(NumberOwnership, [
       NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
@@ -159,33 +168,35 @@ it.effect("a worker that stops gives up all shards, and restarts as a new worker
     const joined: Array<WorkerId> = []
     const left: Array<WorkerId> = []
     const held = new Map<Shard, WorkerId>()
-    const leases = Layer.mock(ShardLeases, {
-      join: () =>
-        Effect.sync(() => {
-          const id = (joined.length + 1) as WorkerId
-          joined.push(id)
-          return id
-        }),
-      beat: (id) =>
-        Effect.sync(() => ({
-          workers: [{ id, most: 1000, beat: 1 }],
-          shards: Array.from({ length: shardCount }, (_, shard) => ({
-            workerId: held.get(shard as Shard) ?? null,
-            term: joined.length,
-            linked: 0,
-            linking: 0,
+    const leases = storeWith({
+      sessions: {
+        addWorker: () =>
+          Effect.sync(() => {
+            const id = (joined.length + 1) as WorkerId
+            joined.push(id)
+            return id
+          }),
+        beat: (id) =>
+          Effect.sync(() => ({
+            workers: [{ id, most: 1000, beat: 1 }],
+            shards: Array.from({ length: shardCount }, (_, shard) => ({
+              workerId: held.get(shard as Shard) ?? null,
+              term: joined.length,
+              linked: 0,
+              linking: 0,
+            })),
           })),
-        })),
-      take: (id, shards) =>
-        Effect.sync(() => {
-          for (const shard of shards) held.set(shard, id)
-          return shards.map((shard) => ({ shard, term: joined.length }))
-        }),
-      leave: (id) =>
-        Effect.sync(() => {
-          left.push(id)
-          held.clear()
-        }),
+        takeShards: (id, shards) =>
+          Effect.sync(() => {
+            for (const shard of shards) held.set(shard, id)
+            return shards.map((shard) => ({ shard, term: joined.length }))
+          }),
+        removeWorker: (id) =>
+          Effect.sync(() => {
+            left.push(id)
+            held.clear()
+          }),
+      },
     })
     const ownership = yield* Effect.provide(NumberOwnership, [
       NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),

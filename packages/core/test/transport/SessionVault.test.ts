@@ -2,12 +2,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Result } from "effect"
 import { NumberMoved, NumberOwnership } from "../../src/transport/NumberOwnership.ts"
-import { SessionStore } from "../../src/transport/Shards.ts"
 import type { Fence, Shard } from "../../src/transport/Shards.ts"
 import { SessionVault } from "../../src/transport/Sessions.ts"
 import type { NumberId } from "../../src/Ids.ts"
 import { aSecretsKey, layerSecrets } from "../secret/layerSecrets.ts"
 import type { Stored } from "../secret/layerSecrets.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 const number = 1 as NumberId
 
@@ -50,35 +50,37 @@ const layerVault = (
     })
   return SessionVault.layer.pipe(
     Layer.provide([
-      Layer.succeed(SessionStore, {
-        list: Effect.succeed([]),
-        credentials: (numberId) => Effect.sync(() => kept.get(`${numberId}`) ?? null),
-        keys: (numberId, type, ids) =>
-          Effect.sync(
-            () =>
-              new Map(
-                ids.flatMap((id) => {
-                  const value = kept.get(`${numberId} ${type} ${id}`)
-                  return value === undefined ? [] : [[id, value]]
-                }),
-              ),
-          ),
-        write: (...given) =>
-          options.apart === true
-            ? Effect.flatMap(Effect.forkDetach(put(...given)), Fiber.join)
-            : put(...given),
-        replace: put,
-        exchange: (numberId, before, credentials, keys, now) =>
-          (kept.get(`${numberId}`) ?? null) === before
-            ? put(numberId, credentials, keys, now, null)
-            : Effect.succeed(false),
-        trim: () => Effect.succeed(true),
-        leave: () => Effect.succeed(true),
-        wipe: () =>
-          Effect.sync(() => {
-            kept.clear()
-            return true
-          }),
+      storeWith({
+        sessions: {
+          list: Effect.succeed([]),
+          credentials: (numberId) => Effect.sync(() => kept.get(`${numberId}`) ?? null),
+          keys: (numberId, type, ids) =>
+            Effect.sync(
+              () =>
+                new Map(
+                  ids.flatMap((id) => {
+                    const value = kept.get(`${numberId} ${type} ${id}`)
+                    return value === undefined ? [] : [[id, value]]
+                  }),
+                ),
+            ),
+          write: (...given) =>
+            options.apart === true
+              ? Effect.flatMap(Effect.forkDetach(put(...given)), Fiber.join)
+              : put(...given),
+          replace: put,
+          exchange: (numberId, before, credentials, keys, now) =>
+            (kept.get(`${numberId}`) ?? null) === before
+              ? put(numberId, credentials, keys, now, null)
+              : Effect.succeed(false),
+          trim: () => Effect.succeed(true),
+          markLeaving: () => Effect.succeed(true),
+          wipe: () =>
+            Effect.sync(() => {
+              kept.clear()
+              return true
+            }),
+        },
       }),
       options.ownership ?? NumberOwnership.layerAll,
       layerSecrets(

@@ -4,13 +4,12 @@ import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/Refusal.ts"
 import { Ids } from "../../src/Ids.ts"
 import type { MediaId } from "../../src/Ids.ts"
-import { MediaLinks, MediaStore } from "../../src/media/Media.ts"
+import { MediaLinks } from "../../src/media/Media.ts"
 import type { MediaReference } from "../../src/media/Media.ts"
 import { LinksBusy, MediaUnavailable } from "../../src/media/MediaDirectory.ts"
 import { makeAttempt, NoRoom, OutgoingMediaSource } from "../../src/worker/Dispatcher.ts"
 import type { Message } from "../../src/message/Message.ts"
-import { NumberStore } from "../../src/number/NumberStore.ts"
-import type { ConnectionFacts } from "../../src/number/NumberStore.ts"
+import type { NumberStore, ConnectionFacts } from "../../src/number/NumberStore.ts"
 import { noFailures } from "../../src/number/SendingNumber.ts"
 import { Numbers } from "../../src/number/Numbers.ts"
 import { unpaced } from "../../src/number/Pacing.ts"
@@ -32,6 +31,7 @@ import {
   claim,
   aMessage,
 } from "./claimedMessage.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 const second = 1000
 
@@ -57,7 +57,7 @@ describe("an attempt", () => {
     readonly dropsCopies?: boolean
     readonly media?: ReturnType<(typeof OutgoingMediaSource.Service)["open"]>
     /** What the store says of the number after the media was opened; null once it is removed. */
-    readonly connection?: ReturnType<(typeof NumberStore.Service)["connection"]>
+    readonly connection?: ReturnType<NumberStore["connection"]>
   }
 
   const facts: ConnectionFacts = {
@@ -104,11 +104,13 @@ describe("an attempt", () => {
           Layer.succeed(WhatsAppTransport, transport("whatsapp")),
           Layer.succeed(TelegramTransport, transport("telegram")),
           Layer.succeed(OutgoingMediaSource, { open: () => media ?? Effect.succeed(image) }),
-          Layer.mock(MediaStore, { missing: () => Effect.succeed(new Set()) }),
-          Layer.mock(NumberStore, {
-            connection: (workspaceId, id) => {
-              asked.push([workspaceId, id])
-              return connection ?? Effect.succeed(facts)
+          storeWith({
+            media: { missing: () => Effect.succeed(new Set()) },
+            numbers: {
+              connection: (workspaceId, id) => {
+                asked.push([workspaceId, id])
+                return connection ?? Effect.succeed(facts)
+              },
             },
           }),
           Layer.mock(Numbers, {

@@ -2,11 +2,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/Refusal.ts"
-import { NumberStore } from "../../src/number/NumberStore.ts"
 import type { ConnectionReport } from "../../src/number/NumberStore.ts"
 import { TelegramTransport, WhatsAppTransport } from "../../src/transport/Transport.ts"
 import { makeConnectionReporter } from "../../src/worker/Linker.ts"
 import { claim, noon } from "./claimedMessage.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 const first: ConnectionReport = {
   numberId: claim().number.id,
@@ -34,15 +34,19 @@ describe("connection states", () => {
         const { runOnce } = yield* makeConnectionReporter.pipe(
           Effect.provide(
             Layer.mergeAll(
-              Layer.mock(NumberStore, {
-                reportConnections: (reports) =>
-                  Effect.suspend(() => {
-                    if (fails) {
-                      return Effect.fail(new StoreUnavailable({ operation: "report", cause: null }))
-                    }
-                    kept.push(reports)
-                    return Effect.void
-                  }),
+              storeWith({
+                numbers: {
+                  reportConnections: (reports) =>
+                    Effect.suspend(() => {
+                      if (fails) {
+                        return Effect.fail(
+                          new StoreUnavailable({ operation: "report", cause: null }),
+                        )
+                      }
+                      kept.push(reports)
+                      return Effect.void
+                    }),
+                },
               }),
               Layer.succeed(WhatsAppTransport, {
                 ...transport,

@@ -5,9 +5,10 @@ import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/Refusal.ts"
 import type { WorkspaceId } from "../../src/Ids.ts"
 import { isSaturated } from "../../src/limit/Bulkhead.ts"
-import { WakeUp, DueWork } from "../../src/queue/DueWork.ts"
+import { WakeUp } from "../../src/queue/DueWork.ts"
 import { makeLeasedLoop } from "../../src/worker/LeaseLoop.ts"
 import type { LeasedWork, LeaseQuery } from "../../src/worker/LeaseLoop.ts"
+import { storeWith } from "@messaging-service/testkit"
 
 export const second = 1000
 
@@ -165,13 +166,15 @@ export const aLoop = (overrides: Given = {}) => {
     ...overrides.leased,
   }
 
-  const status = Layer.mock(DueWork, {
-    nextDue: (_work, crowded = []) =>
-      operation("nextDue", () => {
-        if (due.some(({ workspaceId }) => !isSaturated(crowded, workspaceId))) return 0
-        const ends = Array.from(leases.values(), ({ until }) => until)
-        return ends.length === 0 ? null : Math.min(...ends)
-      }),
+  const status = storeWith({
+    queue: {
+      nextDue: (_work, crowded = []) =>
+        operation("nextDue", () => {
+          if (due.some(({ workspaceId }) => !isSaturated(crowded, workspaceId))) return 0
+          const ends = Array.from(leases.values(), ({ until }) => until)
+          return ends.length === 0 ? null : Math.min(...ends)
+        }),
+    },
   })
   const services = Layer.merge(status, WakeUp.layerLocal)
 

@@ -1,10 +1,13 @@
 /** Worker loops with other processes on one store: polling finds work that they created without a signal. */
 import { assert, describe, it } from "@effect/vitest"
+import { storeWith } from "@messaging-service/testkit"
+import type { StoreParts } from "@messaging-service/testkit"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { kindsOfWork, makeLocal, WakeUp, DueWork } from "../../src/queue/DueWork.ts"
+import { kindsOfWork, makeLocal, WakeUp } from "../../src/queue/DueWork.ts"
 import type { Work } from "../../src/queue/DueWork.ts"
-import { runLoop, sharedWorkStatus } from "../../src/worker/LeaseLoop.ts"
+import { Store } from "../../src/store/Store.ts"
+import { runLoop, sharedStore } from "../../src/worker/LeaseLoop.ts"
 
 const pollMillis = 250
 
@@ -29,20 +32,20 @@ class SharedStore {
 /** Starts the loops of one worker on a store that other processes write to. */
 const startLoops = (store: SharedStore, loops: ReadonlyArray<Work> = kindsOfWork) =>
   Effect.gen(function* () {
-    const status = DueWork.of({
+    const queue: NonNullable<StoreParts["queue"]> = {
       nextDue: (work) =>
         Effect.sync(() => {
           store.ownLooks++
           return store.mine[work]
         }),
       // Each answer takes a moment.
-      earliest: () =>
+      earliestDue: () =>
         Effect.sync(() => {
           store.looks++
           return { ...store.all }
         }).pipe(Effect.delay(1)),
       workload: () => Effect.die("not asked"),
-    })
+    }
     const run = Effect.forEach(
       loops,
       (work) =>
@@ -61,8 +64,8 @@ const startLoops = (store: SharedStore, loops: ReadonlyArray<Work> = kindsOfWork
       { discard: true },
     )
     yield* run.pipe(
-      Effect.provideServiceEffect(DueWork, sharedWorkStatus),
-      Effect.provideService(DueWork, status),
+      Effect.provideServiceEffect(Store, sharedStore),
+      Effect.provide(storeWith({ queue })),
       Effect.provideService(WakeUp, makeLocal(pollMillis)),
     )
   })

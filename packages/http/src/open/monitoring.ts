@@ -9,10 +9,10 @@ import {
   numberStatuses,
   platforms,
   Readiness,
-  ServiceFigures,
   sleepInRealTime,
   startCounting,
   version,
+  Store,
 } from "@messaging-service/core"
 import type { Figures, NotReadyReason, StoreUnavailable } from "@messaging-service/core"
 import { Clock, Effect, Metric, Semaphore } from "effect"
@@ -103,13 +103,13 @@ interface KeptFigures {
 
 /** Makes the reader of the gauges, which returns recent ones from its cache. */
 const figuresReader = Effect.gen(function* figuresReader() {
-  const store = yield* ServiceFigures
+  const store = (yield* Store).system
   const alone = yield* Semaphore.make(1)
   let kept: KeptFigures | undefined
   const read: Effect.Effect<KeptFigures, StoreUnavailable> = Effect.gen(function* readFigures() {
     const now = yield* Clock.currentTimeMillis
     if (kept !== undefined && now - kept.at < freshMillis) return kept
-    return (kept = { figures: yield* store.read(now, mostCounted), at: now })
+    return (kept = { figures: yield* store.figures(now, mostCounted), at: now })
   })
   return alone.withPermit(read)
 })

@@ -1,7 +1,7 @@
 /** `/metrics`, read as Prometheus reads it (contract: Open paths). */
 import { assert, describe, layer } from "@effect/vitest"
-import { ServiceFigures, StoreUnavailable } from "@messaging-service/core"
-import { Effect, Layer } from "effect"
+import { StoreUnavailable } from "@messaging-service/core"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors } from "../Doors.ts"
 import { aKey, aNumber, aSender, aText, bodyOf, settle } from "../Records.ts"
@@ -9,6 +9,7 @@ import type { MessageBody } from "../Records.ts"
 import { anEndpoint, ask } from "../webhooks/Asking.ts"
 import { aReceiver, withStatus } from "../webhooks/Receiver.ts"
 import { behave, layerMeasured, scrape } from "./Scraping.ts"
+import { storeChanged } from "@messaging-service/testkit"
 
 const path = "/api/v2/messages"
 
@@ -223,18 +224,15 @@ layer(layerMeasured())("requests", (it) => {
 describe("the store", () => {
   let mood: Effect.Effect<void, StoreUnavailable> = Effect.void
   let reads = 0
-  const moodyFigures = Layer.effect(
-    ServiceFigures,
-    Effect.map(ServiceFigures, (figures) =>
-      ServiceFigures.of({
-        read: (now, countAtMost) =>
-          Effect.suspend(() => {
-            reads++
-            return Effect.andThen(mood, figures.read(now, countAtMost))
-          }),
-      }),
-    ),
-  )
+  const moodyFigures = storeChanged(({ system: figures }) => ({
+    system: {
+      figures: (now, countAtMost) =>
+        Effect.suspend(() => {
+          reads++
+          return Effect.andThen(mood, figures.figures(now, countAtMost))
+        }),
+    },
+  }))
 
   layer(layerMeasured({ instead: moodyFigures }))("when the store does not answer", (it) => {
     it.effect("is asked once in five seconds, however many scrape", () =>

@@ -3,7 +3,7 @@
  * kind of caller. An operation without a line in the table fails.
  */
 import { assert, describe, layer } from "@effect/vitest"
-import { BrowserSessionStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { Role, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { createHash, randomBytes } from "node:crypto"
@@ -114,7 +114,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 /** A session of that caller, which needs no signing in. */
 const aSession = (caller: Caller, workspaceId: number) =>
   Effect.gen(function* () {
-    const store = yield* BrowserSessionStore
+    const store = (yield* Store).browserSessions
     const { socket } = yield* Doors
     if (caller === "operator") {
       const answer = yield* socket.call({

@@ -1,6 +1,6 @@
 /** Browser sessions over real sockets (contract: Browser sessions). */
 import { assert, describe, layer } from "@effect/vitest"
-import { BrowserSessionStore, RealTime, sessionRequestsPerMinute } from "@messaging-service/core"
+import { RealTime, sessionRequestsPerMinute, Store } from "@messaging-service/core"
 import type { Role, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { createHash, randomBytes } from "node:crypto"
@@ -40,7 +40,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 /** The code of a link into a workspace's portal. */
 const aCode = (workspace: Made, role: Role, overrides: { readonly codeExpiresAt?: number } = {}) =>
   Effect.gen(function* () {
-    const store = yield* BrowserSessionStore
+    const store = (yield* Store).browserSessions
     const code = randomBytes(32).toString("hex")
     yield* store.insertLink({
       workspaceId: workspace.id as WorkspaceId,
@@ -364,7 +364,7 @@ layer(layerSessions({ operatorToken: null }))("the port of the customers", (it) 
 
   it.effect("ends the operator's sessions there", () =>
     Effect.gen(function* () {
-      const store = yield* BrowserSessionStore
+      const store = (yield* Store).browserSessions
       const id = "ab".repeat(32)
       yield* store.insert(
         {

@@ -1,6 +1,5 @@
 /** The media directory: its storage, lists, repeats, and messages with its files. */
 import { assert, layer } from "@effect/vitest"
-import { Outbox } from "@messaging-service/core"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Disk } from "../Disk.ts"
@@ -26,6 +25,7 @@ import {
   refusal,
 } from "./Uploading.ts"
 import type { FileBody } from "./Uploading.ts"
+import { Store } from "@messaging-service/core"
 
 layer(layerService())("the media directory", (it) => {
   it.effect("accepts a file that just fits, and answers the next one storage_full", () =>
@@ -271,7 +271,7 @@ layer(layerService())("a message with a stored file", (it) => {
         sha256: sha256(png),
       })
 
-      const events = yield* Outbox.use((outbox) => outbox.read(0, 1000))
+      const events = yield* Store.use(({ webhooks: outbox }) => outbox.readEvents(0, 1000))
       const event = events.find(
         ({ messageId, type }) => messageId === accepted.id && type === "message.sent",
       )
@@ -344,7 +344,7 @@ layer(layerService())("a message with a stored file", (it) => {
       assert.deepStrictEqual<unknown>(bodyOf<MessageBody>(answer, 200)["media"], gone)
       yield* TestClock.setTime(Date.UTC(2031, 0, 1))
       yield* settle
-      const events = yield* Outbox.use((outbox) => outbox.read(0, 1000))
+      const events = yield* Store.use(({ webhooks: outbox }) => outbox.readEvents(0, 1000))
       for (const [{ id }, type] of [
         [late, "message.failed"],
         [cancelled, "message.cancelled"],

@@ -3,9 +3,8 @@
  * large, and a process on PostgreSQL never needs it. The same holds for the code of simulated phones.
  */
 import { WakeUp } from "@messaging-service/core"
-import type { StoreUnavailable } from "@messaging-service/core"
+import type { Store, StoreUnavailable } from "@messaging-service/core"
 import type { SimulatedPhones } from "@messaging-service/emulator"
-import type { MemoryStore } from "@messaging-service/store-memory"
 import type { DatabaseOptions, PgliteOptions } from "@messaging-service/store-postgres"
 import type { CannotStart } from "@messaging-service/node"
 import { Effect, Layer, Redacted } from "effect"
@@ -24,14 +23,14 @@ interface StoreModules<Kept> {
   }>
 }
 
-/** Every storage port. */
-export const storageAlone: StoreModules<MemoryStore> = {
+/** The whole store. */
+export const storageAlone: StoreModules<Store> = {
   memory: () => import("@messaging-service/store-memory"),
   postgres: () => import("@messaging-service/store-postgres"),
 }
 
-/** Every storage port, and that of simulated phones. */
-export const storageWithPhones: StoreModules<MemoryStore | SimulatedPhones> = {
+/** The whole store, and that of simulated phones. */
+export const storageWithPhones: StoreModules<Store | SimulatedPhones> = {
   memory: () => import("@messaging-service/store-memory/emulator"),
   postgres: () => import("@messaging-service/store-postgres/emulator"),
 }

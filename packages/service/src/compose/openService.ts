@@ -4,7 +4,6 @@
  */
 import {
   AttachmentBytes,
-  ClockStore,
   MediaFiles,
   MediaFilesError,
   NumberOwnership,
@@ -19,6 +18,7 @@ import {
   layerWorker,
   newSecretsKey,
   parseSecretsKey,
+  Store,
 } from "@messaging-service/core"
 import type { StoreUnavailable, WakeUp } from "@messaging-service/core"
 import {
@@ -32,7 +32,6 @@ import {
   realTimeLayer,
 } from "@messaging-service/node"
 import type { SimulatedPhones } from "@messaging-service/emulator"
-import type { MemoryStore } from "@messaging-service/store-memory"
 import { Effect, Layer, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { hostname } from "node:os"
@@ -68,7 +67,7 @@ const layerTime = ({ clock, store }: ComposedSettings) =>
 /** Log the time, because processes whose times differ are hard to understand without it. */
 const layerSystemTime = Layer.effectDiscard(
   Effect.gen(function* () {
-    const offset = yield* (yield* ClockStore).offset
+    const offset = yield* (yield* Store).system.clockOffset
     if (offset > 0) {
       yield* Effect.logWarning(
         `the store's clock was moved on by ${offset} ms, which CLOCK=system does not follow`,
@@ -196,7 +195,7 @@ const layerGround = (
 const layerOver = <Kept>(
   settings: ComposedSettings,
   publicUrl: string,
-  storage: Layer.Layer<Kept | MemoryStore | WakeUp, CannotStart | StoreUnavailable>,
+  storage: Layer.Layer<Kept | Store | WakeUp, CannotStart | StoreUnavailable>,
 ) => {
   const below = layerAdapters(settings).pipe(
     Layer.provideMerge(layerTime(settings)),

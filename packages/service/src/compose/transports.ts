@@ -10,16 +10,15 @@ import {
   NumberProxies,
   layerStoredSecrets,
   SentTexts,
-  SessionStore,
   SessionVault,
   StartingPacing,
   TelegramTransport,
+  Store,
 } from "@messaging-service/core"
 import type {
   Secrets,
   LinkingEvent,
   NumberId,
-  NumberStore,
   PhoneDirectory,
   StoreUnavailable,
   WhatsAppTransport,
@@ -108,7 +107,7 @@ const layerWhatsApp = ({
 }: Extract<TransportChoice, { readonly kind: "live" }>): Layer.Layer<
   WhatsAppTransport | PhoneDirectory | NumberLinking,
   CannotStart,
-  SessionVault | NumberProxies | NumberStore | NumberOwnership | SentTexts
+  SessionVault | NumberProxies | Store | NumberOwnership | SentTexts
 > =>
   Layer.unwrap(
     Effect.map(
@@ -135,7 +134,7 @@ const layerTelegram = (
 ): Layer.Layer<
   TelegramTransport,
   CannotStart,
-  SessionVault | NumberProxies | NumberOwnership | NumberStore | SessionStore | Secrets
+  SessionVault | NumberProxies | NumberOwnership | Store | Secrets
 > =>
   telegram === undefined
     ? layerNoTelegram
@@ -162,19 +161,16 @@ const layerTelegram = (
  * Fails when the store has numbers linked for real. A simulated phone would take their messages, and
  * report as sent what never left. Removed and logged-out numbers have no messages to take.
  */
-export const requireNoLinkedNumbers: Effect.Effect<
-  void,
-  CannotStart | StoreUnavailable,
-  SessionStore
-> = Effect.gen(function* () {
-  const sessions = yield* (yield* SessionStore).list
-  if (sessions.every(({ leavingSince, removed }) => removed || leavingSince !== null)) return
-  return yield* new SettingFault(
-    "simulated",
-    ({ live, simulated }) =>
-      `${simulated} cannot use a store with really linked numbers, whose messages would count as sent: use ${live}`,
-  )
-})
+export const requireNoLinkedNumbers: Effect.Effect<void, CannotStart | StoreUnavailable, Store> =
+  Effect.gen(function* () {
+    const sessions = yield* (yield* Store).sessions.list
+    if (sessions.every(({ leavingSince, removed }) => removed || leavingSince !== null)) return
+    return yield* new SettingFault(
+      "simulated",
+      ({ live, simulated }) =>
+        `${simulated} cannot use a store with really linked numbers, whose messages would count as sent: use ${live}`,
+    )
+  })
 
 export const layerLive = (
   choice: Extract<TransportChoice, { readonly kind: "live" }>,

@@ -1,6 +1,5 @@
 /** What one caller can do in one workspace: messages, reminders, numbers, files and webhooks. */
 import {
-  CallersTransactions,
   CannotJoin,
   Connections,
   dailyQuota,
@@ -24,6 +23,7 @@ import {
   sleepInRealTime,
   uploadedFileName,
   Webhooks,
+  Store,
 } from "@messaging-service/core"
 import type {
   Caller,
@@ -83,7 +83,7 @@ const acting =
     if (!joins) return Effect.fail(noTransactions)
     if (typeof transaction?.query !== "function") return Effect.fail(noQuery)
     const joined = <B>(effect: Effect.Effect<B, Failure, ComposedService>) =>
-      CallersTransactions.use(({ join }) => join(transaction, effect)).pipe(
+      Store.use(({ system: { joinTransaction: join } }) => join(transaction, effect)).pipe(
         Effect.catchTag("CannotJoin", ({ message }: CannotJoin) =>
           Effect.fail(refuse("validation_failed", { field: "transaction", message })),
         ),

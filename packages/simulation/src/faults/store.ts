@@ -1,27 +1,26 @@
 /**
- * The store as one process of the service sees it: every operation of every port passes one place,
- * where it fails, is delayed, or goes to something else.
+ * The store as one process of the service sees it: every operation passes one place, where it
+ * fails, is delayed, or goes to something else.
  */
-import { MediaFilesError, StoreUnavailable } from "@messaging-service/core"
+import { MediaFilesError, Store, StoreUnavailable } from "@messaging-service/core"
 import { Context, Effect } from "effect"
 
-/** Wraps an operation; its name is that of the port and the method, its input the method's. */
+/** Wraps an operation, such as `queue.claim`; `input` is the method's. */
 export type Around = (
   operation: string,
   effect: Effect.Effect<unknown, unknown>,
   input: ReadonlyArray<unknown>,
 ) => Effect.Effect<unknown, unknown>
 
-/** Signals of queued work are not calls of the store. */
-const plainMethods = new Set(["whenQueued"])
-const plainPorts = new Set(["CallersTransactions"])
+/** These are not calls of the store. */
+const plainMethods = new Set(["whenQueued", "joinTransaction"])
 
-type Port = Readonly<Record<string, unknown>>
+type Methods = Readonly<Record<string, unknown>>
 type Method = (...input: ReadonlyArray<unknown>) => unknown
 
-const aroundPort = (name: string, port: Port, around: Around): Port => {
+const aroundMethods = (name: string, methods: Methods, around: Around): Methods => {
   const wrapped: Record<string, unknown> = {}
-  for (const [method, member] of Object.entries(port)) {
+  for (const [method, member] of Object.entries(methods)) {
     const operation = `${name}.${method}`
     if (plainMethods.has(method)) wrapped[method] = member
     else if (Effect.isEffect(member)) {
@@ -29,7 +28,7 @@ const aroundPort = (name: string, port: Port, around: Around): Port => {
     } else if (typeof member === "function") {
       const call = member as Method
       wrapped[method] = (...input: ReadonlyArray<unknown>) => {
-        const result = Reflect.apply(call, port, input)
+        const result = Reflect.apply(call, methods, input)
         return Effect.isEffect(result)
           ? around(operation, result as Effect.Effect<unknown, unknown>, input)
           : result
@@ -39,17 +38,30 @@ const aroundPort = (name: string, port: Port, around: Around): Port => {
   return wrapped
 }
 
-/** The same ports, with each operation wrapped. */
-export const aroundStore = <Ports>(
-  store: Context.Context<Ports>,
+const aroundNamespaces = (namespaces: object, around: Around): object =>
+  Object.fromEntries(
+    Object.entries(namespaces).map(([name, methods]: [string, Methods]) => [
+      name,
+      aroundMethods(name, methods, around),
+    ]),
+  )
+
+/** The same services, with each operation wrapped. */
+export const aroundStore = <Services>(
+  store: Context.Context<Services>,
   around: Around,
-): Context.Context<Ports> => {
-  const ports = new Map<string, unknown>()
-  for (const [key, port] of store.mapUnsafe) {
+): Context.Context<Services> => {
+  const services = new Map<string, unknown>()
+  for (const [key, service] of store.mapUnsafe) {
     const name = key.slice(key.indexOf("/") + 1)
-    ports.set(key, plainPorts.has(name) ? port : aroundPort(name, port as Port, around))
+    services.set(
+      key,
+      key === Store.key
+        ? aroundNamespaces(service as object, around)
+        : aroundMethods(name, service as Methods, around),
+    )
   }
-  return Context.makeUnsafe<Ports>(ports)
+  return Context.makeUnsafe<Services>(services)
 }
 
 export const unavailable = (operation: string): StoreUnavailable | MediaFilesError =>

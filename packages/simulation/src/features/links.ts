@@ -3,11 +3,10 @@
  */
 import {
   Connections,
-  LinkingStore,
-  NumberStore,
   Numbers,
   SessionVault,
   makeLinkProgress,
+  Store,
 } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
@@ -62,7 +61,7 @@ const keepSession = Effect.fnUntraced(function* (board: Switchboard, id: NumberI
 /** A phone scans or types the code, as the emulator's scan reports it; null when the attempt is over. */
 const scanned = (board: Switchboard | null, id: NumberId, phone: string) =>
   Effect.gen(function* () {
-    const attempt = yield* LinkingStore.use((store) => store.get(id))
+    const attempt = yield* Store.use(({ numbers: store }) => store.getLinking(id))
     if (attempt === null) return null
     const progress = yield* makeLinkProgress
     if (!(yield* progress.taken(attempt))) return null
@@ -109,7 +108,7 @@ const wasOutOfReach = ({ seen }: Stage, id: NumberId): boolean =>
  */
 const connectAll = Effect.fnUntraced(function* (stage: Stage) {
   const { board, given, links: made } = stage
-  const all = yield* NumberStore.use((store) => store.list(given.workspace))
+  const all = yield* Store.use(({ numbers: store }) => store.list(given.workspace))
   const known = new Set(made.values())
   const connected = new Set(
     all.flatMap(({ phone, status }) => (status === "connected" ? [phone] : [])),

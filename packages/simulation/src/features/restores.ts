@@ -104,11 +104,11 @@ const remindEachMinute = Effect.fnUntraced(function* (stage: Stage, text: string
 /** A number that is removed while a reminder runs sends nothing of it. */
 const probeRemoval = Effect.fnUntraced(function* (stage: Stage) {
   const { due, id } = yield* remindEachMinute(stage, "reminded without a number")
-  stage.delay("ReminderStore.run", 100)
+  stage.delay("reminders.run", 100)
   yield* Effect.sleep(due + 50 - stage.now())
   yield* removeNumber(remindedNumber)(stage)
   yield* Effect.sleep(second)
-  stage.delay("ReminderStore.run", 0)
+  stage.delay("reminders.run", 0)
   const { live } = stage.given.callers
   yield* stage.ask(Reminders.use((service) => service.remove(live, id)))
 })
@@ -133,12 +133,12 @@ const probeReminder = Effect.fnUntraced(function* (stage: Stage) {
   yield* Effect.sleep(due - stage.now() - second / 2)
   yield* sendProbe(stage, { number: remindedNumber, text: "before a reminder" })
   // The epoch begins between a worker's poll and its run.
-  stage.delay("ReminderStore.run", 100)
+  stage.delay("reminders.run", 100)
   yield* Effect.sleep(due + 50 - stage.now())
   yield* restored(stage, true)
   yield* Effect.sleep(4 * second)
   yield* stage.ask(Reminders.use((service) => service.remove(callers.live, id)))
-  stage.delay("ReminderStore.run", 0)
+  stage.delay("reminders.run", 0)
   yield* stage.ask(pace(null))
   yield* decide(stage, "release", [stage.given, stage.audited], true)
 })

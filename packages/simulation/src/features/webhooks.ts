@@ -251,8 +251,8 @@ export const webhooks: Feature = {
 /** In one of so many seeds creations of endpoints take long in calm. */
 const slowInsertsOf = 4
 
-const insertion = "WebhookStore.insert"
-const redelivery = "WebhookStore.redeliver"
+const insertion = "webhooks.insert"
+const redelivery = "webhooks.redeliver"
 
 /** An endpoint that subscribes to everything. */
 const wholeEndpoint = (name: string, key: string | null): MakeEndpoint => ({

@@ -611,8 +611,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "store-memory/src/numbers.ts",
-        "lapsed: (now, limit) =>",
-        "lapsed: (now, limit) => now > 0 ? [] :",
+        "lapsedLinkings: (now, limit) =>",
+        "lapsedLinkings: (now, limit) => now > 0 ? [] :",
       ),
     ],
   },

@@ -30,9 +30,7 @@ const insertLink = statement("browser.insertLink")
 const forgetSessions = statement("browser.forgetSessions")
 const forgetLinks = statement("browser.forgetLinks")
 
-export const browserSessionStore = (
-  database: DatabaseService,
-): typeof BrowserSessionStore.Service => ({
+export const browserSessionStore = (database: DatabaseService): BrowserSessionStore => ({
   insert(session, most) {
     return insertSession.run(database, { ...session, linkId: null, most })
   },

@@ -6,8 +6,8 @@
  * A savepoint stands before what is joined, so that a statement that fails undoes no more than that.
  * A refusal is no failure of a statement: it leaves what it leaves anywhere else, which is nothing.
  */
-import { CallersTransactions, CannotJoin, StoreUnavailable } from "@messaging-service/core"
-import type { TransactionClient } from "@messaging-service/core"
+import { CannotJoin, StoreUnavailable } from "@messaging-service/core"
+import type { CallersTransactions, TransactionClient } from "@messaging-service/core"
 import { Cause, Context, Effect, Exit, Semaphore } from "effect"
 import { sqlErrorOf, unavailable } from "./HostPool.ts"
 import { qualifier, workChannel } from "./Schema.ts"
@@ -250,10 +250,9 @@ const onlyFails = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.every((reason) => Cause.isFailReason(reason))
 
 /** Those of a store on which there are such transactions. */
-export const callersTransactions = (
-  schema: string,
-  own: string,
-): typeof CallersTransactions.Service => {
+export const callersTransactions = (schema: string, own: string): CallersTransactions => {
   const met = `(select ${identity} from service_secrets where name = '${identityPlace}')`
-  return { join: joinTransaction({ schema, identity: own, met: qualifier(schema)(met) }) }
+  return {
+    joinTransaction: joinTransaction({ schema, identity: own, met: qualifier(schema)(met) }),
+  }
 }

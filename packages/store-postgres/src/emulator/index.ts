@@ -1,4 +1,4 @@
-/** The storage ports with simulated phones beside them, for `@messaging-service/emulator`. */
+/** The store with simulated phones beside them, for `@messaging-service/emulator`. */
 import { Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import type { DatabaseOptions } from "../database/Connection.ts"
@@ -11,7 +11,7 @@ export { layerWakeUp } from "../queue/lanes.ts"
 
 const storesWithPhones = Layer.provideMerge(layerSimulatedPhones, layerStores)
 
-/** All storage ports and simulated phones on a PostgreSQL that other processes may share. */
+/** The store and simulated phones on a PostgreSQL that other processes may share. */
 export const layer = (options: DatabaseOptions) =>
   storesOn(storesWithPhones, Database.layer(options))
 

@@ -192,10 +192,10 @@ const toNewKey = (key: NewKey, limit: number): Params<"key.insert"> => ({
 })
 
 export const keyStore = Effect.fnUntraced(function* (database: DatabaseService) {
-  const store: typeof KeyStore.Service = {
+  const store: KeyStore = {
     admit: yield* batched(admitAll(database), batching(database)),
     admitV1: yield* batched(admitV1(database), batching(database)),
-    insert(key, limit) {
+    insertKey(key, limit) {
       return database.transaction(
         "key.insert",
         Effect.fnUntraced(function* insert(run) {
@@ -205,10 +205,10 @@ export const keyStore = Effect.fnUntraced(function* (database: DatabaseService) 
         }),
       )
     },
-    list(workspaceId) {
+    listKeys(workspaceId) {
       return listKeys.all(database, { workspaceId }, toKey)
     },
-    revoke(workspaceId, id, now) {
+    revokeKey(workspaceId, id, now) {
       return revokeKey.first(database, { workspaceId, id, now }, toKey)
     },
   }

@@ -131,17 +131,17 @@ const toClaimed = (row: Row<"linking.claim">) => ({
 const toIds = (rows: ReadonlyArray<Row<"linking.renew">>) =>
   new Set(rows.map((row) => row.id as LinkingId))
 
-type NewNumber = Parameters<(typeof LinkingStore.Service)["add"]>[0]
+type NewNumber = Parameters<LinkingStore["addLinking"]>[0]
 
 export const linkingStore = (
   database: DatabaseService,
   { tell }: DeliveriesQueued,
-): typeof LinkingStore.Service => {
+): LinkingStore => {
   const told = (callback: Callback | null) => (callback === null ? Effect.void : tell)
   const numberOf = (id: number) => getNumber.first(database, { id }, toNumber)
 
   return {
-    add(number, attempt, limit, claim) {
+    addLinking(number, attempt, limit, claim) {
       const params = { ...toNewNumber(number, limit), ...toNewAttempt(attempt, claim) }
       return Effect.map(addLinking.rows(database, params), ([row]) => toBegun(number, row))
     },
@@ -155,16 +155,16 @@ export const linkingStore = (
       const { label, phone } = begun as FirstShown
       return { _tag: "Begun", number: { ...number, label, phone, status: "connecting" } }
     }),
-    get(numberId) {
+    getLinking(numberId) {
       return getAttempt.first(database, { numberId }, toAttempt)
     },
-    claim(query) {
+    claimLinkings(query) {
       const { leaseUntil, limit, now } = query
       const owned = toOwnedParams(query.owned)
       const params = { now, leaseUntil, limit, ...owned, ...toShareParams(query) }
       return claimAttempts.all(database, params, toClaimed)
     },
-    renew(held, leaseUntil) {
+    renewLinkings(held, leaseUntil) {
       const params = {
         ids: held.map(({ id }) => id),
         leases: held.map(({ lease }) => lease),
@@ -172,11 +172,11 @@ export const linkingStore = (
       }
       return Effect.map(renewAttempts.rows(database, params), toIds)
     },
-    show(id, lease, view, callback = null) {
+    showLinking(id, lease, view, callback = null) {
       const params = { id, lease, ...toView(view), ...newCallback(callback) }
       return Effect.tap(showAttempt.any(database, params), told(callback))
     },
-    taken(id, now) {
+    linkingTaken(id, now) {
       return takeAttempt.any(database, { id, now })
     },
     linked: Effect.fnUntraced(function* linked(id, phone, now, reports = null) {
@@ -190,14 +190,14 @@ export const linkingStore = (
       yield* told(reports?.connected ?? null)
       return ended === null ? null : yield* numberOf(Number(ended))
     }),
-    giveUp(id, why, callback = null) {
+    giveUpLinking(id, why, callback = null) {
       const params = { attempt: id, ...why, ...newCallback(callback) }
       return Effect.tap(giveUpLinking.holds(database, params), told(callback))
     },
-    lapsed(now, limit) {
+    lapsedLinkings(now, limit) {
       return lapsedAttempts.all(database, { now, limit }, toAttempt)
     },
-    dueTest(now, limit) {
+    dueTestLinkings(now, limit) {
       return dueTestAttempts.all(database, { now, limit }, toAttempt)
     },
   }

@@ -70,7 +70,7 @@ const toLeftover = (row: Row<"left_over_media_files">): Pick<MediaFile, "id" | "
 const toBroken = ({ answer }: Row<"commit_media_file">) =>
   answer as "idempotency" | "reservation" | null
 
-export const mediaStore = (database: DatabaseService): typeof MediaStore.Service => ({
+export const mediaStore = (database: DatabaseService): MediaStore => ({
   reserve(file, limitBytes) {
     return Effect.map(reserveFile.rows(database, toNewFile(file, limitBytes)), toReservation)
   },

@@ -325,7 +325,7 @@ export const messageStore = Effect.fnUntraced(function* (
   database: DatabaseService,
   { tell }: DeliveriesQueued,
 ) {
-  const store: typeof MessageStore.Service = {
+  const store: MessageStore = {
     loadAcceptance: yield* batched(loadAll(database), batching(database), claimOf),
     accept: yield* batched(acceptAll(database), batching(database), numberOf),
     insertRefused: Effect.fnUntraced(function* insertRefusedMessage(refused) {

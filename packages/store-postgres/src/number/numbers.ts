@@ -38,7 +38,7 @@ const toReportElement = (report: ConnectionReport): Element<"number.report"> => 
 })
 
 const reportConnections =
-  (database: DatabaseService): (typeof NumberStore.Service)["reportConnections"] =>
+  (database: DatabaseService): NumberStore["reportConnections"] =>
   (reports, now) =>
     reports.length === 0
       ? Effect.void
@@ -88,7 +88,7 @@ const toFacts = (row: ConnectionRow): ConnectionFacts => ({
 })
 
 const readConnection =
-  (database: DatabaseService): (typeof NumberStore.Service)["connection"] =>
+  (database: DatabaseService): NumberStore["connection"] =>
   (workspaceId, id, now, { messages, windowMillis }) =>
     getConnection.first(database, { workspaceId, id, now, fits: messages, windowMillis }, toFacts)
 
@@ -143,7 +143,7 @@ const toChange = (
 export const numberStore = (
   database: DatabaseService,
   { tell }: DeliveriesQueued,
-): typeof NumberStore.Service => ({
+): NumberStore => ({
   insert: (number, pacing = null) =>
     Effect.flatMap(
       insertNumber.first(database, toNewNumber(number, pacing), toNumber),

@@ -71,7 +71,7 @@ const listResults = statement("numberCheck.results")
 const forgetResults = statement("numberCheck.forgetResults")
 const forgetChecks = statement("numberCheck.forget")
 
-export const numberCheckStore = (database: DatabaseService): typeof NumberCheckStore.Service => ({
+export const numberCheckStore = (database: DatabaseService): NumberCheckStore => ({
   insert(check, idempotency) {
     const params = {
       workspace: check.workspaceId,

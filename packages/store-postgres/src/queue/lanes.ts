@@ -135,10 +135,7 @@ const toSettlementElement = (one: Settlement): Element<"settle_attempts"> => ({
   ...toChangeElement(one._tag === "Ended" ? one.change : null),
 })
 
-export const laneQueue = (
-  database: DatabaseService,
-  { tell }: DeliveriesQueued,
-): typeof LaneQueue.Service => ({
+export const laneQueue = (database: DatabaseService, { tell }: DeliveriesQueued): LaneQueue => ({
   claim(query) {
     return claimLanes.all(database, toClaimParams(query), toClaimed)
   },
@@ -221,7 +218,7 @@ const workload = statement("nextDue.workload")
 const toEarliest = (row: Row<"nextDue.earliest">) => row.earliest as EarliestDue
 const toWorkload = (row: Row<"nextDue.workload">) => row.workload as Workload
 
-export const workStatus = (database: DatabaseService): typeof DueWork.Service => ({
+export const dueWork = (database: DatabaseService): DueWork => ({
   nextDue(work, saturated = [], owned = "all") {
     const params = {
       saturated: saturated === "all" ? null : saturated,
@@ -229,7 +226,7 @@ export const workStatus = (database: DatabaseService): typeof DueWork.Service =>
     }
     return Effect.map(nextDue[work].value(database, params), millis)
   },
-  earliest() {
+  earliestDue() {
     return earliest.one(database, {}, toEarliest)
   },
   workload(now, places) {

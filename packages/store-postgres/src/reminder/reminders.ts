@@ -134,7 +134,7 @@ const toDue = (now: number) => (row: Row<"reminder.due">) => ({
 const toCommit = (row: Row<"run_reminder"> | undefined): RunCommit =>
   row === undefined ? { _tag: "Broken", guard: "reminder" } : toOutcome<"reminder">(row)
 
-export const reminderStore = (database: DatabaseService): typeof ReminderStore.Service => ({
+export const reminderStore = (database: DatabaseService): ReminderStore => ({
   insert(reminder, claim) {
     const params = toNewReminder(reminder, claim)
     return Effect.map(insertReminder.value(database, params), (id) =>

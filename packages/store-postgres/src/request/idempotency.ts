@@ -31,14 +31,14 @@ const toOutcome = ({ answer }: Row<"claim_idempotency_key">): ClaimOutcome =>
 export const releaseClaim = (database: DatabaseService, claim: IdempotencyClaim) =>
   release.run(database, toClaimParams(claim))
 
-export const idempotencyStore = (database: DatabaseService): typeof IdempotencyStore.Service => ({
-  claim: (claim, now) =>
+export const idempotencyStore = (database: DatabaseService): IdempotencyStore => ({
+  claimKey: (claim, now) =>
     Effect.map(
       claimKey.first(database, { ...toClaimParams(claim), now }, toOutcome),
       (outcome) => outcome ?? { _tag: "Claimed" },
     ),
-  release: (claim) => releaseClaim(database, claim),
-  forgetVoid: (now) =>
+  releaseClaim: (claim) => releaseClaim(database, claim),
+  forgetVoidClaims: (now) =>
     Effect.andThen(
       forgetRecords.untilDone(database, { now, limit: erasedAtOnce }),
       forgetClaims.untilDone(database, { now, limit: erasedAtOnce }),

@@ -41,28 +41,28 @@ const toHeldReminder = (row: Row<"restore.reminders">) => ({
 
 const toPosition = ({ position }: Row<"restore.position">) => position as StorePosition
 
-export const restoreStore = (database: DatabaseService): typeof RestoreStore.Service => ({
+export const restoreStore = (database: DatabaseService): RestoreStore => ({
   epoch: Effect.map(readEpoch.rows(database, {}), ([row]): Epoch => ({
     epoch: Number(row?.epoch ?? 1),
     hasAccepted: row?.hasAccepted === true,
   })),
-  begin(command) {
+  beginEpoch(command) {
     const { schema } = database
     return beginEpoch.value(database, { ...command, schema, tables: relations, step: idsSkipped })
   },
-  counts: countHeld.all(database, {}, toCounts),
-  list(workspaceId, page) {
+  heldCounts: countHeld.all(database, {}, toCounts),
+  listHeld(workspaceId, page) {
     return listHeld.page(database, workspaceId, { workspaceId, ...page }, toMessage)
   },
-  messages(workspaceId, selection, limit) {
+  heldMessages(workspaceId, selection, limit) {
     return "ids" in selection
       ? heldByIds.all(database, { workspaceId, ids: selection.ids, limit }, toMessage)
       : findHeld.all(database, { workspaceId, ...selection.filter, limit }, toMessage)
   },
-  reminders(workspaceId, filter, limit) {
+  heldReminders(workspaceId, filter, limit) {
     return heldReminders.all(database, { workspaceId, ...filter, limit }, toHeldReminder)
   },
-  release(messages: ReadonlyArray<Message>, now) {
+  releaseHeld(messages: ReadonlyArray<Message>, now) {
     const params = {
       ids: messages.map(({ id }) => id),
       numbers: [...new Set(messages.map(({ from }) => from.id))],

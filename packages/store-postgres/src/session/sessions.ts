@@ -151,7 +151,7 @@ export const sessionStore = Effect.fnUntraced(function* (database: DatabaseServi
     ...batching(database),
     concurrency: 1,
   })
-  const store: typeof SessionStore.Service = {
+  const store: SessionStore = {
     list: listKept.all(database, {}, toKept),
     credentials(numberId) {
       return getCredentials.value(database, { numberId })
@@ -195,7 +195,7 @@ export const sessionStore = Effect.fnUntraced(function* (database: DatabaseServi
     trim(numberId, type, most, by) {
       return trim.holds(database, { numberId, type, most, ...toFence(by) })
     },
-    leave(numberId, now, by) {
+    markLeaving(numberId, now, by) {
       return leave.holds(database, { numberId, now, ...toFence(by) })
     },
     wipe(numberId, by) {
@@ -254,23 +254,23 @@ const toHeldElement = ({ shard, term }: HeldShard): Element<"shard.give"> => ({
   terms: term,
 })
 
-export const shardLeases = (database: DatabaseService): typeof ShardLeases.Service => ({
-  join(name, most) {
+export const shardLeases = (database: DatabaseService): ShardLeases => ({
+  addWorker(name, most) {
     return joinWorkers.one(database, { name, most }, ({ id }) => Number(id) as WorkerId)
   },
   beat(id) {
     return beatOnce.first(database, { id, count: shardCount }, toTable)
   },
-  end(silent) {
+  endWorkers(silent) {
     return endWorkers.run(database, toColumns(silent.map(toSilentElement)))
   },
-  take(id, shards) {
+  takeShards(id, shards) {
     return takeShards.all(database, { id, shards }, toHeldShard)
   },
-  give(id, held) {
+  giveShards(id, held) {
     return giveShards.run(database, { id, ...toColumns(held.map(toHeldElement)) })
   },
-  leave(id) {
+  removeWorker(id) {
     return leaveShards.run(database, { id })
   },
   holderOf(shard) {

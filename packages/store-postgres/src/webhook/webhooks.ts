@@ -106,7 +106,7 @@ const queueingOf = (outcome: string | null): Queueing => {
   }
 }
 
-export const webhookStore = (database: DatabaseService): typeof WebhookStore.Service => ({
+export const webhookStore = (database: DatabaseService): WebhookStore => ({
   insert(endpoint, limit, claim) {
     const params = toNewEndpoint(endpoint, limit, claim)
     return Effect.map(insertEndpoint.rows(database, params), ([row]) => toInsertion(endpoint, row))
@@ -237,7 +237,7 @@ const toClaimed = (row: Row<"settle_and_claim_deliveries">): ClaimedDelivery => 
 export const deliveryQueue = (
   database: DatabaseService,
   { whenQueued }: DeliveriesQueued,
-): typeof DeliveryQueue.Service => {
+): DeliveryQueue => {
   const settleAndClaim = (results: ReadonlyArray<DeliveryResult>, query: DeliveryQuery) => {
     const params = {
       ...toResultParams(results),
@@ -252,15 +252,15 @@ export const deliveryQueue = (
   }
 
   return {
-    claim(query) {
+    claimDeliveries(query) {
       return settleAndClaim([], query)
     },
-    settle(results) {
+    settleDeliveries(results) {
       return results.length === 0
         ? Effect.void
         : settleDeliveries.run(database, toResultParams(results))
     },
-    settleAndClaim,
+    settleAndClaimDeliveries: settleAndClaim,
     whenQueued,
   }
 }
@@ -293,7 +293,7 @@ const toEvent = (row: OutboxRow): OutboxEvent => ({
 /** How many gaps are remembered; readers that stand at others look twice. */
 const remembered = 64
 
-export const outbox = (database: DatabaseService): typeof Outbox.Service => {
+export const outbox = (database: DatabaseService): Outbox => {
   /** The position before a gap, and the first transaction that cannot fill it. */
   const gaps = new Map<number, bigint>()
 
@@ -342,9 +342,9 @@ export const outbox = (database: DatabaseService): typeof Outbox.Service => {
   })
 
   return {
-    read,
-    latest: latestPosition.one(database, {}, ({ latest }) => Number(latest)),
-    forget(before) {
+    readEvents: read,
+    latestEvent: latestPosition.one(database, {}, ({ latest }) => Number(latest)),
+    forgetEvents(before) {
       return forgetEvents.untilDone(database, { before, limit: erasedAtOnce })
     },
   }

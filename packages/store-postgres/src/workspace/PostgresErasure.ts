@@ -106,8 +106,8 @@ const toTestList = (row: Row<"erasure.testMessages">): List => ({
   lastId: Number(row.id),
 })
 
-export const erasureStore = (database: DatabaseService): typeof ErasureStore.Service => ({
-  workspaces(after, limit) {
+export const erasureStore = (database: DatabaseService): ErasureStore => ({
+  retainedWorkspaces(after, limit) {
     return listWorkspaces.all(database, { after, limit }, toWorkspace)
   },
   eraseEnded: Effect.fnUntraced(function* eraseEnded(workspaces) {

@@ -75,7 +75,7 @@ const remove = statement("delete_workspace")
 /** No session of a disabled workspace goes on. */
 const endPortal = statement("end_portal")
 
-export const workspaceStore = (database: DatabaseService): typeof WorkspaceStore.Service => ({
+export const workspaceStore = (database: DatabaseService): WorkspaceStore => ({
   insert: (workspace, admits) =>
     Effect.flatMap(
       insertWorkspace.first(database, toParams(workspace, admits), toWorkspace),
@@ -151,13 +151,13 @@ const insertContact = statement("contact.insert")
 const listContacts = statement("contact.list")
 const deleteContact = statement("contact.delete")
 
-export const contactStore = (database: DatabaseService): typeof ContactStore.Service => ({
-  insert: (contact) =>
+export const contactStore = (database: DatabaseService): ContactStore => ({
+  insertContact: (contact) =>
     Effect.map(insertContact.value(database, contact), (id) => ({
       ...contact,
       id: Number(id) as ContactId,
     })),
-  list: (workspaceId, page) =>
+  listContacts: (workspaceId, page) =>
     listContacts.page(database, workspaceId, { ...page, workspaceId }, toContact),
-  delete: (workspaceId, id) => deleteContact.any(database, { workspaceId, id }),
+  deleteContact: (workspaceId, id) => deleteContact.any(database, { workspaceId, id }),
 })

@@ -3,14 +3,8 @@
  * stopped, killed, frozen, or cut off from its store; every step checks that no two of them have one number.
  */
 import { assert } from "@effect/vitest"
-import {
-  NumberOwnership,
-  RealTime,
-  ShardLeases,
-  WorkerName,
-  shardCount,
-} from "@messaging-service/core"
-import type { NumberId, StoreUnavailable } from "@messaging-service/core"
+import { NumberOwnership, RealTime, WorkerName, shardCount, Store } from "@messaging-service/core"
+import type { ShardLeases, NumberId, StoreUnavailable } from "@messaging-service/core"
 import { Context, Effect, Fiber, Latch, Layer } from "effect"
 import { TestClock } from "effect/testing"
 
@@ -63,7 +57,8 @@ export interface Workers {
 }
 
 export const makeWorkers = Effect.gen(function* () {
-  const leases = yield* ShardLeases
+  const store = yield* Store
+  const leases = store.sessions
   const scope = yield* Effect.scope
   const workers: Array<TestWorker> = []
   let underWay = 0
@@ -106,13 +101,13 @@ export const makeWorkers = Effect.gen(function* () {
           }
         }).pipe(Effect.tap(running.await))
 
-      const asked: typeof ShardLeases.Service = {
-        join: (...given) => ask(leases.join(...given)),
+      const asked: ShardLeases = {
+        addWorker: (...given) => ask(leases.addWorker(...given)),
         beat: (...given) => ask(leases.beat(...given)),
-        end: (...given) => ask(leases.end(...given)),
-        take: (...given) => ask(leases.take(...given)),
-        give: (...given) => ask(leases.give(...given)),
-        leave: (...given) => ask(leases.leave(...given)),
+        endWorkers: (...given) => ask(leases.endWorkers(...given)),
+        takeShards: (...given) => ask(leases.takeShards(...given)),
+        giveShards: (...given) => ask(leases.giveShards(...given)),
+        removeWorker: (...given) => ask(leases.removeWorker(...given)),
         holderOf: (...given) => ask(leases.holderOf(...given)),
       }
 
@@ -121,7 +116,7 @@ export const makeWorkers = Effect.gen(function* () {
         Layer.fresh(NumberOwnership.layerShared(most)),
         scope,
       ).pipe(
-        Effect.provideService(ShardLeases, asked),
+        Effect.provideService(Store, { ...store, sessions: { ...store.sessions, ...asked } }),
         Effect.provideService(WorkerName, name),
         Effect.provideService(RealTime, { ...realTime, sleep: Effect.sleep }),
       )

@@ -4,7 +4,7 @@
  * resources shared by all of them.
  */
 import { assert, layer } from "@effect/vitest"
-import { SessionStore, ShardLeases, shardCount } from "@messaging-service/core"
+import { shardCount, Store } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { Deferred, Effect, Exit, Latch, Layer, Option, Random } from "effect"
 import type { AllStores } from "../AllStores.ts"
@@ -25,7 +25,7 @@ const moved = (before: ReadonlyArray<unknown>, after: ReadonlyArray<unknown>) =>
 const aLinkedNumber = Effect.gen(function* () {
   const { id: workspaceId } = yield* aWorkspace()
   const { id } = yield* aNumber(workspaceId)
-  yield* (yield* SessionStore).write(id, "credentials", [], noon, null)
+  yield* (yield* Store).sessions.write(id, "credentials", [], noon, null)
   return id
 })
 
@@ -250,37 +250,40 @@ export const ownershipContract = <Shared = never>(
 
     test("a late release does not lose the shard", () =>
       Effect.gen(function* () {
-        const leases = yield* ShardLeases
-        const id = yield* leases.join("one", 10)
+        const leases = (yield* Store).sessions
+        const id = yield* leases.addWorker("one", 10)
         const shards = (yield* leases.beat(id))?.shards ?? []
         assert.strictEqual(shards.length, shardCount)
-        const [before] = yield* leases.take(id, [5 as never])
-        yield* leases.give(id, before === undefined ? [] : [before])
-        const [after] = yield* leases.take(id, [5 as never])
-        yield* leases.give(id, before === undefined ? [] : [before])
+        const [before] = yield* leases.takeShards(id, [5 as never])
+        yield* leases.giveShards(id, before === undefined ? [] : [before])
+        const [after] = yield* leases.takeShards(id, [5 as never])
+        yield* leases.giveShards(id, before === undefined ? [] : [before])
         const state = (yield* leases.beat(id))?.shards[5]
         assert.deepStrictEqual([state?.workerId, state?.term], [id, after?.term])
-        assert.deepStrictEqual(yield* leases.take(id, [5 as never]), [])
+        assert.deepStrictEqual(yield* leases.takeShards(id, [5 as never]), [])
       }))
 
     test("only a worker that saw its latest heartbeat ends another, which then takes nothing", () =>
       Effect.gen(function* () {
-        const leases = yield* ShardLeases
-        const [one, other] = [yield* leases.join("one", 10), yield* leases.join("other", 10)]
-        yield* leases.take(one, [1 as never, 2 as never])
+        const leases = (yield* Store).sessions
+        const [one, other] = [
+          yield* leases.addWorker("one", 10),
+          yield* leases.addWorker("other", 10),
+        ]
+        yield* leases.takeShards(one, [1 as never, 2 as never])
         const seen = (yield* leases.beat(other))?.workers.find(({ id }) => id === one)
         assert.isDefined(seen)
         if (seen === undefined) return
         yield* leases.beat(one)
-        yield* leases.end([seen])
+        yield* leases.endWorkers([seen])
         const later = (yield* leases.beat(other))?.workers.find(({ id }) => id === one)
         assert.strictEqual(later?.beat, seen.beat + 1)
         assert.strictEqual(yield* leases.holderOf(1 as never), "one")
-        yield* leases.end([{ ...seen, beat: seen.beat + 1 }])
+        yield* leases.endWorkers([{ ...seen, beat: seen.beat + 1 }])
         assert.isNull(yield* leases.beat(one))
         assert.isNull(yield* leases.holderOf(1 as never))
-        assert.deepStrictEqual(yield* leases.take(one, [3 as never]), [])
-        assert.strictEqual((yield* leases.take(other, [1 as never, 2 as never])).length, 2)
+        assert.deepStrictEqual(yield* leases.takeShards(one, [3 as never]), [])
+        assert.strictEqual((yield* leases.takeShards(other, [1 as never, 2 as never])).length, 2)
       }))
 
     test("a worker takes no more numbers than it may, and another takes the rest", (workers) =>
@@ -328,15 +331,15 @@ export const ownershipContract = <Shared = never>(
 
     test("a number counts while it has a session", () =>
       Effect.gen(function* () {
-        const leases = yield* ShardLeases
-        const id = yield* leases.join("one", 10)
+        const leases = (yield* Store).sessions
+        const id = yield* leases.addWorker("one", 10)
         const sums = Effect.map(leases.beat(id), (table) => [
           (table?.shards ?? []).reduce((sum, { linked }) => sum + linked, 0),
           (table?.shards ?? []).reduce((sum, { linking }) => sum + linking, 0),
         ])
         const number = yield* aLinkedNumber
         assert.deepStrictEqual(yield* sums, [1, 0])
-        yield* (yield* SessionStore).wipe(number, null)
+        yield* (yield* Store).sessions.wipe(number, null)
         assert.deepStrictEqual(yield* sums, [0, 0])
       }))
 

@@ -1,5 +1,5 @@
 /** Fixtures for tests of callbacks: messages that report their end, and their identification. */
-import { WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { Callback, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "./Expect.ts"
@@ -15,7 +15,7 @@ export const aCallbackUrl = (): string => `https://host${fresh()}.example.com/ca
  */
 export const aCallingStage = (createdAt = noon) =>
   Effect.acquireRelease(aStage({ createdAt }), ({ workspace }) =>
-    WorkspaceStore.use((store) => store.delete(workspace.id, createdAt)).pipe(Effect.orDie),
+    Store.use(({ workspaces: store }) => store.delete(workspace.id, createdAt)).pipe(Effect.orDie),
   )
 
 /** Accepts and cancels a message that reports there; returns the callback. */

@@ -1,5 +1,5 @@
 /** Creates, claims and settles number checks for tests of a store. */
-import { NumberCheckStore, NumberStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type {
   CheckClaimQuery,
   CheckSettlement,
@@ -36,7 +36,7 @@ export const aNewCheck = (
 })
 
 export const insert = (check: NewNumberCheck, idempotency: IdempotencyClaim | null = null) =>
-  NumberCheckStore.use((store) => store.insert(check, idempotency))
+  Store.use(({ numberChecks: store }) => store.insert(check, idempotency))
 
 export const scopeOf = (check: Pick<NumberCheck, "workspaceId" | "mode">): CallerScope => ({
   workspaceId: check.workspaceId,
@@ -52,21 +52,21 @@ export const aCheck = (
   Effect.gen(function* () {
     const check = aNewCheck(number, overrides)
     const made = yield* insert(check)
-    const store = yield* NumberCheckStore
+    const store = (yield* Store).numberChecks
     const id = made._tag === "Made" ? made.id : anUnknownId
     return present(yield* store.get(scopeOf(check), id))
   })
 
 export const lookUp = (check: NumberCheck) =>
   Effect.map(
-    NumberCheckStore.use((store) => store.get(scopeOf(check), check.id)),
+    Store.use(({ numberChecks: store }) => store.get(scopeOf(check), check.id)),
     present,
   )
 
 /** All results, in the order of the list. */
 export const resultsOf = (check: NumberCheck) =>
   Effect.map(
-    NumberCheckStore.use((store) =>
+    Store.use(({ numberChecks: store }) =>
       store.results(check.id, null, { before: null, limit: 100_000 }),
     ),
     (page) => page.items.toReversed(),
@@ -82,7 +82,7 @@ export const claim = (
 ) =>
   Effect.gen(function* () {
     const now = overrides.now ?? noon
-    const claimed = yield* NumberCheckStore.use((store) =>
+    const claimed = yield* Store.use(({ numberChecks: store }) =>
       store.claim({
         now,
         leaseUntil: now + minute,
@@ -103,7 +103,7 @@ export const claimOne = (
 ) => Effect.map(claim([number], overrides), only)
 
 export const settle = (settlement: CheckSettlement, now = noon) =>
-  NumberCheckStore.use((store) => store.settle(settlement, now))
+  Store.use(({ numberChecks: store }) => store.settle(settlement, now))
 
 export type Answer = "registered" | "not_registered" | "failed"
 
@@ -129,4 +129,4 @@ export const again = (
 })
 
 export const setStatus = (number: SendingNumber, status: "connected" | "disconnected") =>
-  NumberStore.use((store) => store.setStatus(number.id, status, undefined, noon))
+  Store.use(({ numbers: store }) => store.setStatus(number.id, status, undefined, noon))

@@ -1,11 +1,6 @@
 /** Tools for tests of deliveries: endpoints, events, and the operations of a delivery loop. */
 import { assert } from "@effect/vitest"
-import {
-  DeliveryQueue,
-  WebhookStore,
-  countByWorkspace,
-  webhookEventTypes,
-} from "@messaging-service/core"
+import { countByWorkspace, webhookEventTypes, Store } from "@messaging-service/core"
 import type {
   ApiKey,
   ClaimedDelivery,
@@ -44,13 +39,13 @@ export const aNewWebhook = (key: ApiKey, overrides: Partial<NewWebhook> = {}): N
 export const anEndpoint = (key: ApiKey, overrides: Partial<NewWebhook> = {}) =>
   Effect.acquireRelease(
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const inserted = yield* store.insert(aNewWebhook(key, overrides), manyEndpoints, null)
       assert.strictEqual(inserted._tag, "Inserted")
       return present(inserted._tag === "Inserted" ? inserted.endpoint : null)
     }),
     (endpoint) =>
-      WebhookStore.use((store) => store.remove(scopeOf(endpoint), endpoint.id, noon)).pipe(
+      Store.use(({ webhooks: store }) => store.remove(scopeOf(endpoint), endpoint.id, noon)).pipe(
         Effect.orDie,
       ),
   )
@@ -71,14 +66,14 @@ export const aStageWithKey = (createdAt = noon) =>
 /** An endpoint as the store has it now. */
 export const lookUpEndpoint = (endpoint: WebhookEndpoint) =>
   Effect.map(
-    WebhookStore.use((store) => store.get(scopeOf(endpoint), endpoint.id)),
+    Store.use(({ webhooks: store }) => store.get(scopeOf(endpoint), endpoint.id)),
     present,
   )
 
 /** The delivery log, newest first. */
 export const logOf = (endpoint: Pick<WebhookEndpoint, "id">) =>
   Effect.map(
-    WebhookStore.use((store) => store.attempts(endpoint.id, { before: null, limit: 100 })),
+    Store.use(({ webhooks: store }) => store.attempts(endpoint.id, { before: null, limit: 100 })),
     (page) => page.items,
   )
 
@@ -120,7 +115,7 @@ export const eventsOf = (
 ) => claimed.filter(({ targetId }) => targetId === endpoint.id).map(({ eventId }) => eventId)
 
 export const claimDue = (overrides: Partial<DeliveryQuery> = {}) =>
-  DeliveryQueue.use((queue) => queue.claim(deliveryQuery(overrides)))
+  Store.use(({ webhooks: queue }) => queue.claimDeliveries(deliveryQuery(overrides)))
 
 export const claimTheOne = (overrides: Partial<DeliveryQuery> = {}) =>
   Effect.map(claimDue(overrides), only)
@@ -150,9 +145,12 @@ export const refused = (
   delivered(claimed, { responseStatus: 500, error: "http_status", nextAttemptAt, ...overrides })
 
 export const settleDeliveries = (...results: ReadonlyArray<DeliveryResult>) =>
-  DeliveryQueue.use((queue) => queue.settle(results))
+  Store.use(({ webhooks: queue }) => queue.settleDeliveries(results))
 
 export const settleAndClaimDue = (
   results: ReadonlyArray<DeliveryResult>,
   overrides: Partial<DeliveryQuery> = {},
-) => DeliveryQueue.use((queue) => queue.settleAndClaim(results, deliveryQuery(overrides)))
+) =>
+  Store.use(({ webhooks: queue }) =>
+    queue.settleAndClaimDeliveries(results, deliveryQuery(overrides)),
+  )

@@ -1,7 +1,8 @@
 /** Creates, claims and reads linking attempts for tests of a store. */
 import { assert } from "@effect/vitest"
-import { LinkingStore, linkingMillis, nothingShown } from "@messaging-service/core"
+import { linkingMillis, nothingShown, Store } from "@messaging-service/core"
 import type {
+  LinkingStore,
   IdempotencyClaim,
   LinkingId,
   LinkingOutcome,
@@ -52,8 +53,8 @@ interface Adding {
 }
 
 export const add = (workspaceId: WorkspaceId, now: number, options: Adding = {}) =>
-  LinkingStore.use((store) =>
-    store.add(
+  Store.use(({ numbers: store }) =>
+    store.addLinking(
       aNewNumber(workspaceId, now, options.number),
       anAttempt(now, options.attempt),
       options.limit ?? null,
@@ -71,7 +72,7 @@ export const guardOf = (outcome: LinkingOutcome): string | null =>
 export const aLinking = (workspaceId: WorkspaceId, now: number, options: Adding = {}) =>
   Effect.gen(function* () {
     const number = begun(yield* add(workspaceId, now, options))
-    const attempt = present(yield* LinkingStore.use((store) => store.get(number.id)))
+    const attempt = present(yield* Store.use(({ numbers: store }) => store.getLinking(number.id)))
     return { number, attempt }
   })
 
@@ -81,10 +82,10 @@ export type One = Effect.Success<ReturnType<typeof aLinking>>
 export const claimAll = (
   now: number,
   leaseUntil = now + minute,
-  overrides: Partial<Parameters<(typeof LinkingStore.Service)["claim"]>[0]> = {},
+  overrides: Partial<Parameters<LinkingStore["claimLinkings"]>[0]> = {},
 ) =>
-  LinkingStore.use((store) =>
-    store.claim({
+  Store.use(({ numbers: store }) =>
+    store.claimLinkings({
       now,
       leaseUntil,
       limit: 1000,
@@ -95,4 +96,5 @@ export const claimAll = (
     }),
   )
 
-export const giveUp = (id: LinkingId) => LinkingStore.use((store) => store.giveUp(id, givenUp))
+export const giveUp = (id: LinkingId) =>
+  Store.use(({ numbers: store }) => store.giveUpLinking(id, givenUp))

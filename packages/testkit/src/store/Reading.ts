@@ -1,5 +1,5 @@
 /** Queries of a store for tests: one each, about the present state. */
-import { MessageStore, WorkspaceStore, DueWork } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type {
   Acceptance,
   AcceptanceQuery,
@@ -32,10 +32,10 @@ export const brokenBy = (acceptance: Acceptance) =>
  */
 export const nextDueOf = (work: Work, era: number, crowded?: SaturatedTenants) =>
   Effect.gen(function* () {
-    const status = yield* DueWork
+    const status = (yield* Store).queue
     const due = yield* status.nextDue(work, crowded)
     if (crowded === undefined) {
-      const { [work]: earliest } = yield* status.earliest()
+      const { [work]: earliest } = yield* status.earliestDue()
       assert.strictEqual(earliest, due)
     }
     return due !== null && due < era + 50 * day ? due : null
@@ -45,7 +45,7 @@ export const nextDueOf = (work: Work, era: number, crowded?: SaturatedTenants) =
 export const facts = (
   workspaceId: WorkspaceId,
   overrides: Partial<Omit<AcceptanceQuery, "workspaceId">> = {},
-) => MessageStore.use((store) => store.loadAcceptance(aQuery(workspaceId, overrides)))
+) => Store.use(({ messages: store }) => store.loadAcceptance(aQuery(workspaceId, overrides)))
 
 /** What the store finds for an `Idempotency-Key` at `now`. */
 export const claimKey = (workspaceId: WorkspaceId, idempotency: IdempotencyClaim, now = noon) =>
@@ -87,7 +87,7 @@ export const exactQuotaOf = (
 /** The workspace's remaining allowance, by its own record. */
 export const remaining = (workspace: Workspace) =>
   Effect.map(
-    WorkspaceStore.use((store) => store.get(workspace.id)),
+    Store.use(({ workspaces: store }) => store.get(workspace.id)),
     (found) => present(found).plan?.messagesRemaining,
   )
 
@@ -101,7 +101,7 @@ export const scopeOf = (workspaceId: WorkspaceId, mode: Mode = "live"): CallerSc
 /** Every message of a workspace, as a page of its list newest first. */
 export const messagesOf = (workspaceId: WorkspaceId, mode: Mode = "live", now = noon) =>
   Effect.map(
-    MessageStore.use((store) =>
+    Store.use(({ messages: store }) =>
       store.list(
         scopeOf(workspaceId, mode),
         { statuses: null, from: null, phone: null, since: null, until: null },
@@ -115,7 +115,9 @@ export const messagesOf = (workspaceId: WorkspaceId, mode: Mode = "live", now = 
 /** A message as the store has it now. */
 export const lookUp = (message: Message) =>
   Effect.map(
-    MessageStore.use((store) => store.get(scopeOf(message.workspaceId, message.mode), message.id)),
+    Store.use(({ messages: store }) =>
+      store.get(scopeOf(message.workspaceId, message.mode), message.id),
+    ),
     (found): FoundMessage => present(found),
   )
 
@@ -131,7 +133,7 @@ export const plenty = {
 /** The number's work in flight at `now`: messages, and chunks of its checks. */
 export const attemptsInHands = (number: SendingNumber, now: number) =>
   Effect.map(
-    DueWork.use((status) => status.workload(now)),
+    Store.use(({ queue: status }) => status.workload(now)),
     ({ inFlight }) => inFlight.filter(({ numberId }) => numberId === number.id),
   )
 

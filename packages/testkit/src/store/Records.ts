@@ -4,16 +4,7 @@
  * serves many tests; unique values come from a counter.
  */
 import { assert } from "@effect/vitest"
-import {
-  ContactStore,
-  keyLimit,
-  KeyStore,
-  MediaStore,
-  MessageStore,
-  NumberStore,
-  unlimitedPlan,
-  WorkspaceStore,
-} from "@messaging-service/core"
+import { keyLimit, unlimitedPlan, Store } from "@messaging-service/core"
 import type {
   Acceptance,
   AcceptanceQuery,
@@ -93,7 +84,7 @@ export const admitsNone: Admits = { v1: false, v2: false }
 export const aWorkspace = (overrides: Partial<NewWorkspace> & { readonly admits?: Admits } = {}) =>
   Effect.gen(function* () {
     const { admits, ...rest } = overrides
-    const store = yield* WorkspaceStore
+    const store = (yield* Store).workspaces
     return yield* store.insert(
       {
         name: "Workspace",
@@ -162,9 +153,9 @@ export const aNewKey = (workspaceId: WorkspaceId, overrides: Partial<NewKey> = {
 
 export const aKey = (workspaceId: WorkspaceId, overrides: Partial<NewKey> = {}) =>
   Effect.gen(function* () {
-    const store = yield* KeyStore
+    const store = (yield* Store).workspaces
     const made = aNewKey(workspaceId, overrides)
-    const key = yield* store.insert(made, keyLimit)
+    const key = yield* store.insertKey(made, keyLimit)
     const issued: IssuedKey = { key: present(key), hash: made.hash }
     return issued
   })
@@ -174,7 +165,7 @@ export const aNumber = (
   overrides: Partial<Omit<SendingNumber, "id" | "workspaceId">> = {},
 ) =>
   Effect.gen(function* () {
-    const store = yield* NumberStore
+    const store = (yield* Store).numbers
     return yield* store.insert({
       workspaceId,
       mode: "live",
@@ -209,8 +200,8 @@ export const aContact = (
   overrides: Partial<Omit<Contact, "id" | "workspaceId">> = {},
 ) =>
   Effect.gen(function* () {
-    const store = yield* ContactStore
-    return yield* store.insert({
+    const store = (yield* Store).workspaces
+    return yield* store.insertContact({
       workspaceId,
       name: "Contact",
       phone: overrides.username === undefined ? aPhone() : null,
@@ -241,7 +232,7 @@ export const aMediaFile = (
   overrides: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
 ) =>
   Effect.gen(function* () {
-    const store = yield* MediaStore
+    const store = (yield* Store).media
     const file = aNewMediaFile(workspaceId, overrides)
     const reserved = yield* store.reserve(file, Number.MAX_SAFE_INTEGER)
     const id = reserved._tag === "Reserved" ? reserved.id : (0 as MediaId)
@@ -329,7 +320,7 @@ export const waiting = (message: NewMessage, id: MessageId): Message => ({
 })
 
 export const accept = (acceptance: Acceptance) =>
-  MessageStore.use((store) => store.accept(acceptance))
+  Store.use(({ messages: store }) => store.accept(acceptance))
 
 /** Accepts and returns the waiting messages; fails the test when a guard broke. */
 export const accepted = (number: SendingNumber, options: AcceptanceOptions = {}) =>

@@ -1,5 +1,5 @@
 /** Creates, changes and runs reminders for tests of a store. */
-import { ReminderStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type {
   NewReminder,
   Reminder,
@@ -45,12 +45,12 @@ export const aNewReminder = (
 export const aReminder = (workspaceId: WorkspaceId, overrides: Partial<NewReminder> = {}) =>
   Effect.acquireRelease(
     Effect.gen(function* () {
-      const store = yield* ReminderStore
+      const store = (yield* Store).reminders
       const inserted = yield* store.insert(aNewReminder(workspaceId, overrides), null)
       return present(inserted._tag === "Inserted" ? inserted.reminder : null)
     }),
     (reminder) =>
-      ReminderStore.use((store) => store.remove(scopeOf(reminder), reminder.id, noon)).pipe(
+      Store.use(({ reminders: store }) => store.remove(scopeOf(reminder), reminder.id, noon)).pipe(
         Effect.orDie,
       ),
   )
@@ -61,13 +61,13 @@ export const scopeOf = (
 ): ReminderScope => ({ workspaceId: owner.workspaceId, mode: owner.mode, restriction })
 
 export const get = (reminder: Reminder, scope = scopeOf(reminder)) =>
-  ReminderStore.use((store) => store.get(scope, reminder.id))
+  Store.use(({ reminders: store }) => store.get(scope, reminder.id))
 
 export const list = (
   scope: ReminderScope,
   overrides: { active?: boolean; before?: number | null; limit?: number } = {},
 ) =>
-  ReminderStore.use((store) =>
+  Store.use(({ reminders: store }) =>
     store.list(
       scope,
       { active: overrides.active ?? null },
@@ -80,14 +80,14 @@ export const update = (
   content: Partial<ReminderContent>,
   nextRunAt = reminder.nextRunAt,
 ) =>
-  ReminderStore.use((store) =>
+  Store.use(({ reminders: store }) =>
     store.update(reminder.id, reminder.revision, { ...reminder, ...content }, nextRunAt),
   )
 
 /** What is due in the 50 days after `era`, without other tests' reminders. */
 export const dueIn = (era: number, now: number) =>
   Effect.map(
-    ReminderStore.use((store) => store.due(now, 1000)),
+    Store.use(({ reminders: store }) => store.due(now, 1000)),
     (due) => due.filter(({ dueAt }) => dueAt >= era && dueAt < era + 50 * day),
   )
 
@@ -101,14 +101,14 @@ export const aRun = (reminder: Reminder, overrides: Partial<ReminderRun> = {}): 
 })
 
 export const run = (number: SendingNumber, advance: ReminderRun, mode: "live" | "test" = "live") =>
-  ReminderStore.use((store) =>
+  Store.use(({ reminders: store }) =>
     store.run(anAcceptance(number, { now: advance.ranAt, mode }), advance),
   )
 
 export const guardOf = (outcome: RunCommit) => (outcome._tag === "Broken" ? outcome.guard : null)
 
 export const runsOf = (reminder: Reminder, page: { before: number | null; limit: number }) =>
-  ReminderStore.use((store) => store.runs(reminder.id, page))
+  Store.use(({ reminders: store }) => store.runs(reminder.id, page))
 
 export const logOf = (reminder: Reminder) =>
   Effect.map(runsOf(reminder, { before: null, limit: 100 }), ({ items }) => items)

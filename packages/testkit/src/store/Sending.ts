@@ -1,12 +1,6 @@
 /** The operations of a worker in a test: claim, settle, end; with defaults for everything else. */
 import { assert } from "@effect/vitest"
-import {
-  endMessage,
-  LaneQueue,
-  MessageStore,
-  noAftermath,
-  NumberStore,
-} from "@messaging-service/core"
+import { endMessage, noAftermath, Store } from "@messaging-service/core"
 import type {
   Aftermath,
   ClaimedMessage,
@@ -41,7 +35,7 @@ export const expired = (message: Message, now = noon) => change(message, { trigg
 /** Ends messages outside of a lease; returns the ids of those that still waited. */
 export const end = (...changes: ReadonlyArray<MessageChange>) =>
   Effect.map(
-    MessageStore.use((store) => store.end(changes)),
+    Store.use(({ messages: store }) => store.end(changes)),
     (ended) => [...ended].toSorted((a, b) => a - b),
   )
 
@@ -72,7 +66,7 @@ export const aClaimQuery = (
 export const claim = (
   numbers: ReadonlyArray<SendingNumber>,
   overrides: Partial<Omit<ClaimQuery, "owned">> = {},
-) => LaneQueue.use((queue) => queue.claim(aClaimQuery(numbers, overrides)))
+) => Store.use(({ queue }) => queue.claim(aClaimQuery(numbers, overrides)))
 
 /** Claims the one message that this number must have. */
 export const claimOne = (
@@ -119,7 +113,7 @@ export const again = (
 /** Settles; returns the ids of the settled messages. */
 export const settle = (settlements: ReadonlyArray<Settlement>, now = noon) =>
   Effect.map(
-    LaneQueue.use((queue) => queue.settle(settlements, now)),
+    Store.use(({ queue }) => queue.settle(settlements, now)),
     ({ settled }) => [...settled].toSorted((a, b) => a - b),
   )
 
@@ -134,7 +128,7 @@ export const sendNext = (number: SendingNumber, now = noon) =>
 /** Renews leases; returns the numbers whose lease continues. */
 export const renew = (claimed: ReadonlyArray<ClaimedMessage>, leaseUntil: number) =>
   Effect.map(
-    LaneQueue.use((queue) =>
+    Store.use(({ queue }) =>
       queue.renew(
         claimed.map((each) => ({ numberId: each.number.id, lease: each.lease })),
         leaseUntil,
@@ -148,6 +142,8 @@ export const sendCap = { messages: 1000, windowMillis: day }
 
 export const connectionFacts = (number: SendingNumber, now = noon) =>
   Effect.map(
-    NumberStore.use((store) => store.connection(number.workspaceId, number.id, now, sendCap)),
+    Store.use(({ numbers: store }) =>
+      store.connection(number.workspaceId, number.id, now, sendCap),
+    ),
     present,
   )

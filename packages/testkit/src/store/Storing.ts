@@ -1,6 +1,6 @@
 /** Reserves, commits and lists files of the media directory for tests of a store. */
 import { assert } from "@effect/vitest"
-import { MediaStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type {
   IdempotencyClaim,
   MediaFile,
@@ -18,7 +18,7 @@ export const anUnknownId = 999_999_999 as MediaId
 /** The size of the workspace's files, as the store checks the next one against it. */
 export const usedBy = (workspaceId: WorkspaceId) =>
   Effect.gen(function* () {
-    const store = yield* MediaStore
+    const store = (yield* Store).media
     const answer = yield* store.reserve(aNewMediaFile(workspaceId), -1)
     assert.strictEqual(answer._tag, "Full")
     return answer._tag === "Full" ? answer.used : Number.NaN
@@ -32,7 +32,7 @@ export const reserve = (
   overrides: Partial<Omit<MediaFile, "id" | "workspaceId">> = {},
 ) =>
   Effect.map(
-    MediaStore.use((store) =>
+    Store.use(({ media: store }) =>
       store.reserve(aNewMediaFile(workspaceId, { ...overrides, size }), limit),
     ),
     (answer) => (answer._tag === "Reserved" ? answer.id : null),
@@ -48,13 +48,13 @@ export const reserved = (
   )
 
 export const commit = (id: MediaId, idempotency: IdempotencyClaim | null = null) =>
-  MediaStore.use((store) => store.commit(id, idempotency, noon))
+  Store.use(({ media: store }) => store.commit(id, idempotency, noon))
 
 export const get = (workspaceId: WorkspaceId, id: MediaId, mode: Mode = "live") =>
-  MediaStore.use((store) => store.get(workspaceId, mode, id))
+  Store.use(({ media: store }) => store.get(workspaceId, mode, id))
 
 export const remove = (workspaceId: WorkspaceId, id: MediaId, mode: Mode = "live") =>
-  MediaStore.use((store) => store.delete(workspaceId, mode, id))
+  Store.use(({ media: store }) => store.delete(workspaceId, mode, id))
 
 export const list = (
   workspaceId: WorkspaceId,
@@ -65,7 +65,7 @@ export const list = (
     readonly limit?: number
   } = {},
 ) =>
-  MediaStore.use((store) =>
+  Store.use(({ media: store }) =>
     store.list(workspaceId, overrides.mode ?? "live", overrides.type ?? null, {
       before: overrides.before ?? null,
       limit: overrides.limit ?? 100,
@@ -74,4 +74,4 @@ export const list = (
 
 /** All files with bytes to remove, and those that the sweep ended first. */
 export const leftovers = (reservedBefore: number) =>
-  MediaStore.use((store) => store.leftovers({ reservedBefore, limit: 100_000 }))
+  Store.use(({ media: store }) => store.leftovers({ reservedBefore, limit: 100_000 }))

@@ -1,5 +1,5 @@
 /**
- * The contract of all stores: one suite over the storage ports. A store's own tests
+ * The contract of all stores: one suite over the `Store`. A store's own tests
  * call `storeContract` with a layer of an empty store; every test creates its own workspaces in it.
  */
 import { beforeAll, describe, layer } from "@effect/vitest"

@@ -2,7 +2,7 @@
  * The environment for tests of live transports: the real clock, proxies of numbers, the transport's
  * events, and waits over sockets.
  */
-import { NumberProxies, NumberStore } from "@messaging-service/core"
+import { NumberProxies, Store } from "@messaging-service/core"
 import type {
   NumberId,
   OutgoingMessage,
@@ -25,7 +25,7 @@ export const layerTold = <Identifier>(transport: Context.Key<Identifier, Transpo
     Told,
     Effect.gen(function* () {
       const told: Array<TransportEvent> = []
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const { listen } = yield* transport
       yield* Effect.forkScoped(
         listen((event) =>

@@ -1,6 +1,6 @@
 /** `MessageStore.accept`: the whole acceptance or nothing. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, WorkspaceStore, DueWork } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type {
   Acceptance,
   BrokenGuard,
@@ -37,7 +37,7 @@ import {
 export const accepting: Topic = (it) => {
   it.effect("messages wait as they were accepted, for all recipients and contents", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number } = yield* aStage()
       const contact = yield* aContact(workspace.id)
       const named = yield* aContact(workspace.id, { username: "@recipient" })
@@ -118,7 +118,7 @@ export const accepting: Topic = (it) => {
 
   it.effect("a batch of 1,000 is one acceptance", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number } = yield* aStage({ plan: aPlan(1500) })
       const limit = { messages: 1000, windowMillis: day }
       const messages = yield* accepted(number, { count: 1000, limit })
@@ -138,8 +138,8 @@ export const accepting: Topic = (it) => {
         assert.strictEqual(yield* brokenBy(anAcceptance(unknown, { mode })), "number")
         assert.strictEqual(yield* brokenBy(anAcceptance(foreign, { mode })), "number")
       }
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
-      yield* WorkspaceStore.use((store) => store.delete(other.workspace.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ workspaces: store }) => store.delete(other.workspace.id, noon))
       for (const mode of ["live", "test"] as const) {
         assert.strictEqual(yield* brokenBy(anAcceptance(number, { mode })), "number")
         assert.strictEqual(yield* brokenBy(anAcceptance(other.number, { mode })), "number")
@@ -175,8 +175,8 @@ export const accepting: Topic = (it) => {
 
   it.effect("a batch with one message that does not fit fails as a whole and leaves nothing", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
-      const work = yield* DueWork
+      const { messages: store, queue: work } = yield* Store
+
       const now = anEra()
       const limit = { messages: 5, windowMillis: day }
       const { workspace, number } = yield* aStage({ plan: aPlan(4), createdAt: now })
@@ -208,7 +208,7 @@ export const accepting: Topic = (it) => {
       yield* store.releaseClaim(held)
       assert.deepStrictEqual(yield* claimKey(workspace.id, rival, now), { _tag: "Claimed" })
 
-      yield* NumberStore.use((numbers) => numbers.remove(workspace.id, number.id, now))
+      yield* Store.use(({ numbers }) => numbers.remove(workspace.id, number.id, now))
       assert.strictEqual(
         yield* brokenBy(anAcceptance(number, { now, limit, idempotency: rival })),
         "number",

@@ -1,6 +1,6 @@
 /** The plan's allowance: taken at acceptance, refunded by cancel and expiry, exactly. */
 import { assert } from "@effect/vitest"
-import { WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { Plan, Workspace } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, only } from "../Expect.ts"
@@ -29,7 +29,7 @@ import {
 } from "../Records.ts"
 
 const setPlan = (workspace: Workspace, plan: Plan | null) =>
-  WorkspaceStore.use((store) =>
+  Store.use(({ workspaces: store }) =>
     store.update(workspace.id, () => ({ change: { plan }, admits: admitsAll }), noon),
   )
 

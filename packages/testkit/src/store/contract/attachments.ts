@@ -1,6 +1,6 @@
 /** `MediaStore`: the records of files that belong to one send. */
 import { assert } from "@effect/vitest"
-import { MediaStore, WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { MediaFile, MediaId, SendingNumber, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
@@ -30,7 +30,7 @@ const attachWithin = (
   overrides: Partial<MediaFile> = {},
 ) =>
   Effect.map(
-    MediaStore.use((store) => store.attach(aNewMediaFile(workspaceId, overrides), limit)),
+    Store.use(({ media: store }) => store.attach(aNewMediaFile(workspaceId, overrides), limit)),
     (answer) => (answer._tag === "Reserved" ? answer.id : null),
   )
 
@@ -40,23 +40,25 @@ const attach = (workspaceId: WorkspaceId, overrides: Partial<MediaFile> = {}) =>
 /** The size of the workspace's attachments, as the store checks the next one against it. */
 const attachedBytes = (workspaceId: WorkspaceId) =>
   Effect.gen(function* () {
-    const answer = yield* MediaStore.use((store) => store.attach(aNewMediaFile(workspaceId), -1))
+    const answer = yield* Store.use(({ media: store }) =>
+      store.attach(aNewMediaFile(workspaceId), -1),
+    )
     return answer._tag === "Full" ? answer.used : Number.NaN
   })
 
-const detach = (id: MediaId) => MediaStore.use((store) => store.detach(id))
+const detach = (id: MediaId) => Store.use(({ media: store }) => store.detach(id))
 
-const find = (id: MediaId) => MediaStore.use((store) => store.find(id))
+const find = (id: MediaId) => Store.use(({ media: store }) => store.find(id))
 
 /** Whether it can still be sent and read. */
 const isThere = (id: MediaId) => Effect.map(find(id), (found) => found?.deleted === false)
 
 const sweep = (now: number) =>
-  MediaStore.use((store) => store.sweepAttachments({ now, unusedSince: now - kept }))
+  Store.use(({ media: store }) => store.sweepAttachments({ now, unusedSince: now - kept }))
 
 /** Files with bytes to remove. */
 const leftOver = Effect.map(
-  MediaStore.use((store) => store.leftovers({ reservedBefore: 0, limit: 100_000 })),
+  Store.use(({ media: store }) => store.leftovers({ reservedBefore: 0, limit: 100_000 })),
   ids,
 )
 
@@ -73,7 +75,7 @@ export const attachments: Topic = (it) => {
     "an attachment is found as given, in no directory, and takes no directory storage",
     () =>
       Effect.gen(function* () {
-        const store = yield* MediaStore
+        const store = (yield* Store).media
         const { workspace } = yield* aStage()
         const given = aNewMediaFile(workspace.id, {
           fileName: "Rechnung № 7.pdf",
@@ -120,7 +122,7 @@ export const attachments: Topic = (it) => {
       yield* sweep(era)
       yield* sweep(era + kept)
       assert.strictEqual(yield* attachedBytes(workspace.id), 5)
-      yield* WorkspaceStore.use((workspaces) => workspaces.delete(workspace.id, era))
+      yield* Store.use(({ workspaces }) => workspaces.delete(workspace.id, era))
       yield* sweep(era + kept)
       assert.strictEqual(yield* attachedBytes(workspace.id), 0)
     }),
@@ -130,7 +132,7 @@ export const attachments: Topic = (it) => {
     "an attachment is not a reservation: it is neither committed nor abandoned as one",
     () =>
       Effect.gen(function* () {
-        const store = yield* MediaStore
+        const store = (yield* Store).media
         const era = anEra()
         const id = yield* attach((yield* aStage()).workspace.id, { createdAt: era })
         assert.strictEqual(yield* store.commit(id, null, era), "reservation")
@@ -212,13 +214,13 @@ export const attachments: Topic = (it) => {
 
   it.effect("the attachments of a deleted workspace go with it", () =>
     Effect.gen(function* () {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       const era = anEra()
       const { number, workspace } = yield* aStage()
       const id = yield* attach(workspace.id)
       const other = yield* attach((yield* aStage()).workspace.id)
       yield* aMessageWith(number, id, era)
-      yield* WorkspaceStore.use((workspaces) => workspaces.delete(workspace.id, era))
+      yield* Store.use(({ workspaces }) => workspaces.delete(workspace.id, era))
       yield* sweep(era)
       assert.isFalse(yield* isThere(id))
       assert.isTrue(yield* isThere(other))
@@ -230,7 +232,7 @@ export const attachments: Topic = (it) => {
 
   it.effect("an old attachment without bytes is forgotten", () =>
     Effect.gen(function* () {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       const era = anEra()
       const id = yield* attach((yield* aStage()).workspace.id, { createdAt: era })
       yield* store.removed([id])

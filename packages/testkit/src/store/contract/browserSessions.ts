@@ -1,6 +1,6 @@
 /** `BrowserSessionStore`: which session is valid, what is counted, and that a link works once. */
 import { assert } from "@effect/vitest"
-import { BrowserSessionStore, WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type {
   NewBrowserSession,
   NewSignInLink,
@@ -20,7 +20,7 @@ const aSession = (
   overrides: Partial<NewBrowserSession> = {},
 ) =>
   Effect.gen(function* () {
-    const store = yield* BrowserSessionStore
+    const store = (yield* Store).browserSessions
     const session: NewBrowserSession = {
       hash: aHash(),
       workspaceId,
@@ -41,7 +41,7 @@ const aLink = (
   overrides: Partial<NewSignInLink> = {},
 ) =>
   Effect.gen(function* () {
-    const store = yield* BrowserSessionStore
+    const store = (yield* Store).browserSessions
     const link: NewSignInLink = {
       workspaceId,
       role: "member",
@@ -64,15 +64,15 @@ const query = ({ hash }: { readonly hash: string }, now: number): SessionQuery =
 })
 
 const use = (session: { readonly hash: string }, now: number) =>
-  BrowserSessionStore.use((store) =>
+  Store.use(({ browserSessions: store }) =>
     store.use({ ...query(session, now), minuteStart: now - (now % minute) }),
   )
 
 const isValid = (session: { readonly hash: string }, now: number) =>
-  BrowserSessionStore.use((store) => store.isValid(query(session, now)))
+  Store.use(({ browserSessions: store }) => store.isValid(query(session, now)))
 
 const exchange = ({ codeHash }: NewSignInLink, now: number, tokenMark: string | null = "a token") =>
-  BrowserSessionStore.use((store) => {
+  Store.use(({ browserSessions: store }) => {
     const hash = aHash()
     return Effect.map(store.exchange({ codeHash, hash, now, tokenMark }, many), (session) =>
       session === null ? null : { session, hash },
@@ -100,7 +100,7 @@ const validity: Topic = (it) => {
 
   it.effect("an operator's session ends two hours after its last request, and with its token", () =>
     Effect.gen(function* () {
-      const store = yield* BrowserSessionStore
+      const store = (yield* Store).browserSessions
       const at = anEra()
       const session = yield* aSession(at, null)
       assert.isNotNull(yield* use(session, at + hour))
@@ -117,7 +117,7 @@ const validity: Topic = (it) => {
 
   it.effect("a portal's session needs no token, and may rest", () =>
     Effect.gen(function* () {
-      const store = yield* BrowserSessionStore
+      const store = (yield* Store).browserSessions
       const at = anEra()
       const { id } = yield* aWorkspace()
       const session = yield* aSession(at, id)
@@ -142,7 +142,7 @@ const validity: Topic = (it) => {
 
   it.effect("a session that was ended is invalid", () =>
     Effect.gen(function* () {
-      const store = yield* BrowserSessionStore
+      const store = (yield* Store).browserSessions
       const at = anEra()
       const { id } = yield* aWorkspace()
       const [session, other] = [yield* aSession(at, id), yield* aSession(at, id)]
@@ -155,7 +155,7 @@ const validity: Topic = (it) => {
 
   it.effect("one session too many ends the oldest of its holder that is still valid", () =>
     Effect.gen(function* () {
-      const store = yield* BrowserSessionStore
+      const store = (yield* Store).browserSessions
       const at = anEra()
       const [shop, other] = [yield* aWorkspace(), yield* aWorkspace()]
       const others = yield* aSession(at, other.id)
@@ -177,10 +177,11 @@ const validity: Topic = (it) => {
 const ending: Topic = (it) => {
   const changes = {
     disabled: (id: WorkspaceId, now: number) =>
-      WorkspaceStore.use((store) =>
+      Store.use(({ workspaces: store }) =>
         store.update(id, () => ({ change: { accountDisabled: true }, admits: admitsAll }), now),
       ),
-    deleted: (id: WorkspaceId, now: number) => WorkspaceStore.use((store) => store.delete(id, now)),
+    deleted: (id: WorkspaceId, now: number) =>
+      Store.use(({ workspaces: store }) => store.delete(id, now)),
   }
   for (const [what, change] of Object.entries(changes)) {
     it.effect(`a workspace that is ${what} ends its sessions and its links`, () =>
@@ -202,7 +203,7 @@ const ending: Topic = (it) => {
 
   it.effect("a link of a workspace that is enabled again stays revoked", () =>
     Effect.gen(function* () {
-      const store = yield* WorkspaceStore
+      const store = (yield* Store).workspaces
       const at = anEra()
       const { id } = yield* aWorkspace()
       const link = yield* aLink(at, id)
@@ -245,7 +246,7 @@ const links: Topic = (it) => {
       const made = present(yield* exchange(link, at))
       assert.isTrue(yield* isValid(made, at))
       const other = { ...query(made, at), tokenMark: "another token" }
-      assert.isFalse(yield* BrowserSessionStore.use((store) => store.isValid(other)))
+      assert.isFalse(yield* Store.use(({ browserSessions: store }) => store.isValid(other)))
     }),
   )
 
@@ -266,7 +267,7 @@ const links: Topic = (it) => {
 
   it.effect("what has ended is forgotten: sessions at once, links when they are old", () =>
     Effect.gen(function* () {
-      const store = yield* BrowserSessionStore
+      const store = (yield* Store).browserSessions
       const at = anEra()
       const { id } = yield* aWorkspace()
       const session = yield* aSession(at, id)

@@ -1,6 +1,6 @@
 /** Callbacks: written with a message's end, a workspace's share, and their log. */
 import { assert } from "@effect/vitest"
-import { CallbackSalts, WebhookStore, WorkspaceStore, DueWork } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { ClaimedDelivery, SaturatedTenants, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { aCallback, aCallbackUrl, aCallingStage, callbacksOf } from "../Calling.ts"
@@ -271,7 +271,7 @@ export const callbacks: Topic = (it) => {
       assert.deepStrictEqual(yield* claimDue({ now: era, ...sharing(0) }), [])
       const due = (crowded: SaturatedTenants) =>
         Effect.map(
-          DueWork.use((status) => status.nextDue("deliveries", crowded)),
+          Store.use(({ queue: status }) => status.nextDue("deliveries", crowded)),
           (moment) => moment !== null && moment <= era,
         )
       assert.isTrue(yield* due([]))
@@ -282,7 +282,7 @@ export const callbacks: Topic = (it) => {
 
   it.effect("the log of its workspace has every attempt, newest first", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { number, workspace } = yield* aCallingStage()
       const { number: stranger } = yield* aCallingStage()
       const { eventId, url } = yield* aCallback(number)
@@ -336,23 +336,23 @@ export const callbacks: Topic = (it) => {
 
   it.effect("stores the seed of a workspace's secret, and returns it with each claim", () =>
     Effect.gen(function* () {
-      const salts = yield* CallbackSalts
+      const salts = (yield* Store).workspaces
       const { number, workspace } = yield* aCallingStage()
-      assert.isNull(yield* salts.get(workspace.id))
+      assert.isNull(yield* salts.callbackSalt(workspace.id))
       yield* aCallback(number)
       const first = yield* claimTheOne()
       assert.isNull(first.secretSalt)
       const salt = `salt ${fresh()}`
-      assert.isTrue(yield* salts.put(workspace.id, salt))
-      assert.strictEqual(yield* salts.get(workspace.id), salt)
+      assert.isTrue(yield* salts.putCallbackSalt(workspace.id, salt))
+      assert.strictEqual(yield* salts.callbackSalt(workspace.id), salt)
       yield* settleDeliveries(refused(first, noon))
       assert.strictEqual((yield* claimTheOne()).secretSalt, salt)
       const other = yield* aWorkspace()
-      assert.isNull(yield* salts.get(other.id))
-      yield* WorkspaceStore.use((store) => store.delete(other.id, noon))
+      assert.isNull(yield* salts.callbackSalt(other.id))
+      yield* Store.use(({ workspaces: store }) => store.delete(other.id, noon))
       for (const id of [other.id, 999_999_999 as WorkspaceId]) {
-        assert.isFalse(yield* salts.put(id, salt))
-        assert.isNull(yield* salts.get(id))
+        assert.isFalse(yield* salts.putCallbackSalt(id, salt))
+        assert.isNull(yield* salts.callbackSalt(id))
       }
     }),
   )
@@ -361,7 +361,7 @@ export const callbacks: Topic = (it) => {
     "a deleted workspace's callbacks are gone, in flight or not, and no further ones come",
     () =>
       Effect.gen(function* () {
-        const store = yield* WorkspaceStore
+        const store = (yield* Store).workspaces
         const { number: bystander } = yield* aCallingStage()
         const url = aCallbackUrl()
         const stays = yield* aCallback(bystander, url)

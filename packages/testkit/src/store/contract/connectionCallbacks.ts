@@ -1,12 +1,6 @@
 /** Callbacks of numbers: written with the change of a connection that they report, and only then. */
 import { assert } from "@effect/vitest"
-import {
-  connectionCallback,
-  LinkingStore,
-  linkingMillis,
-  nothingShown,
-  NumberStore,
-} from "@messaging-service/core"
+import { connectionCallback, linkingMillis, nothingShown, Store } from "@messaging-service/core"
 import type {
   Callback,
   ConnectionEvent,
@@ -47,28 +41,29 @@ const reportsOf = (number: SendingNumber, url: string, now: number): EndReports 
 const written = (now: number) =>
   Effect.map(claimDue({ now, leaseUntil: now + 1000 * linkingMillis }), callbacksOf)
 
-const urlOf = (number: SendingNumber) => NumberStore.use((store) => store.callbackUrl(number.id))
+const urlOf = (number: SendingNumber) =>
+  Store.use(({ numbers: store }) => store.callbackUrl(number.id))
 
 export const connectionCallbacks: Topic = (it) => {
   it.effect("each attempt sets where the number reports from then on, or that it does not", () =>
     Effect.gen(function* () {
       const era = anEra()
-      const store = yield* LinkingStore
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
+
       const { workspace } = yield* aStage({ createdAt: era })
       const [first, second] = [aCallbackUrl(), aCallbackUrl()]
       const { id, number } = yield* aReporting(workspace.id, era, first)
       assert.strictEqual(yield* urlOf(number), first)
-      yield* store.giveUp(id, givenUp)
+      yield* numbers.giveUpLinking(id, givenUp)
       assert.strictEqual(yield* urlOf(number), first)
       const again = reporting(era, second)
-      yield* store.reconnect(workspace.id, number.id, again, null)
+      yield* numbers.reconnect(workspace.id, number.id, again, null)
       assert.strictEqual(yield* urlOf(number), second)
       // A refused change has no effect.
-      yield* store.reconnect(workspace.id, number.id, reporting(era, null), null)
+      yield* numbers.reconnect(workspace.id, number.id, reporting(era, null), null)
       assert.strictEqual(yield* urlOf(number), second)
-      yield* store.giveUp(again.id, givenUp)
-      yield* store.reconnect(workspace.id, number.id, reporting(era, null), null)
+      yield* numbers.giveUpLinking(again.id, givenUp)
+      yield* numbers.reconnect(workspace.id, number.id, reporting(era, null), null)
       assert.isNull(yield* urlOf(number))
       const idle = yield* aNumber(workspace.id)
       assert.isNull(yield* urlOf(idle))
@@ -81,12 +76,12 @@ export const connectionCallbacks: Topic = (it) => {
   it.effect("a new QR code is reported once, by the holder of the attempt", () =>
     Effect.gen(function* () {
       const era = anEra()
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const { workspace } = yield* aCallingStage(era)
       const url = aCallbackUrl()
       const { id, number } = yield* aReporting(workspace.id, era, url)
       const shown = () => callbackOf(number, "qr-generated", url, era)
-      const held = yield* store.claim({
+      const held = yield* store.claimLinkings({
         now: era,
         leaseUntil: era + minute,
         limit: 1000,
@@ -97,14 +92,14 @@ export const connectionCallbacks: Topic = (it) => {
       const { lease } = only(held.filter(({ attempt }) => attempt.id === id))
       const first = { ...nothingShown, qrText: "first" }
       const [told, late] = [shown(), shown()]
-      assert.isFalse(yield* store.show(id, lease + 1, first, shown()))
-      assert.isTrue(yield* store.show(id, lease, first, told))
+      assert.isFalse(yield* store.showLinking(id, lease + 1, first, shown()))
+      assert.isTrue(yield* store.showLinking(id, lease, first, told))
       // The same once more, as after a lost answer.
-      assert.isTrue(yield* store.show(id, lease, first, shown()))
-      assert.isTrue(yield* store.show(id, lease, { ...nothingShown, qrText: "next" }, late))
-      assert.isTrue(yield* store.show(id, lease, nothingShown))
-      yield* store.giveUp(id, givenUp)
-      assert.isFalse(yield* store.show(id, lease, first, shown()))
+      assert.isTrue(yield* store.showLinking(id, lease, first, shown()))
+      assert.isTrue(yield* store.showLinking(id, lease, { ...nothingShown, qrText: "next" }, late))
+      assert.isTrue(yield* store.showLinking(id, lease, nothingShown))
+      yield* store.giveUpLinking(id, givenUp)
+      assert.isFalse(yield* store.showLinking(id, lease, first, shown()))
       const claimed = yield* claimDue({ now: era, leaseUntil: era + minute })
       assert.deepStrictEqual(callbacksOf(claimed), callbacksOf([told, late]))
       assert.strictEqual(
@@ -117,7 +112,7 @@ export const connectionCallbacks: Topic = (it) => {
   it.effect("the actual end of an attempt is reported, once", () =>
     Effect.gen(function* () {
       const era = anEra()
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const { number: other, workspace } = yield* aCallingStage(era)
       const url = aCallbackUrl()
 
@@ -137,9 +132,9 @@ export const connectionCallbacks: Topic = (it) => {
       const tooLate = reportsOf(lapsed.number, url, era)
       assert.isNull(yield* store.linked(lapsed.id, digits(), end, tooLate))
       const lapses = callbackOf(lapsed.number, "disconnected", url, era)
-      assert.isTrue(yield* store.giveUp(lapsed.id, givenUp, lapses))
+      assert.isTrue(yield* store.giveUpLinking(lapsed.id, givenUp, lapses))
       const again = callbackOf(lapsed.number, "disconnected", url, era)
-      assert.isFalse(yield* store.giveUp(lapsed.id, givenUp, again))
+      assert.isFalse(yield* store.giveUpLinking(lapsed.id, givenUp, again))
 
       assert.deepStrictEqual(
         yield* written(era),
@@ -151,8 +146,8 @@ export const connectionCallbacks: Topic = (it) => {
   it.effect("only a real change of status is reported", () =>
     Effect.gen(function* () {
       const era = anEra()
-      const store = yield* LinkingStore
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
+
       const { workspace } = yield* aCallingStage(era)
       const url = aCallbackUrl()
       const { id, number } = yield* aReporting(workspace.id, era, url)
@@ -162,8 +157,10 @@ export const connectionCallbacks: Topic = (it) => {
       }
       const connects = yield* to("connected")
       yield* to("connected")
-      assert.isNull(yield* store.get(number.id))
-      assert.isFalse(yield* store.giveUp(id, givenUp, callbackOf(number, "disconnected", url, era)))
+      assert.isNull(yield* numbers.getLinking(number.id))
+      assert.isFalse(
+        yield* numbers.giveUpLinking(id, givenUp, callbackOf(number, "disconnected", url, era)),
+      )
       const drops = yield* to("disconnected")
       yield* to("disconnected")
       assert.deepStrictEqual(yield* written(era), callbacksOf([connects, drops]))
@@ -176,15 +173,15 @@ export const connectionCallbacks: Topic = (it) => {
   it.effect("nothing is written that the number no longer reports", () =>
     Effect.gen(function* () {
       const era = anEra()
-      const store = yield* LinkingStore
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
+
       const { workspace } = yield* aCallingStage(era)
       const [former, nowhere] = [aCallbackUrl(), null]
       const { id, number } = yield* aReporting(workspace.id, era, former)
-      yield* store.giveUp(id, givenUp)
+      yield* numbers.giveUpLinking(id, givenUp)
       const attempt = reporting(era, nowhere)
-      yield* store.reconnect(workspace.id, number.id, attempt, null)
-      const held = yield* store.claim({
+      yield* numbers.reconnect(workspace.id, number.id, attempt, null)
+      const held = yield* numbers.claimLinkings({
         now: era,
         leaseUntil: era + minute,
         limit: 1000,
@@ -194,14 +191,20 @@ export const connectionCallbacks: Topic = (it) => {
       })
       const { lease } = only(held.filter((each) => each.attempt.id === attempt.id))
       const shown = callbackOf(number, "qr-generated", former, era)
-      assert.isTrue(yield* store.show(attempt.id, lease, { ...nothingShown, qrText: "x" }, shown))
+      assert.isTrue(
+        yield* numbers.showLinking(attempt.id, lease, { ...nothingShown, qrText: "x" }, shown),
+      )
       const reports = reportsOf(number, former, era)
-      assert.isNotNull(yield* store.linked(attempt.id, digits(), era, reports))
+      assert.isNotNull(yield* numbers.linked(attempt.id, digits(), era, reports))
       const drops = callbackOf(number, "disconnected", former, era)
       yield* numbers.setStatus(number.id, "disconnected", undefined, era, drops)
       const again = reporting(era, nowhere)
-      yield* store.reconnect(workspace.id, number.id, again, null)
-      yield* store.giveUp(again.id, givenUp, callbackOf(number, "disconnected", former, era))
+      yield* numbers.reconnect(workspace.id, number.id, again, null)
+      yield* numbers.giveUpLinking(
+        again.id,
+        givenUp,
+        callbackOf(number, "disconnected", former, era),
+      )
       assert.deepStrictEqual(yield* written(era), [])
     }),
   )

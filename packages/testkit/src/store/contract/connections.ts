@@ -1,6 +1,6 @@
 /** The facts of a number's connection, and the reports of its workers. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, LinkingStore, NumberStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { ConnectionReport } from "@messaging-service/core"
 import { Effect } from "effect"
 import { anAttempt } from "../Linking.ts"
@@ -71,7 +71,7 @@ export const connections: Topic = (it) => {
       const leaseUntil = noon + minute
       yield* claimOne(number, { leaseUntil })
       assert.deepInclude(yield* connectionFacts(number), { waiting: 1, isSending: true })
-      yield* LaneQueue.use((queue) =>
+      yield* Store.use(({ queue }) =>
         queue.pause(number.id, { until: null, reason: "paused" }, noon + 1),
       )
       assert.deepStrictEqual(yield* claim([number], { now: leaseUntil }), [])
@@ -82,7 +82,7 @@ export const connections: Topic = (it) => {
 
   it.effect("tells since when a number has its status, and why", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { number } = yield* aStage()
       const change = (
         status: "connected" | "disconnected",
@@ -105,14 +105,16 @@ export const connections: Topic = (it) => {
 
   it.effect("a linking attempt tells when it began and why it ended", () =>
     Effect.gen(function* () {
-      const linking = yield* LinkingStore
+      const linking = (yield* Store).numbers
       const { number } = yield* aStage()
-      yield* NumberStore.use((store) => store.setStatus(number.id, "disconnected", undefined, noon))
+      yield* Store.use(({ numbers: store }) =>
+        store.setStatus(number.id, "disconnected", undefined, noon),
+      )
       const attempt = anAttempt(noon + 1)
       const changed = Effect.map(connectionFacts(number), (known) => known.changed)
       yield* linking.reconnect(number.workspaceId, number.id, attempt, null)
       assert.deepStrictEqual(yield* changed, { at: noon + 1, reason: null })
-      yield* linking.giveUp(attempt.id, { at: noon + 2, reason: "passkey_required" })
+      yield* linking.giveUpLinking(attempt.id, { at: noon + 2, reason: "passkey_required" })
       assert.deepStrictEqual(yield* changed, { at: noon + 2, reason: "passkey_required" })
       yield* linking.reconnect(number.workspaceId, number.id, attempt, null)
       yield* linking.linked(attempt.id, aPhone().slice(1), noon + 3)
@@ -122,7 +124,7 @@ export const connections: Topic = (it) => {
 
   it.effect("keeps the last report of each connection", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
       const report: ConnectionReport = {
@@ -151,7 +153,7 @@ export const connections: Topic = (it) => {
 
   it.effect("belongs to the number's workspace, and ends with the number", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { workspace, number } = yield* aStage()
       const other = yield* aWorkspace()
       assert.isNull(yield* store.connection(other.id, number.id, noon, sendCap))

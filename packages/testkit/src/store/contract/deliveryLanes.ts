@@ -1,6 +1,6 @@
 /** The lanes of targets, alike for both kinds: order, limits, leases, and due times. */
 import { assert } from "@effect/vitest"
-import { DeliveryQueue, WebhookStore, DueWork } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { ClaimedDelivery, EventId } from "@messaging-service/core"
 import { Effect, Exit, Scope } from "effect"
 import { aCallback, aCallbackUrl, aCallingStage } from "../Calling.ts"
@@ -155,7 +155,7 @@ export const deliveryLanes: Topic = (it) => {
       const { number } = yield* aStage()
       let told = 0
       const listening = yield* Scope.make()
-      yield* DeliveryQueue.use((queue) =>
+      yield* Store.use(({ webhooks: queue }) =>
         queue.whenQueued(Effect.sync(() => void told++)).pipe(Scope.provide(listening)),
       )
       yield* deliver(noon)
@@ -177,7 +177,7 @@ export const deliveryLanes: Topic = (it) => {
       Effect.gen(function* () {
         const era = anEra()
         const until = Effect.map(
-          DueWork.use((status) => status.workload(era)),
+          Store.use(({ queue: status }) => status.workload(era)),
           ({ deliveringUntil }) => deliveringUntil,
         )
         // Leftovers of earlier tests are read, and ignored.
@@ -219,7 +219,7 @@ export const deliveryLanes: Topic = (it) => {
       const { key, number } = yield* aStageWithKey(era)
       const endpoint = yield* anEndpoint(key, { createdAt: era })
       yield* anEvent(number, { now: era })
-      yield* WebhookStore.use((store) => store.remove(scopeOf(key), endpoint.id, era))
+      yield* Store.use(({ webhooks: store }) => store.remove(scopeOf(key), endpoint.id, era))
       assert.deepStrictEqual(yield* claimDue({ now: era }), [])
       assert.isNull(yield* nextDue(era))
     }),

@@ -1,6 +1,6 @@
 /** The results of deliveries: the log, stopping endpoints, and redelivery. */
 import { assert } from "@effect/vitest"
-import { KeyStore, WebhookStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { ClaimedDelivery, EventId } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
@@ -78,7 +78,7 @@ export const deliveryLog: Topic = (it) => {
 
   it.effect("the log is paged, newest first", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
       for (let made = 0; made < 5; made++) yield* anEvent(number)
@@ -94,7 +94,7 @@ export const deliveryLog: Topic = (it) => {
 
   it.effect("old attempts are forgotten, later ones kept", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const era = anEra()
       const { key, number } = yield* aStageWithKey(era)
       const endpoint = yield* anEndpoint(key)
@@ -173,10 +173,10 @@ export const deliveryLog: Topic = (it) => {
 
   it.effect("a resume counts as a delivery for that", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
-      yield* KeyStore.use((keys) => keys.revoke(key.workspaceId, key.id, noon))
+      yield* Store.use(({ workspaces: keys }) => keys.revokeKey(key.workspaceId, key.id, noon))
       yield* store.resume(scopeOf(key), endpoint.id, 1000, noon + day)
       for (const [since, reason] of [
         [noon + day - 1, null],
@@ -196,11 +196,11 @@ export const deliveryLog: Topic = (it) => {
       const endpoint = yield* anEndpoint(key)
       yield* anEvent(number)
       const claimed = yield* claimTheOne()
-      yield* KeyStore.use((keys) => keys.revoke(key.workspaceId, key.id, noon))
+      yield* Store.use(({ workspaces: keys }) => keys.revokeKey(key.workspaceId, key.id, noon))
       yield* settleDeliveries(refused(claimed, noon + minute))
       assert.deepStrictEqual(yield* logOf(endpoint), [])
       assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
-      yield* WebhookStore.use((store) => store.remove(scopeOf(key), endpoint.id, noon))
+      yield* Store.use(({ webhooks: store }) => store.remove(scopeOf(key), endpoint.id, noon))
       yield* settleDeliveries(delivered(claimed))
       assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
     }),
@@ -208,7 +208,7 @@ export const deliveryLog: Topic = (it) => {
 
   it.effect("a redelivery is the same event with attempt 1", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
       const event = yield* anEvent(number)
@@ -224,7 +224,7 @@ export const deliveryLog: Topic = (it) => {
 
   it.effect("a redelivery replaces the event's pending delivery, in flight or not", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
       const event = yield* anEvent(number)
@@ -259,7 +259,7 @@ export const deliveryLog: Topic = (it) => {
     "redelivers any event since the endpoint's creation, also from while it was stopped",
     () =>
       Effect.gen(function* () {
-        const store = yield* WebhookStore
+        const store = (yield* Store).webhooks
         const { key, number } = yield* aStageWithKey()
         const endpoint = yield* anEndpoint(key, { createdAt: noon + minute })
         const [before, since] = [
@@ -267,7 +267,9 @@ export const deliveryLog: Topic = (it) => {
           yield* anEvent(number, { now: noon + minute }),
         ]
         yield* settleDeliveries(...(yield* claimDue()).map((each) => refused(each, null)))
-        yield* KeyStore.use((keys) => keys.revoke(key.workspaceId, key.id, noon + minute))
+        yield* Store.use(({ workspaces: keys }) =>
+          keys.revokeKey(key.workspaceId, key.id, noon + minute),
+        )
         const missed = yield* anEvent(number, { now: noon + hour })
         yield* store.resume(scopeOf(key), endpoint.id, 5, noon + 2 * hour)
         assert.deepStrictEqual(yield* claimDue({ now: noon + 3 * hour }), [])
@@ -292,7 +294,7 @@ export const deliveryLog: Topic = (it) => {
     "does not redeliver events of another workspace, mode or type; pings only to their endpoint",
     () =>
       Effect.gen(function* () {
-        const store = yield* WebhookStore
+        const store = (yield* Store).webhooks
         const { key, number, workspace } = yield* aStageWithKey()
         const { key: test } = yield* aKey(workspace.id, { mode: "test" })
         const { key: stranger } = yield* aStageWithKey()

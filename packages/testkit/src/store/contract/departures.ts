@@ -1,6 +1,6 @@
 /** `LaneQueue` when a number leaves while one of its messages is in flight. */
 import { assert } from "@effect/vitest"
-import { noFailures, MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import { noFailures, Store } from "@messaging-service/core"
 import type { MediaReference } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
@@ -13,7 +13,7 @@ import { accepted, aMessage, aNumber, aStage, hour, minute, noon } from "../Reco
 export const departures: Topic = (it) => {
   it.effect("the detected media type is written with the end, and shown from then on", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { number } = yield* aStage()
       const media: MediaReference = {
         mediaId: null,
@@ -37,7 +37,7 @@ export const departures: Topic = (it) => {
 
   it.effect("an unsettled message of a number that logged out waits for its return", () =>
     Effect.gen(function* () {
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const { number } = yield* aStage()
       const message = yield* aMessage(number)
       yield* claimOne(number, { leaseUntil: noon + minute })
@@ -53,7 +53,7 @@ export const departures: Topic = (it) => {
 
   it.effect("an attempt settles after its number logged out or was removed", () =>
     Effect.gen(function* () {
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const { workspace, number } = yield* aStage()
       const second = yield* aNumber(workspace.id)
       const messages = [yield* aMessage(number), yield* aMessage(second)]
@@ -70,7 +70,7 @@ export const departures: Topic = (it) => {
       const follow = yield* followOutbox
       const { workspace, number } = yield* aStage()
       const message = yield* aMessage(number)
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const lost = yield* claimOne(number, { leaseUntil: noon + minute })
       yield* numbers.setStatus(number.id, "disconnected", undefined, noon)
       yield* numbers.remove(workspace.id, number.id, noon)
@@ -106,8 +106,8 @@ export const departures: Topic = (it) => {
       const repeat = yield* claimOne(number, { now: later })
       assert.deepStrictEqual([repeat.message.id, repeat.interruptions], [doubtful.id, 1])
       yield* settle([again(repeat)], later)
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, later))
-      const orphaned = ids(yield* MessageStore.use((store) => store.orphaned(100_000)))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, later))
+      const orphaned = ids(yield* Store.use(({ messages: store }) => store.orphaned(100_000)))
       assert.include(orphaned, early.id)
       assert.notInclude(orphaned, doubtful.id)
       const last = yield* claimOne(number, { now: later })
@@ -128,7 +128,7 @@ export const departures: Topic = (it) => {
           later,
         )
         yield* aMessage(number)
-        yield* NumberStore.use((store) =>
+        yield* Store.use(({ numbers: store }) =>
           store.setStatus(number.id, "disconnected", undefined, later),
         )
         assert.deepStrictEqual(yield* claim([number], { now: later }), [])
@@ -142,7 +142,7 @@ export const departures: Topic = (it) => {
       const { workspace, number } = yield* aStage()
       const message = at(yield* accepted(number, { count: 2 }), 0)
       yield* claimOne(number, { leaseUntil: noon + minute })
-      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon))
       const repeat = only(yield* claim([number], { now: noon + hour }))
       assert.isTrue(repeat.removed)
       assert.strictEqual(repeat.message.id, message.id)

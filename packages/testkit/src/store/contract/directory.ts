@@ -1,6 +1,6 @@
 /** `ContactStore`: the recipients of messages. */
 import { assert } from "@effect/vitest"
-import { ContactStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { ContactId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
@@ -9,7 +9,7 @@ import { aContact, aPhone, aWorkspace, noon } from "../Records.ts"
 export const contacts: Topic = (it) => {
   it.effect("contacts are kept as given and paged newest first", () =>
     Effect.gen(function* () {
-      const store = yield* ContactStore
+      const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
       const given = {
         workspaceId: workspace.id,
@@ -18,33 +18,39 @@ export const contacts: Topic = (it) => {
         username: null,
         createdAt: noon,
       }
-      const first = yield* store.insert(given)
+      const first = yield* store.insertContact(given)
       assert.deepStrictEqual(first, { ...given, id: first.id })
       const second = yield* aContact(workspace.id, { username: "@recipient" })
       yield* aContact((yield* aWorkspace()).id)
       const third = yield* aContact(workspace.id)
-      const page = yield* store.list(workspace.id, { before: null, limit: 2 })
+      const page = yield* store.listContacts(workspace.id, { before: null, limit: 2 })
       assert.deepStrictEqual(page, { items: [third, second], next: second.id })
-      assert.deepStrictEqual(yield* store.list(workspace.id, { before: page.next, limit: 2 }), {
-        items: [first],
-        next: null,
-      })
+      assert.deepStrictEqual(
+        yield* store.listContacts(workspace.id, { before: page.next, limit: 2 }),
+        {
+          items: [first],
+          next: null,
+        },
+      )
     }),
   )
 
   it.effect("a contact is deleted once, and by its own workspace", () =>
     Effect.gen(function* () {
-      const store = yield* ContactStore
+      const store = (yield* Store).workspaces
       const contact = yield* aContact((yield* aWorkspace()).id)
       const other = yield* aWorkspace()
-      assert.isFalse(yield* store.delete(other.id, contact.id))
-      assert.isFalse(yield* store.delete(contact.workspaceId, 999_999_999 as ContactId))
-      assert.isTrue(yield* store.delete(contact.workspaceId, contact.id))
-      assert.isFalse(yield* store.delete(contact.workspaceId, contact.id))
-      assert.deepStrictEqual(yield* store.list(contact.workspaceId, { before: null, limit: 5 }), {
-        items: [],
-        next: null,
-      })
+      assert.isFalse(yield* store.deleteContact(other.id, contact.id))
+      assert.isFalse(yield* store.deleteContact(contact.workspaceId, 999_999_999 as ContactId))
+      assert.isTrue(yield* store.deleteContact(contact.workspaceId, contact.id))
+      assert.isFalse(yield* store.deleteContact(contact.workspaceId, contact.id))
+      assert.deepStrictEqual(
+        yield* store.listContacts(contact.workspaceId, { before: null, limit: 5 }),
+        {
+          items: [],
+          next: null,
+        },
+      )
     }),
   )
 }

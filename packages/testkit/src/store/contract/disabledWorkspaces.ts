@@ -1,12 +1,6 @@
 /** Disabled workspaces: none of their messages leave, and all wait in order. */
 import { assert } from "@effect/vitest"
-import {
-  LaneQueue,
-  MessageStore,
-  NumberStore,
-  WorkspaceStore,
-  DueWork,
-} from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "../Expect.ts"
@@ -42,7 +36,7 @@ import {
 import type { Topic } from "../Topic.ts"
 
 const setDisabled = (accountDisabled: boolean) => (id: WorkspaceId, now: number) =>
-  WorkspaceStore.use((store) =>
+  Store.use(({ workspaces: store }) =>
     store.update(
       id,
       () => ({ change: { accountDisabled }, admits: accountDisabled ? admitsNone : admitsAll }),
@@ -55,12 +49,13 @@ const enable = setDisabled(false)
 
 const dueTestOf = (workspaceId: WorkspaceId, now: number) =>
   Effect.map(
-    MessageStore.use((store) => store.dueTest(now, 100_000, 100_000)),
+    Store.use(({ messages: store }) => store.dueTest(now, 100_000, 100_000)),
     (messages) =>
       messages.filter((message) => message.workspaceId === workspaceId).map(({ id }) => id),
   )
 
-const nextDue = (work: "lanes" | "test_messages") => DueWork.use((status) => status.nextDue(work))
+const nextDue = (work: "lanes" | "test_messages") =>
+  Store.use(({ queue: status }) => status.nextDue(work))
 
 const later = noon + 1000 * day
 
@@ -69,7 +64,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
     "a disabled workspace sends nothing until it is enabled, then everything in order",
     () =>
       Effect.gen(function* () {
-        const work = yield* DueWork
+        const work = (yield* Store).queue
         const era = anEra()
         const { number, workspace } = yield* aStage({ createdAt: era })
         const { number: other } = yield* aStage({ createdAt: era })
@@ -80,7 +75,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
         const third = yield* aMessage(number, { now: era + 2 * minute })
         assert.deepStrictEqual(yield* claim([number], { now: later }), [])
         assert.strictEqual(yield* nextDue("lanes"), quiet)
-        assert.strictEqual((yield* work.earliest()).lanes, quiet)
+        assert.strictEqual((yield* work.earliestDue()).lanes, quiet)
         assert.notStrictEqual((yield* work.workload(era + hour)).nextDue, era)
         // Those of others continue.
         const theirs = yield* aMessage(other, { now: era })
@@ -95,7 +90,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
 
   it.effect("its test messages are not due either", () =>
     Effect.gen(function* () {
-      const work = yield* DueWork
+      const work = (yield* Store).queue
       const era = anEra()
       const { number, workspace } = yield* aStage({ createdAt: era })
       const quiet = yield* nextDue("test_messages")
@@ -105,7 +100,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
       const second = yield* aMessage(number, { mode, now: era + 1 })
       assert.deepStrictEqual(yield* dueTestOf(workspace.id, era + hour), [])
       assert.strictEqual(yield* nextDue("test_messages"), quiet)
-      assert.strictEqual((yield* work.earliest()).test_messages, quiet)
+      assert.strictEqual((yield* work.earliestDue()).test_messages, quiet)
       yield* enable(workspace.id, era + hour)
       assert.strictEqual(yield* nextDue("test_messages"), era)
       assert.deepStrictEqual(yield* dueTestOf(workspace.id, era + hour), [first.id, second.id])
@@ -115,7 +110,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
 
   it.effect("its waiting messages may be cancelled and may expire", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const era = anEra()
       const { number, workspace } = yield* aStage({ createdAt: era })
       const live = yield* aMessage(number, { now: era, expiresAt: era + minute })
@@ -134,8 +129,8 @@ export const disabledWorkspaces: Topic = (it, options) => {
 
   it.effect("no other change lets its numbers send", () =>
     Effect.gen(function* () {
-      const lanes = yield* LaneQueue
-      const numbers = yield* NumberStore
+      const { queue: lanes, numbers } = yield* Store
+
       const { number, workspace } = yield* aStage()
       const [first, second] = yield* accepted(number, { count: 2 })
       yield* disable(workspace.id, noon)
@@ -158,7 +153,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
       yield* end(cancelled(present(first)))
       assert.deepStrictEqual(yield* claim([number], { now: later }), [])
       // Neither does a change of other fields.
-      yield* WorkspaceStore.use((store) =>
+      yield* Store.use(({ workspaces: store }) =>
         store.update(workspace.id, () => ({ change: { name: "Other" }, admits: admitsNone }), noon),
       )
       assert.deepStrictEqual(yield* claim([number], { now: later }), [])
@@ -169,7 +164,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
 
   it.effect("a pause of one of its numbers continues once it is enabled", () =>
     Effect.gen(function* () {
-      const lanes = yield* LaneQueue
+      const lanes = (yield* Store).queue
       const { number, workspace } = yield* aStage()
       const message = yield* aMessage(number)
       yield* lanes.pause(number.id, { until: noon + hour, reason: "paused" }, noon)
@@ -182,7 +177,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
 
   it.effect("its new numbers send nothing either", () =>
     Effect.gen(function* () {
-      const store = yield* WorkspaceStore
+      const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace({ name: "Disabled", accountDisabled: true })
       const made = yield* aNumber(workspace.id)
       const outcome = yield* add(workspace.id, noon)
@@ -200,14 +195,16 @@ export const disabledWorkspaces: Topic = (it, options) => {
         pacing: null,
       } as const
       yield* store.ensure(workspace, admitsNone, [ensured])
-      const numbers = yield* NumberStore.use((all) => all.list(workspace.id))
+      const numbers = yield* Store.use(({ numbers: all }) => all.list(workspace.id))
       assert.lengthOf(numbers, 3)
       assert.include(
         numbers.map(({ id }) => id),
         made.id,
       )
       for (const number of numbers) {
-        yield* NumberStore.use((all) => all.setStatus(number.id, "connected", undefined, noon))
+        yield* Store.use(({ numbers: all }) =>
+          all.setStatus(number.id, "connected", undefined, noon),
+        )
         yield* aMessage(number)
         yield* aMessage(number, { mode: "test" })
         assert.isTrue((yield* connectionFacts(number)).isDisabled)
@@ -278,7 +275,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
     "a number removed from it is concluded, and so are its messages when it is deleted",
     () =>
       Effect.gen(function* () {
-        const numbers = yield* NumberStore
+        const { numbers } = yield* Store
         const { number, workspace } = yield* aStage()
         const other = yield* aNumber(workspace.id)
         for (const one of [number, other]) {
@@ -288,7 +285,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
         yield* disable(workspace.id, noon)
         yield* numbers.remove(workspace.id, number.id, noon)
         assert.isTrue((yield* claimOne(number)).removed)
-        yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+        yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon))
         assert.isTrue((yield* claimOne(other)).removed)
       }),
   )
@@ -297,7 +294,7 @@ export const disabledWorkspaces: Topic = (it, options) => {
     "nothing leaves after it is disabled, whatever is accepted and claimed at the same time",
     () =>
       Effect.gen(function* () {
-        const lanes = yield* LaneQueue
+        const lanes = (yield* Store).queue
         const { number, workspace } = yield* aStage()
         const total = { accepted: 0, sent: 0 }
         const acceptSome = Effect.map(accepted(number, { count: 2 }), (made) => {

@@ -3,7 +3,7 @@
  * each test has an era.
  */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, WorkspaceStore, DueWork } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { Work } from "@messaging-service/core"
 import { Effect } from "effect"
 import { aCheck, answered, claimOne as claimCheck, settle as settleCheck } from "../Checking.ts"
@@ -40,7 +40,7 @@ import {
 
 /** Ends all orphaned messages of earlier tests. */
 const noneOrphaned = Effect.gen(function* () {
-  const store = yield* MessageStore
+  const store = (yield* Store).messages
   for (;;) {
     const left = yield* store.orphaned(1000)
     if (left.length === 0) return
@@ -67,7 +67,7 @@ export const workStatus: Topic = (it, { parallel }) => {
 
   it.effect("work that only another number's worker can take is not due", () =>
     Effect.gen(function* () {
-      const status = yield* DueWork
+      const status = (yield* Store).queue
       const era = anEra()
       const { number, workspace } = yield* aStage({ createdAt: era })
       const other = yield* aNumber(workspace.id)
@@ -95,12 +95,12 @@ export const workStatus: Topic = (it, { parallel }) => {
       yield* aMessage(other, { now: era })
       yield* claimOne(number, { now: era, leaseUntil: era + minute })
       for (const crowded of [[workspace.id], "all"] as const) {
-        const due = DueWork.use((status) => status.nextDue("lanes", crowded))
+        const due = Store.use(({ queue: status }) => status.nextDue("lanes", crowded))
         assert.strictEqual(yield* due, era + minute)
       }
       const soonest = (most: number, whole: number) =>
         Effect.map(
-          DueWork.use((status) =>
+          Store.use(({ queue: status }) =>
             status.workload(era, { ...plenty, lanes: { whole, share: { most } } }),
           ),
           (load) => load.nextDue,
@@ -153,7 +153,7 @@ export const workStatus: Topic = (it, { parallel }) => {
 
   it.effect("a lane of a disconnected number cannot be claimed and is not due", () =>
     Effect.gen(function* () {
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       yield* accepted(number, { count: 2, now: era })
@@ -179,7 +179,7 @@ export const workStatus: Topic = (it, { parallel }) => {
       yield* accepted(other, { now: era })
       yield* accepted(number, { count: 2, now: era })
       yield* claimOne(number, { now: era, leaseUntil: era + minute })
-      yield* WorkspaceStore.use((store) => store.delete(workspace.id, era))
+      yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, era))
       assert.strictEqual(yield* nextDueOf("lanes", era), era + minute)
       const claimed = yield* claimOne(number, { now: era + hour, leaseUntil: era + 2 * hour })
       assert.strictEqual(yield* nextDueOf("lanes", era), era + 2 * hour)
@@ -245,7 +245,7 @@ export const workStatus: Topic = (it, { parallel }) => {
 
   it.effect("orphaned messages are due at once, and not without any", () =>
     Effect.gen(function* () {
-      const status = yield* DueWork
+      const status = (yield* Store).queue
       yield* noneOrphaned
       assert.isNull(yield* status.nextDue("orphaned"))
       const era = anEra()
@@ -255,7 +255,7 @@ export const workStatus: Topic = (it, { parallel }) => {
         yield* aMessage(number, { now: era, sendAt: era + day, mode: "test" }),
       ]
       assert.isNull(yield* status.nextDue("orphaned"))
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, era + hour))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, era + hour))
       assert.isAtMost(present(yield* status.nextDue("orphaned")), era + hour)
       assert.isNull(yield* nextDueOf("test_messages", era))
       yield* end(cancelled(at(messages, 0), era + hour))
@@ -265,7 +265,7 @@ export const workStatus: Topic = (it, { parallel }) => {
       const other = yield* aNumber(workspace.id)
       yield* aMessage(other, { now: era })
       const claimed = yield* claimOne(other, { now: era })
-      yield* NumberStore.use((store) => store.remove(workspace.id, other.id, era + hour))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, other.id, era + hour))
       assert.isNull(yield* status.nextDue("orphaned"))
       yield* settle([again(claimed)], era + hour)
       assert.isNotNull(yield* status.nextDue("orphaned"))
@@ -280,7 +280,7 @@ export const workStatus: Topic = (it, { parallel }) => {
       yield* noneOrphaned
       yield* claimDue({ now: era })
       const soonest = Effect.map(
-        DueWork.use((status) => status.workload(era)),
+        Store.use(({ queue: status }) => status.workload(era)),
         ({ nextDue: due }) => (due !== null && due < era + 50 * day ? due : null),
       )
       assert.isNull(yield* soonest)
@@ -313,7 +313,7 @@ export const workStatus: Topic = (it, { parallel }) => {
 
   it.effect("a lane at work is due or in flight, at any time", () =>
     Effect.gen(function* () {
-      const status = yield* DueWork
+      const status = (yield* Store).queue
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       yield* noneOrphaned

@@ -1,6 +1,6 @@
 /** `MessageStore.end` and `expired`: cancels and expiries, outside of a lane's lease. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
@@ -24,7 +24,7 @@ import { accepted, aMessage, anEra, aStage, hour, minute, noon, oneSecond } from
 
 const expiredOf = (workspaceId: WorkspaceId, now: number) =>
   Effect.map(
-    MessageStore.use((store) => store.expired(now, 100_000)),
+    Store.use(({ messages: store }) => store.expired(now, 100_000)),
     (messages) => messages.filter((message) => message.workspaceId === workspaceId),
   )
 
@@ -122,7 +122,7 @@ export const ending: Topic = (it) => {
 
   it.effect("a possibly sent message is not cancelled or expired until it is settled", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { number } = yield* aStage()
       const message = yield* aMessage(number, { expiresAt: noon + minute })
       yield* settle([again(yield* claimOne(number), { interrupted: true })])
@@ -140,11 +140,11 @@ export const ending: Topic = (it) => {
 
   it.effect("a possibly sent message of a removed number is handed out once more", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number } = yield* aStage()
       const message = yield* aMessage(number)
       yield* settle([again(yield* claimOne(number), { interrupted: true })])
-      yield* (yield* NumberStore).remove(workspace.id, number.id, noon)
+      yield* (yield* Store).numbers.remove(workspace.id, number.id, noon)
       assert.notInclude(ids(yield* store.orphaned(1000)), message.id)
       const last = yield* claimOne(number)
       assert.isTrue(last.removed)
@@ -205,7 +205,7 @@ export const ending: Topic = (it) => {
 
   it.effect("the earliest expiries come first, no more than requested", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       const expiring = (expiresAt: number) => aMessage(number, { now: era, expiresAt })

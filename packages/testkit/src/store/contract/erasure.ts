@@ -1,19 +1,6 @@
 /** `ErasureStore`: erases everything past its retention, and nothing else. */
 import { assert } from "@effect/vitest"
-import {
-  ContactStore,
-  ErasureStore,
-  IdempotencyStore,
-  KeyStore,
-  LinkingStore,
-  MessageStore,
-  NumberCheckStore,
-  NumberStore,
-  ReminderStore,
-  SessionStore,
-  WebhookStore,
-  WorkspaceStore,
-} from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { AdmitQuery, Message, Mode, WorkspaceId } from "@messaging-service/core"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import { Effect } from "effect"
@@ -62,11 +49,11 @@ import {
 } from "../Records.ts"
 
 const eraseEnded = (workspaceId: WorkspaceId, endedBefore: number) =>
-  ErasureStore.use((store) => store.eraseEnded([{ workspaceId, endedBefore }]))
+  Store.use(({ system: store }) => store.eraseEnded([{ workspaceId, endedBefore }]))
 
 const isThere = ({ id, mode, workspaceId }: Message) =>
   Effect.map(
-    MessageStore.use((store) => store.get(scopeOf(workspaceId, mode), id)),
+    Store.use(({ messages: store }) => store.get(scopeOf(workspaceId, mode), id)),
     (found) => found !== null,
   )
 
@@ -114,7 +101,9 @@ export const erasure: Topic = (it) => {
       yield* eraseEnded(workspace.id, noon + 50 * day)
       assert.deepStrictEqual(yield* left(workspace.id), [waiting.id])
       assert.isNull(
-        yield* MessageStore.use((store) => store.byTransportId(sent.from.id, sent.transportId)),
+        yield* Store.use(({ messages: store }) =>
+          store.byTransportId(sent.from.id, sent.transportId),
+        ),
       )
     }),
   )
@@ -137,7 +126,7 @@ export const erasure: Topic = (it) => {
 
   it.effect("a page read after an erasure continues where the one before it ended", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { number, workspace } = yield* aStage()
       const all = yield* accepted(number, { count: 6 })
       const all3 = all.slice(0, 3)
@@ -187,7 +176,7 @@ export const erasure: Topic = (it) => {
 
   it.effect("the log of deliveries goes after its attempts, and nothing of it is redelivered", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { key, number, workspace } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
       const old = yield* anEvent(number)
@@ -215,7 +204,7 @@ export const erasure: Topic = (it) => {
 
   it.effect("the oldest ended test messages go, and waiting or live ones stay", () =>
     Effect.gen(function* () {
-      const store = yield* ErasureStore
+      const store = (yield* Store).system
       const { number, workspace } = yield* aStage()
       const other = yield* aStage()
       const mode = "test"
@@ -261,8 +250,8 @@ export const erasure: Topic = (it) => {
 
   it.effect("lists workspaces with their retention, deleted ones too", () =>
     Effect.gen(function* () {
-      const store = yield* ErasureStore
-      const workspaces = yield* WorkspaceStore
+      const { system: store, workspaces } = yield* Store
+
       const era = anEra()
       const plain = yield* aWorkspace()
       const limited = yield* aWorkspace({ retentionDays: 3 })
@@ -273,36 +262,36 @@ export const erasure: Topic = (it) => {
         era,
       )
       yield* workspaces.delete(deleted.id, era)
-      const found = yield* store.workspaces(plain.id - 1, 3)
+      const found = yield* store.retainedWorkspaces(plain.id - 1, 3)
       assert.deepStrictEqual(found, [
         { id: plain.id, retentionDays: 30, deletedAt: null },
         { id: limited.id, retentionDays: 3, deletedAt: null },
         { id: deleted.id, retentionDays: null, deletedAt: era },
       ])
-      assert.deepStrictEqual(yield* store.workspaces(deleted.id, 3), [])
+      assert.deepStrictEqual(yield* store.retainedWorkspaces(deleted.id, 3), [])
     }),
   )
 
   const eraseRemoved = (endpointsBefore = noon) =>
-    ErasureStore.use((store) =>
+    Store.use(({ system: store }) =>
       store.eraseRemoved({ now: noon, endpointsBefore, sessionsBefore: noon - 50 * day }),
     )
 
   /** A housekeeping round for a deleted workspace. */
   const eraseDeleted = (id: WorkspaceId) =>
     Effect.gen(function* () {
-      const store = yield* ErasureStore
+      const store = (yield* Store).system
       yield* eraseRemoved()
       yield* store.eraseEnded([{ workspaceId: id, endedBefore: Infinity }])
       yield* store.eraseDeleted([{ id, claimants: [-2 * id] }], noon)
-      const [next] = yield* store.workspaces(id - 1, 1)
+      const [next] = yield* store.retainedWorkspaces(id - 1, 1)
       return next?.id !== id
     })
 
   it.effect("a deleted workspace leaves nothing, and is not visited any more", () =>
     Effect.gen(function* () {
       const follow = yield* followOutbox
-      const keys = yield* KeyStore
+      const keys = (yield* Store).workspaces
       const { hash, key, number, workspace } = yield* aStageWithHash
       const endpoint = yield* anEndpoint(key)
       yield* anEvent(number)
@@ -314,10 +303,10 @@ export const erasure: Topic = (it) => {
       yield* settleCheck(answered(yield* claimCheck(number)))
       const claims = [aClaim(key.id), aClaim(-2 * workspace.id)]
       for (const idempotency of claims) {
-        yield* IdempotencyStore.use((store) => store.claim(idempotency, noon))
+        yield* Store.use(({ messages: store }) => store.claimKey(idempotency, noon))
         yield* aMessage(number, { idempotency })
       }
-      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon))
       yield* end(
         ...(yield* messagesOf(workspace.id)).flatMap((one) =>
           one.state === "waiting" ? cancelled(one) : [],
@@ -329,20 +318,27 @@ export const erasure: Topic = (it) => {
       assert.deepStrictEqual(yield* left(workspace.id, "test"), [])
       assert.deepStrictEqual(yield* follow(workspace.id), [])
       assert.deepStrictEqual(yield* logOf(endpoint), [])
-      assert.isNull(yield* ReminderStore.use((store) => store.made(reminder.id)))
-      assert.isNull(yield* NumberCheckStore.use((store) => store.get(checkScope(check), check.id)))
-      const contacts = yield* ContactStore.use((store) =>
-        store.list(workspace.id, { before: null, limit: 10 }),
+      assert.isNull(yield* Store.use(({ reminders: store }) => store.made(reminder.id)))
+      assert.isNull(
+        yield* Store.use(({ numberChecks: store }) => store.get(checkScope(check), check.id)),
+      )
+      const contacts = yield* Store.use(({ workspaces: store }) =>
+        store.listContacts(workspace.id, { before: null, limit: 10 }),
       )
       assert.deepStrictEqual(contacts.items, [])
       assert.deepStrictEqual(
-        (yield* keys.list(workspace.id)).map((one) => [one.id, one.name, one.last4, one.scopes]),
+        (yield* keys.listKeys(workspace.id)).map((one) => [
+          one.id,
+          one.name,
+          one.last4,
+          one.scopes,
+        ]),
         [[key.id, "", "", []]],
       )
       for (const idempotency of claims) {
-        const outcome = yield* IdempotencyStore.use((store) => store.claim(idempotency, noon))
+        const outcome = yield* Store.use(({ messages: store }) => store.claimKey(idempotency, noon))
         assert.strictEqual(outcome._tag, "Claimed")
-        yield* IdempotencyStore.use((store) => store.release(idempotency))
+        yield* Store.use(({ messages: store }) => store.releaseClaim(idempotency))
       }
       // Its key is refused as a revoked one.
       const admitted = yield* keys.admit(anAdmission(hash))
@@ -359,7 +355,7 @@ export const erasure: Topic = (it) => {
         yield* end(...some.map((one) => cancelled(one)))
       }
       for (let made = 0; made < 20; made++) yield* aContact(workspace.id)
-      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon))
       yield* Effect.forEach(range(6), () => eraseDeleted(workspace.id), atOnce)
       assert.isTrue(yield* eraseDeleted(workspace.id))
       assert.deepStrictEqual(yield* left(workspace.id, "test"), [])
@@ -370,7 +366,7 @@ export const erasure: Topic = (it) => {
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
       const waiting = yield* aMessage(number)
-      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon))
       assert.isFalse(yield* eraseDeleted(workspace.id))
       assert.strictEqual((yield* lookUp(waiting)).message.from.phone, number.phone)
       yield* end(cancelled(waiting))
@@ -381,17 +377,19 @@ export const erasure: Topic = (it) => {
 
   it.effect("first answers show nothing more of a removed number; of others they do", () =>
     Effect.gen(function* () {
-      const claims = yield* IdempotencyStore
+      const claims = (yield* Store).messages
       const { number, workspace } = yield* aStage()
       const { key } = yield* aKey(workspace.id)
       const other = yield* aNumber(workspace.id, { label: "Other" })
       const first = yield* Effect.forEach([number, other], ({ id }) =>
         Effect.gen(function* () {
           const claim = aClaim(key.id)
-          yield* claims.claim(claim, noon)
-          yield* NumberStore.use((store) => store.setStatus(id, "disconnected", undefined, noon))
+          yield* claims.claimKey(claim, noon)
+          yield* Store.use(({ numbers: store }) =>
+            store.setStatus(id, "disconnected", undefined, noon),
+          )
           begun(
-            yield* LinkingStore.use((store) =>
+            yield* Store.use(({ numbers: store }) =>
               store.reconnect(workspace.id, id, anAttempt(noon), claim),
             ),
           )
@@ -399,13 +397,13 @@ export const erasure: Topic = (it) => {
         }),
       )
       const shown = Effect.forEach(first, (claim) =>
-        Effect.map(claims.claim({ ...claim, token: "repeat" }, noon), (found) =>
+        Effect.map(claims.claimKey({ ...claim, token: "repeat" }, noon), (found) =>
           found._tag === "Finished" ? found.record.shown : assert.fail(found._tag),
         ),
       )
       const asItWas = { phone: other.phone, label: "Other" }
       assert.deepStrictEqual(yield* shown, [{ phone: number.phone, label: number.label }, asItWas])
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
       yield* eraseRemoved()
       assert.deepStrictEqual(yield* shown, [undefined, asItWas])
     }),
@@ -417,7 +415,7 @@ export const erasure: Topic = (it) => {
       const sent = yield* aMessage(number)
       yield* sendNext(number, noon)
       const waiting = yield* aMessage(number)
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
       yield* eraseRemoved()
       const stillWaiting = (yield* lookUp(waiting)).message
       assert.strictEqual(stillWaiting.from.phone, number.phone)
@@ -431,14 +429,14 @@ export const erasure: Topic = (it) => {
 
   it.effect("the session of a removed number goes in the end, others' stay", () =>
     Effect.gen(function* () {
-      const sessions = yield* SessionStore
+      const { sessions } = yield* Store
       const era = anEra()
       const { number, workspace } = yield* aStage({ createdAt: era })
       const other = yield* aNumber(workspace.id)
       for (const { id } of [number, other]) yield* sessions.write(id, "sealed", [], era, null)
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, era))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, era))
       const eraseBefore = (sessionsBefore: number) =>
-        ErasureStore.use((store) =>
+        Store.use(({ system: store }) =>
           store.eraseRemoved({ now: era, endpointsBefore: era, sessionsBefore }),
         )
       yield* eraseBefore(era)
@@ -452,14 +450,14 @@ export const erasure: Topic = (it) => {
 
   it.effect("a revoked key loses its name and address, others keep theirs", () =>
     Effect.gen(function* () {
-      const keys = yield* KeyStore
+      const keys = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
       const revoked = yield* aKey(workspace.id, { name: "Till" })
       const other = yield* aKey(workspace.id, { name: "Shop" })
       for (const { hash } of [revoked, other]) yield* keys.admit(anAdmission(hash))
-      yield* keys.revoke(workspace.id, revoked.key.id, noon)
+      yield* keys.revokeKey(workspace.id, revoked.key.id, noon)
       yield* eraseRemoved()
-      const found = yield* keys.list(workspace.id)
+      const found = yield* keys.listKeys(workspace.id)
       assert.deepStrictEqual(
         found.map(({ last4, lastUsedIp, name }) => [name, lastUsedIp, last4]),
         [
@@ -472,7 +470,7 @@ export const erasure: Topic = (it) => {
 
   it.effect("a removed endpoint is shown to repeats for a while, then loses its address", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { key } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key, { description: "Till" })
       yield* store.remove(endpointScope(key), endpoint.id, noon)

@@ -1,6 +1,6 @@
 /** `MessageStore.loadAcceptance`: the facts of an acceptance in one read. */
 import { assert } from "@effect/vitest"
-import { ContactStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { ContactId, MediaId, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
@@ -37,7 +37,7 @@ export const acceptanceFacts: Topic = (it) => {
     Effect.gen(function* () {
       const workspace = yield* aWorkspace({ plan: aPlan(7) })
       assert.deepStrictEqual((yield* facts(workspace.id)).plan, aPlan(7))
-      yield* WorkspaceStore.use((store) =>
+      yield* Store.use(({ workspaces: store }) =>
         store.update(
           workspace.id,
           () => ({ change: { plan: aPlan(null) }, admits: admitsAll }),
@@ -62,7 +62,7 @@ export const acceptanceFacts: Topic = (it) => {
       assert.deepStrictEqual(present(yield* named(offline.id)).number, offline)
       assert.isNull(yield* named(foreign.id))
       assert.isNull(yield* named(999_999_999 as NumberId))
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
       assert.isNull(yield* named(number.id))
     }),
   )
@@ -80,7 +80,7 @@ export const acceptanceFacts: Topic = (it) => {
       const secondTelegram = yield* aNumber(id, { platform: "telegram", createdAt: noon + 7 })
       yield* aNumber(id, { platform: "telegram", createdAt: noon + 8 })
       yield* aStage()
-      yield* NumberStore.use((store) => store.remove(id, removed.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(id, removed.id, noon))
       const found = yield* facts(id)
       assert.isNull(found.named)
       assert.deepStrictEqual(
@@ -99,7 +99,7 @@ export const acceptanceFacts: Topic = (it) => {
       yield* aContact(id, { phone: shared })
       const only = yield* aContact(id, { phone: single })
       yield* aContact((yield* aWorkspace()).id, { phone: foreign })
-      yield* ContactStore.use((store) => store.delete(id, deleted.id))
+      yield* Store.use(({ workspaces: store }) => store.deleteContact(id, deleted.id))
       const found = yield* facts(id, { phones: [shared, single, foreign, unknown, shared] })
       assert.deepStrictEqual(
         [...found.contactIdByPhone].toSorted(([, a], [, b]) => a - b),
@@ -118,7 +118,7 @@ export const acceptanceFacts: Topic = (it) => {
       const username = yield* aContact(id, { username: "tg:4711" })
       const foreign = yield* aContact((yield* aWorkspace()).id)
       const deleted = yield* aContact(id)
-      yield* ContactStore.use((store) => store.delete(id, deleted.id))
+      yield* Store.use(({ workspaces: store }) => store.deleteContact(id, deleted.id))
       const contactIds = [
         username.id,
         phone.id,

@@ -3,13 +3,7 @@
  * own era for the earliest.
  */
 import { assert } from "@effect/vitest"
-import {
-  LaneQueue,
-  NumberStore,
-  ServiceFigures,
-  WorkspaceStore,
-  mostCounted,
-} from "@messaging-service/core"
+import { mostCounted, Store } from "@messaging-service/core"
 import type { Figures, NumberStatus, Platform } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
@@ -37,7 +31,7 @@ import {
 } from "../Records.ts"
 
 const figuresAt = (now: number, countAtMost = mostCounted) =>
-  ServiceFigures.use((figures) => figures.read(now, countAtMost))
+  Store.use(({ system: figures }) => figures.figures(now, countAtMost))
 
 type Counted = "queued" | "scheduled" | "lanesInFlight" | "leasesRunOut" | "deliveries" | "retries"
 
@@ -94,7 +88,7 @@ export const figures: Topic = (it) => {
 
   it.effect("the figures name the first due message of connected numbers and of the others", () =>
     Effect.gen(function* () {
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const era = anEra()
       const { number, workspace } = yield* aStage({ createdAt: era })
       const other = yield* aNumber(workspace.id, { createdAt: era })
@@ -109,7 +103,7 @@ export const figures: Topic = (it) => {
         connected: era + hour,
         notConnected: era + minute,
       })
-      yield* WorkspaceStore.use((store) => store.delete(workspace.id, now))
+      yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, now))
       const { connected, notConnected } = (yield* figuresAt(now)).firstDueAt
       assert.isTrue(connected === null || connected > era + hour)
       assert.isTrue(notConnected === null || notConnected > era + hour)
@@ -118,7 +112,7 @@ export const figures: Topic = (it) => {
 
   it.effect("a message behind a pause without an end is a first message too", () =>
     Effect.gen(function* () {
-      const { pause, resume } = yield* LaneQueue
+      const { pause, resume } = (yield* Store).queue
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       const message = yield* aMessage(number, { now: era })
@@ -157,7 +151,7 @@ export const figures: Topic = (it) => {
 
   it.effect("a lane is behind from the moment at which it could have been claimed", () =>
     Effect.gen(function* () {
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       yield* aMessage(number, { now: era })
@@ -174,7 +168,7 @@ export const figures: Topic = (it) => {
 
   it.effect("numbers count by platform and status, live ones that are not removed", () =>
     Effect.gen(function* () {
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const { id } = yield* aWorkspace()
       const before = yield* figuresAt(0)
       const since = (platform: Platform, status: NumberStatus) =>
@@ -190,7 +184,7 @@ export const figures: Topic = (it) => {
       yield* numbers.setStatus(number.id, "disconnected", undefined, 0)
       assert.strictEqual(yield* since("whatsapp", "connected"), 0)
       assert.strictEqual(yield* since("whatsapp", "disconnected"), 1)
-      yield* WorkspaceStore.use((store) => store.delete(id, 0))
+      yield* Store.use(({ workspaces: store }) => store.delete(id, 0))
       assert.strictEqual(yield* since("whatsapp", "disconnected"), 0)
       assert.strictEqual(yield* since("telegram", "connected"), 0)
     }),

@@ -1,11 +1,6 @@
 /** Claims of `Idempotency-Key`s: taken before the work, finished with its effect, freed on refusal. */
 import { assert } from "@effect/vitest"
-import {
-  answerKeptMillis,
-  claimKeptMillis,
-  IdempotencyStore,
-  MessageStore,
-} from "@messaging-service/core"
+import { answerKeptMillis, claimKeptMillis, Store } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
 import { brokenBy, claimKey, facts, messagesOf } from "../Reading.ts"
@@ -58,18 +53,18 @@ export const idempotency: Topic = (it) => {
   it.effect("a claim without a send is the same claim", () =>
     Effect.gen(function* () {
       const { workspace, number, key } = yield* aStageWithKey
-      const store = yield* IdempotencyStore
+      const store = (yield* Store).messages
       const claim = aClaim(key.id)
       const rival = { ...claim, token: "rival" }
-      assert.deepStrictEqual(yield* store.claim(claim, noon), claimed)
-      assert.deepStrictEqual(yield* store.claim(rival, noon), inProgress)
+      assert.deepStrictEqual(yield* store.claimKey(claim, noon), claimed)
+      assert.deepStrictEqual(yield* store.claimKey(rival, noon), inProgress)
       assert.deepStrictEqual(yield* claimKey(workspace.id, rival), inProgress)
-      yield* store.release(rival)
-      assert.deepStrictEqual(yield* store.claim(rival, noon), inProgress)
-      yield* store.release(claim)
-      assert.deepStrictEqual(yield* store.claim(rival, noon), claimed)
+      yield* store.releaseClaim(rival)
+      assert.deepStrictEqual(yield* store.claimKey(rival, noon), inProgress)
+      yield* store.releaseClaim(claim)
+      assert.deepStrictEqual(yield* store.claimKey(rival, noon), claimed)
       const made = yield* accepted(number, { idempotency: rival })
-      const again = yield* store.claim(claim, noon)
+      const again = yield* store.claimKey(claim, noon)
       assert.strictEqual(again._tag, "Finished")
       if (again._tag === "Finished") assert.deepStrictEqual(again.record.madeIds, ids(made))
     }),
@@ -160,7 +155,7 @@ export const idempotency: Topic = (it) => {
 
   it.effect("expired claims are forgotten, and nothing else", () =>
     Effect.gen(function* () {
-      const store = yield* IdempotencyStore
+      const store = (yield* Store).messages
       const { workspace, number, key } = yield* aStageWithKey
       const old = noon - 30 * day
       const finishedAt = (now: number) =>
@@ -176,7 +171,7 @@ export const idempotency: Topic = (it) => {
       yield* claimKey(workspace.id, dead, old + answerKeptMillis - claimKeptMillis)
       const alive = aClaim(key.id)
       yield* claimKey(workspace.id, alive, old + answerKeptMillis - claimKeptMillis + 1)
-      yield* store.forgetVoid(old + answerKeptMillis)
+      yield* store.forgetVoidClaims(old + answerKeptMillis)
       // Read at a time when all of them were valid.
       const lookedAt = old + answerKeptMillis - claimKeptMillis + 2
       assert.deepStrictEqual(yield* claimKey(workspace.id, over, lookedAt), claimed)
@@ -189,7 +184,7 @@ export const idempotency: Topic = (it) => {
 
   it.effect("a released claim leaves the key free, for another request too", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number, key } = yield* aStageWithKey
       const refused = aClaim(key.id)
       yield* claimKey(workspace.id, refused)
@@ -202,7 +197,7 @@ export const idempotency: Topic = (it) => {
 
   it.effect("a request releases only its own unfinished claim", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number, key } = yield* aStageWithKey
       const claim = aClaim(key.id)
       const rival = { ...claim, token: "rival" }
@@ -218,7 +213,7 @@ export const idempotency: Topic = (it) => {
 
   it.effect("nothing is accepted without the claim: never made, released, or finished", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number, key } = yield* aStageWithKey
       const claim = aClaim(key.id)
       const acceptance = anAcceptance(number, { idempotency: claim })

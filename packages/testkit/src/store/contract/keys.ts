@@ -1,6 +1,6 @@
 /** `KeyStore`: admission, counting, and the number of keys. */
 import { assert } from "@effect/vitest"
-import { keyLimit, KeyStore, WorkspaceStore } from "@messaging-service/core"
+import { keyLimit, Store } from "@messaging-service/core"
 import type { AdmitQuery } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, only, present } from "../Expect.ts"
@@ -32,20 +32,20 @@ const query = (issued: IssuedKey, now = noon): AdmitQuery => ({
 
 const admit = (issued: IssuedKey, now = noon) =>
   Effect.map(
-    KeyStore.use((store) => store.admit(query(issued, now))),
+    Store.use(({ workspaces: store }) => store.admit(query(issued, now))),
     present,
   )
 
 const listed = (issued: IssuedKey) =>
   Effect.map(
-    KeyStore.use((store) => store.list(issued.key.workspaceId)),
+    Store.use(({ workspaces: store }) => store.listKeys(issued.key.workspaceId)),
     (keys) => only(keys.filter((key) => key.id === issued.key.id)),
   )
 
 export const keys: Topic = (it) => {
   it.effect("a key is found by its hash and its version, with its workspace", () =>
     Effect.gen(function* () {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
       const number = yield* aNumber(workspace.id)
       const issued = yield* aKey(workspace.id, {
@@ -65,10 +65,10 @@ export const keys: Topic = (it) => {
 
   it.effect("a new key has an id, no use and no revocation", () =>
     Effect.gen(function* () {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
       const given = aNewKey(workspace.id, { numberIds: [] })
-      const key = present(yield* store.insert(given, keyLimit))
+      const key = present(yield* store.insertKey(given, keyLimit))
       const { hash: _, ...rest } = given
       assert.deepStrictEqual(key, {
         ...rest,
@@ -77,7 +77,7 @@ export const keys: Topic = (it) => {
         lastUsedIp: null,
         revokedAt: null,
       })
-      assert.deepStrictEqual(yield* store.list(workspace.id), [key])
+      assert.deepStrictEqual(yield* store.listKeys(workspace.id), [key])
     }),
   )
 
@@ -142,7 +142,7 @@ export const keys: Topic = (it) => {
 
   it.effect("nothing is counted or recorded while the workspace does not admit", () =>
     Effect.gen(function* () {
-      const workspaces = yield* WorkspaceStore
+      const { workspaces } = yield* Store
       const workspace = yield* aWorkspace({ demo: true, admits: admitsNone })
       const issued = yield* aKey(workspace.id)
       const found = yield* admit(issued)
@@ -174,7 +174,7 @@ export const keys: Topic = (it) => {
     Effect.gen(function* () {
       const workspace = yield* aWorkspace()
       const issued = yield* aKey(workspace.id)
-      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon))
       const found = yield* admit(issued, noon + oneSecond)
       assert.isNull(found.count)
       assert.strictEqual(found.workspace.deletedAt, noon)
@@ -184,7 +184,9 @@ export const keys: Topic = (it) => {
   it.effect("nothing is counted with a revoked key", () =>
     Effect.gen(function* () {
       const issued = yield* aKey((yield* aWorkspace()).id)
-      yield* KeyStore.use((store) => store.revoke(issued.key.workspaceId, issued.key.id, noon))
+      yield* Store.use(({ workspaces: store }) =>
+        store.revokeKey(issued.key.workspaceId, issued.key.id, noon),
+      )
       const found = yield* admit(issued, noon + oneSecond)
       assert.isNull(found.count)
       assert.deepStrictEqual(found.key, { ...issued.key, revokedAt: noon })
@@ -204,14 +206,14 @@ export const keys: Topic = (it) => {
 
   it.effect("lists keys oldest first, revoked ones included, of their workspace alone", () =>
     Effect.gen(function* () {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
       const first = yield* aKey(workspace.id)
       yield* aKey((yield* aWorkspace()).id)
       const second = yield* aKey(workspace.id, { version: 1, name: "API Key 1" })
       const third = yield* aKey(workspace.id)
-      yield* store.revoke(workspace.id, second.key.id, noon)
-      assert.deepStrictEqual(yield* store.list(workspace.id), [
+      yield* store.revokeKey(workspace.id, second.key.id, noon)
+      assert.deepStrictEqual(yield* store.listKeys(workspace.id), [
         first.key,
         { ...second.key, revokedAt: noon },
         third.key,
@@ -221,34 +223,37 @@ export const keys: Topic = (it) => {
 
   it.effect("a key is revoked once, and by its own workspace", () =>
     Effect.gen(function* () {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       const { key } = yield* aKey((yield* aWorkspace()).id)
       const other = yield* aWorkspace()
-      assert.isNull(yield* store.revoke(other.id, key.id, noon))
+      assert.isNull(yield* store.revokeKey(other.id, key.id, noon))
       const revoked = { ...key, revokedAt: noon + oneSecond }
       assert.deepStrictEqual(
-        yield* store.revoke(key.workspaceId, key.id, noon + oneSecond),
+        yield* store.revokeKey(key.workspaceId, key.id, noon + oneSecond),
         revoked,
       )
-      assert.deepStrictEqual(yield* store.revoke(key.workspaceId, key.id, noon + minute), revoked)
-      assert.deepStrictEqual(yield* store.list(key.workspaceId), [revoked])
+      assert.deepStrictEqual(
+        yield* store.revokeKey(key.workspaceId, key.id, noon + minute),
+        revoked,
+      )
+      assert.deepStrictEqual(yield* store.listKeys(key.workspaceId), [revoked])
     }),
   )
 
   it.effect("at most 10 non-revoked keys of a version: expired ones count, revoked do not", () =>
     Effect.gen(function* () {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
       const made = yield* Effect.forEach(Array.from({ length: keyLimit }), (_, index) =>
         aKey(workspace.id, index === 0 ? { expiresAt: noon - day } : {}),
       )
-      assert.isNull(yield* store.insert(aNewKey(workspace.id), keyLimit))
-      assert.isNotNull(yield* store.insert(aNewKey(workspace.id, { version: 1 }), keyLimit))
-      assert.isNotNull(yield* store.insert(aNewKey((yield* aWorkspace()).id), keyLimit))
-      yield* store.revoke(workspace.id, at(made, 3).key.id, noon)
-      assert.isNotNull(yield* store.insert(aNewKey(workspace.id), keyLimit))
-      assert.isNull(yield* store.insert(aNewKey(workspace.id), keyLimit))
-      assert.lengthOf(yield* store.list(workspace.id), keyLimit + 2)
+      assert.isNull(yield* store.insertKey(aNewKey(workspace.id), keyLimit))
+      assert.isNotNull(yield* store.insertKey(aNewKey(workspace.id, { version: 1 }), keyLimit))
+      assert.isNotNull(yield* store.insertKey(aNewKey((yield* aWorkspace()).id), keyLimit))
+      yield* store.revokeKey(workspace.id, at(made, 3).key.id, noon)
+      assert.isNotNull(yield* store.insertKey(aNewKey(workspace.id), keyLimit))
+      assert.isNull(yield* store.insertKey(aNewKey(workspace.id), keyLimit))
+      assert.lengthOf(yield* store.listKeys(workspace.id), keyLimit + 2)
     }),
   )
 

@@ -1,6 +1,6 @@
 /** `KeyStore.admitV1`: the minute that a workspace's version 1 keys share. */
 import { assert } from "@effect/vitest"
-import { KeyStore, WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { AdmitV1Query, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
@@ -35,7 +35,7 @@ const query = ({ hash, key }: IssuedKey, overrides: Partial<AdmitV1Query> = {}):
 
 const admit = (issued: IssuedKey, overrides: Partial<AdmitV1Query> = {}) =>
   Effect.map(
-    KeyStore.use((store) => store.admitV1(query(issued, overrides))),
+    Store.use(({ workspaces: store }) => store.admitV1(query(issued, overrides))),
     present,
   )
 
@@ -44,14 +44,14 @@ const countOf = (issued: IssuedKey, overrides: Partial<AdmitV1Query> = {}) =>
 
 const listed = ({ key }: IssuedKey) =>
   Effect.map(
-    KeyStore.use((store) => store.list(key.workspaceId)),
+    Store.use(({ workspaces: store }) => store.listKeys(key.workspaceId)),
     (keys) => only(keys.filter(({ id }) => id === key.id)),
   )
 
 export const keysV1: Topic = (it, { parallel }) => {
   it.effect("a version 1 key is found by its hash, with its workspace", () =>
     Effect.gen(function* () {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
       const issued = yield* aKeyV1(workspace.id)
       const found = yield* admit(issued)
@@ -80,7 +80,7 @@ export const keysV1: Topic = (it, { parallel }) => {
 
   it.effect("version 2 keys count in windows of their own", () =>
     Effect.gen(function* () {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
       const version1 = yield* aKeyV1(workspace.id)
       const version2 = yield* aKey(workspace.id)
@@ -143,7 +143,9 @@ export const keysV1: Topic = (it, { parallel }) => {
     Effect.gen(function* () {
       const workspace = yield* aWorkspace()
       const issued = yield* aKeyV1(workspace.id)
-      yield* KeyStore.use((store) => store.revoke(workspace.id, issued.key.id, noon))
+      yield* Store.use(({ workspaces: store }) =>
+        store.revokeKey(workspace.id, issued.key.id, noon),
+      )
       const revoked = { ...issued.key, revokedAt: noon }
       const found = yield* admit(issued, { now: noon + 1 })
       assert.deepStrictEqual(found, { key: revoked, workspace, count: null })
@@ -154,7 +156,7 @@ export const keysV1: Topic = (it, { parallel }) => {
 
   it.effect("each version counts by the workspace's settings for it", () =>
     Effect.gen(function* () {
-      const workspaces = yield* WorkspaceStore
+      const { workspaces } = yield* Store
       const workspace = yield* aWorkspace({ apiV2Enabled: false, admits: { v1: true, v2: false } })
       const issued = yield* aKeyV1(workspace.id)
       assert.strictEqual(yield* countOf(issued), 1)
@@ -187,7 +189,7 @@ export const keysV1: Topic = (it, { parallel }) => {
 
   it.effect("concurrent requests are each counted once, whatever their keys", () =>
     Effect.gen(function* () {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       for (let round = 0; round < (parallel ? 5 : 1); round++) {
         const workspaces = [yield* aWorkspace(), yield* aWorkspace(), yield* aWorkspace()]
         const issued = yield* Effect.forEach([...workspaces, ...workspaces], ({ id }) => aKeyV1(id))
@@ -218,7 +220,7 @@ export const keysV1: Topic = (it, { parallel }) => {
 
   it.effect("the minute never restarts for late requests from the one before", () =>
     Effect.gen(function* () {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       const issued = yield* aKeyV1((yield* aWorkspace()).id)
       const queries = range(20).map((turn) =>
         query(issued, { now: turn < 10 ? noon : noon + minute }),

@@ -1,6 +1,6 @@
 /** `LaneQueue.claim`: which message leaves next, from which number. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, noFailures, NumberStore, DueWork } from "@messaging-service/core"
+import { noFailures, Store } from "@messaging-service/core"
 import type { QuotaLimit, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only, present } from "../Expect.ts"
@@ -32,7 +32,7 @@ import {
 } from "../Records.ts"
 
 const setStatus = (number: SendingNumber, status: SendingNumber["status"], now = noon) =>
-  NumberStore.use((store) => store.setStatus(number.id, status, undefined, now))
+  Store.use(({ numbers: store }) => store.setStatus(number.id, status, undefined, now))
 
 export const lanes: Topic = (it) => {
   it.effect("a claim hands out the message as it waits, with its number and a lease", () =>
@@ -131,7 +131,7 @@ export const lanes: Topic = (it) => {
 
   it.effect("only numbers that the worker owns are claimed from", () =>
     Effect.gen(function* () {
-      const queue = yield* LaneQueue
+      const { queue } = yield* Store
       const { workspace, number: mine } = yield* aStage()
       const other = yield* aNumber(workspace.id)
       const message = yield* aMessage(mine)
@@ -145,7 +145,7 @@ export const lanes: Topic = (it) => {
 
   it.effect("a worker that owns all numbers claims from any", () =>
     Effect.gen(function* () {
-      const queue = yield* LaneQueue
+      const { queue } = yield* Store
       const now = anEra()
       const { number } = yield* aStage({ createdAt: now })
       const message = yield* aMessage(number, { now })
@@ -311,7 +311,7 @@ export const lanes: Topic = (it) => {
 
   it.effect("over the sending cap a lane rests until the oldest send leaves the window", () =>
     Effect.gen(function* () {
-      const work = yield* DueWork
+      const work = (yield* Store).queue
       const era = anEra()
       const sendCap: QuotaLimit = { messages: 2, windowMillis: day }
       const { number } = yield* aStage({ createdAt: era })
@@ -355,7 +355,7 @@ export const lanes: Topic = (it) => {
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       yield* accepted(number, { count: 2 })
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
       assert.deepStrictEqual(yield* claim([number], { now: noon + day }), [])
     }),
   )

@@ -1,6 +1,6 @@
 /** `LaneQueue.settle`: the holder of the present lease decides, once. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, NumberStore, DueWork } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { Settlement } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only } from "../Expect.ts"
@@ -220,7 +220,7 @@ export const leases: Topic = (it) => {
       )
       const late = noon + hour
       const taken = yield* claimOne(takenOver, { now: late, leaseUntil: late + minute })
-      yield* NumberStore.use((store) => store.remove(workspace.id, removed.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, removed.id, noon))
       assert.deepStrictEqual(yield* renew(claimed, late + hour), [removed.id])
       assert.deepStrictEqual(yield* claim([removed], { now: late + hour - 1 }), [])
       const free = yield* claim([settled, takenOver], { now: late + minute })
@@ -307,8 +307,8 @@ export const leases: Topic = (it) => {
 
   it.effect("in a pause too an expired possibly sent message is concluded, and no other", () =>
     Effect.gen(function* () {
-      const queue = yield* LaneQueue
-      const work = yield* DueWork
+      const { queue } = yield* Store
+
       const pause = { until: null, reason: "paused" } as const
       for (const isLost of [false, true]) {
         const era = anEra()
@@ -319,17 +319,17 @@ export const leases: Topic = (it) => {
         yield* queue.pause(number.id, pause, era + 1)
         const [other] = yield* accepted(number, { count: 2, now: era + 2 })
         assert.deepStrictEqual(yield* claim([number], { now: era + minute }), [])
-        assert.strictEqual(yield* work.nextDue("lanes"), era + hour)
+        assert.strictEqual(yield* queue.nextDue("lanes"), era + hour)
         yield* aMessage(number, { now: era + minute })
         if (other !== undefined) yield* end(cancelled(other, era + minute))
         yield* queue.pause(number.id, pause, era + minute)
-        assert.strictEqual(yield* work.nextDue("lanes"), era + hour)
+        assert.strictEqual(yield* queue.nextDue("lanes"), era + hour)
         assert.deepStrictEqual(yield* claim([number], { now: era + hour - 1 }), [])
         const last = yield* claimOne(number, { now: era + hour })
         assert.deepStrictEqual([last.message.id, last.interruptions], [message.id, 1])
         yield* settle([failed(last, era + hour)], era + hour)
         assert.deepStrictEqual(yield* claim([number], { now: era + 2 * hour }), [])
-        yield* NumberStore.use((store) => store.remove(number.workspaceId, number.id, era))
+        yield* Store.use(({ numbers: store }) => store.remove(number.workspaceId, number.id, era))
       }
     }),
   )
@@ -343,8 +343,8 @@ export const leases: Topic = (it) => {
     "a possibly sent message of a disconnected number waits for it, or for its expiry (lost %j, then %s)",
     ([isLost, then]) =>
       Effect.gen(function* () {
-        const work = yield* DueWork
-        const numbers = yield* NumberStore
+        const { queue: work, numbers } = yield* Store
+
         const era = anEra()
         const { number } = yield* aStage({ createdAt: era })
         const status = (is: "connected" | "disconnected", now: number) =>
@@ -373,7 +373,7 @@ export const leases: Topic = (it) => {
 
   it.effect("a possibly sent message without an expiry waits until its number reconnects", () =>
     Effect.gen(function* () {
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       const message = yield* aMessage(number, { now: era })
@@ -389,7 +389,7 @@ export const leases: Topic = (it) => {
 
   it.effect("settling nothing settles nothing", () =>
     Effect.gen(function* () {
-      const queue = yield* LaneQueue
+      const { queue } = yield* Store
       assert.strictEqual((yield* queue.settle([], noon)).settled.size, 0)
     }),
   )

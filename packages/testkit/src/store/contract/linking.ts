@@ -1,13 +1,6 @@
 /** `LinkingStore`: attempts at linking numbers, their guards and their leases. */
 import { assert } from "@effect/vitest"
-import {
-  IdempotencyStore,
-  LinkingStore,
-  NumberStore,
-  DueWork,
-  WorkspaceStore,
-  nothingShown,
-} from "@messaging-service/core"
+import { nothingShown, Store } from "@messaging-service/core"
 import type {
   LinkingAttempt,
   LinkingId,
@@ -37,7 +30,7 @@ import type { One } from "../Linking.ts"
 export const linking: Topic = (it) => {
   it.effect("an attempt is stored unchanged, with a connecting number", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const attempt = anAttempt(era, {
@@ -55,17 +48,17 @@ export const linking: Topic = (it) => {
         loginMethod: "phone_code",
         phone: attempt.phone,
       })
-      const number = begun(yield* store.add(given, attempt, null, null))
+      const number = begun(yield* store.addLinking(given, attempt, null, null))
       assert.deepStrictEqual(number, { ...given, id: number.id, status: "connecting" })
-      assert.deepStrictEqual(yield* NumberStore.use((all) => all.find(number.id)), number)
+      assert.deepStrictEqual(yield* Store.use(({ numbers: all }) => all.find(number.id)), number)
       const { callbackUrl: _, pacing: __, ...shown } = attempt
-      assert.deepStrictEqual(yield* store.get(number.id), {
+      assert.deepStrictEqual(yield* store.getLinking(number.id), {
         ...shown,
         numberId: number.id,
         replaced: null,
       })
       assert.isTrue(yield* giveUp(attempt.id))
-      assert.isNull(yield* store.get(number.id))
+      assert.isNull(yield* store.getLinking(number.id))
     }),
   )
 
@@ -79,7 +72,7 @@ export const linking: Topic = (it) => {
       assert.strictEqual(guardOf(yield* add(workspace.id, era, { limit: 0 })), "limit")
       const { attempt } = yield* aLinking(workspace.id, era, { limit: 3 })
       assert.strictEqual(guardOf(yield* add(workspace.id, era, { limit: 3 })), "limit")
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, era))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, era))
       const last = yield* aLinking(workspace.id, era, { limit: 3 })
       yield* Effect.forEach([attempt.id, last.attempt.id], giveUp)
     }),
@@ -96,9 +89,11 @@ export const linking: Topic = (it) => {
       )
       const made = outcomes.filter(({ _tag }) => _tag === "Begun").map(begun)
       assert.lengthOf(made, 3)
-      assert.lengthOf(yield* NumberStore.use((store) => store.list(workspace.id)), 4)
+      assert.lengthOf(yield* Store.use(({ numbers: store }) => store.list(workspace.id)), 4)
       for (const number of made) {
-        yield* giveUp(present(yield* LinkingStore.use((store) => store.get(number.id))).id)
+        yield* giveUp(
+          present(yield* Store.use(({ numbers: store }) => store.getLinking(number.id))).id,
+        )
       }
     }),
   )
@@ -107,14 +102,14 @@ export const linking: Topic = (it) => {
     Effect.gen(function* () {
       const { id } = yield* aWorkspace()
       const era = anEra()
-      yield* WorkspaceStore.use((store) => store.delete(id, era))
+      yield* Store.use(({ workspaces: store }) => store.delete(id, era))
       assert.strictEqual(guardOf(yield* add(id, era)), "number")
     }),
   )
 
   it.effect("only a disconnected number of the workspace is reconnected", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const era = anEra()
       const { workspace, number: connected } = yield* aStage()
       const idle = yield* aNumber(workspace.id, { status: "disconnected" })
@@ -135,14 +130,14 @@ export const linking: Topic = (it) => {
         loginMethod: "phone_code",
         phone: coded.phone,
       })
-      yield* NumberStore.use((all) => all.remove(workspace.id, idle.id, era))
+      yield* Store.use(({ numbers: all }) => all.remove(workspace.id, idle.id, era))
       assert.strictEqual(yield* reconnect(workspace.id, idle), "number")
     }),
   )
 
   it.effect("one of concurrent requests for one number begins", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const idle = yield* aNumber(workspaceId, { status: "disconnected" })
@@ -157,15 +152,15 @@ export const linking: Topic = (it) => {
         outcomes.filter(({ _tag }) => _tag === "Begun"),
         1,
       )
-      assert.strictEqual(present(yield* store.get(idle.id)).id, attempts[winner]?.id)
+      assert.strictEqual(present(yield* store.getLinking(idle.id)).id, attempts[winner]?.id)
       yield* giveUp(present(attempts[winner]).id)
     }),
   )
 
   it.effect("a start finishes its claim, and begins nothing without it", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
-      const claims = yield* IdempotencyStore
+      const { numbers: store, messages: claims } = yield* Store
+
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const { key } = yield* aKey(workspaceId)
@@ -175,10 +170,10 @@ export const linking: Topic = (it) => {
       assert.strictEqual(guardOf(yield* add(workspaceId, era, { claim: adding })), "idempotency")
       const lost = yield* store.reconnect(workspaceId, idle.id, anAttempt(era), again)
       assert.strictEqual(guardOf(lost), "idempotency")
-      assert.deepStrictEqual(yield* NumberStore.use((all) => all.list(workspaceId)), [idle])
+      assert.deepStrictEqual(yield* Store.use(({ numbers: all }) => all.list(workspaceId)), [idle])
 
-      yield* claims.claim(adding, era)
-      yield* claims.claim(again, era)
+      yield* claims.claimKey(adding, era)
+      yield* claims.claimKey(again, era)
       const { attempt, number } = yield* aLinking(workspaceId, era, { claim: adding })
       const second = anAttempt(era)
       begun(yield* store.reconnect(workspaceId, idle.id, second, again))
@@ -186,7 +181,7 @@ export const linking: Topic = (it) => {
         [adding, number.id, {}],
         [again, idle.id, { shown: { phone: idle.phone, label: idle.label } }],
       ] as const) {
-        assert.deepStrictEqual(yield* claims.claim({ ...claim, token: "repeat" }, era), {
+        assert.deepStrictEqual(yield* claims.claimKey({ ...claim, token: "repeat" }, era), {
           _tag: "Finished",
           record: { fingerprint: claim.fingerprint, madeIds: [id], createdAt: era, ...shown },
         })
@@ -197,22 +192,21 @@ export const linking: Topic = (it) => {
 
   it.effect("a reconnect keeps its first view of its number, however that changes", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
-      const numbers = yield* NumberStore
-      const claims = yield* IdempotencyStore
+      const { numbers, messages: claims } = yield* Store
+
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const { key } = yield* aKey(workspaceId)
       const reconnected = (label: string, phone: string | null, attempt: Partial<NewAttempt>) =>
         Effect.gen(function* () {
           const claim = aClaim(key.id)
-          yield* claims.claim(claim, era)
+          yield* claims.claimKey(claim, era)
           const idle = yield* aNumber(workspaceId, { status: "disconnected", label, phone })
           const begin = anAttempt(era, attempt)
-          const number = begun(yield* store.reconnect(workspaceId, idle.id, begin, claim))
+          const number = begun(yield* numbers.reconnect(workspaceId, idle.id, begin, claim))
           yield* numbers.change(workspaceId, idle.id, { label: "Later" }, era)
-          yield* store.linked(begin.id, digits(), era)
-          const repeat = yield* claims.claim({ ...claim, token: "repeat" }, era)
+          yield* numbers.linked(begin.id, digits(), era)
+          const repeat = yield* claims.claimKey({ ...claim, token: "repeat" }, era)
           const { shown } = repeat._tag === "Finished" ? repeat.record : assert.fail(repeat._tag)
           assert.deepStrictEqual(shown, { phone: number.phone, label: number.label })
           return shown
@@ -233,14 +227,14 @@ export const linking: Topic = (it) => {
 
   it.effect("a broken guard leaves the claim unchanged", () =>
     Effect.gen(function* () {
-      const claims = yield* IdempotencyStore
+      const claims = (yield* Store).messages
       const era = anEra()
       const { workspace } = yield* aStage()
       const { key } = yield* aKey(workspace.id)
       const claim = aClaim(key.id)
-      yield* claims.claim(claim, era)
+      yield* claims.claimKey(claim, era)
       assert.strictEqual(guardOf(yield* add(workspace.id, era, { limit: 1, claim })), "limit")
-      assert.deepStrictEqual(yield* claims.claim(claim, era), { _tag: "Claimed" })
+      assert.deepStrictEqual(yield* claims.claimKey(claim, era), { _tag: "Claimed" })
     }),
   )
 
@@ -257,7 +251,7 @@ export const linking: Topic = (it) => {
 
   it.effect("live attempts are claimed once, and again when the lease has ended", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const { attempt } = yield* aLinking(workspaceId, era)
@@ -271,24 +265,24 @@ export const linking: Topic = (it) => {
       const second = only(yield* claimAll(era + minute))
       assert.isAbove(second.lease, first.lease)
       const { id } = attempt
-      assert.isFalse(yield* store.show(id, first.lease, { ...nothingShown, qrText: "late" }))
-      assert.isTrue(yield* store.show(id, second.lease, { ...nothingShown, qrText: "new" }))
-      assert.strictEqual(present(yield* store.get(attempt.numberId)).qrText, "new")
+      assert.isFalse(yield* store.showLinking(id, first.lease, { ...nothingShown, qrText: "late" }))
+      assert.isTrue(yield* store.showLinking(id, second.lease, { ...nothingShown, qrText: "new" }))
+      assert.strictEqual(present(yield* store.getLinking(attempt.numberId)).qrText, "new")
       const held = [
         { id, lease: first.lease },
         { id: "unknown" as LinkingId, lease: 1 },
       ]
-      assert.deepStrictEqual(yield* store.renew(held, era + 10 * minute), new Set())
-      const still = yield* store.renew([{ id, lease: second.lease }], era + 5 * minute)
+      assert.deepStrictEqual(yield* store.renewLinkings(held, era + 10 * minute), new Set())
+      const still = yield* store.renewLinkings([{ id, lease: second.lease }], era + 5 * minute)
       assert.deepStrictEqual(still, new Set([id]))
       assert.deepStrictEqual(yield* claimAll(era + 3 * minute), [])
       assert.deepStrictEqual(yield* claimAll(attempt.endsAt), [])
       assert.isTrue(yield* giveUp(id))
       assert.deepStrictEqual(
-        yield* store.renew([{ id, lease: second.lease }], era + minute),
+        yield* store.renewLinkings([{ id, lease: second.lease }], era + minute),
         new Set(),
       )
-      assert.isFalse(yield* store.show(id, second.lease, nothingShown))
+      assert.isFalse(yield* store.showLinking(id, second.lease, nothingShown))
     }),
   )
 
@@ -345,7 +339,7 @@ export const linking: Topic = (it) => {
       assert.strictEqual(yield* nextDueOf("linking", era, "all"), first.attempt.endsAt)
       const workload = (most: number, whole = 1000) =>
         Effect.map(
-          DueWork.use((status) =>
+          Store.use(({ queue: status }) =>
             status.workload(now, { ...plenty, linking: { whole, share: { most } } }),
           ),
           ({ nextDue: due }) => due,

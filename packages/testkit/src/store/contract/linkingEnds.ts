@@ -1,13 +1,6 @@
 /** `LinkingStore`: what attempts show, and how they end: linked, given up, or over. */
 import { assert } from "@effect/vitest"
-import {
-  LaneQueue,
-  LinkingStore,
-  NumberStore,
-  DueWork,
-  WorkspaceStore,
-  nothingShown,
-} from "@messaging-service/core"
+import { nothingShown, Store } from "@messaging-service/core"
 import type { LinkingId, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
@@ -30,7 +23,7 @@ import { digits, anAttempt, begun, aLinking, claimAll, giveUp } from "../Linking
 export const linkingEnds: Topic = (it) => {
   it.effect("replaces the shown state as a whole", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const { attempt } = yield* aLinking(workspaceId, era)
@@ -42,31 +35,31 @@ export const linkingEnds: Topic = (it) => {
         { qrText: "x", pairingCode, linking: true },
         nothingShown,
       ]) {
-        assert.isTrue(yield* store.show(attempt.id, lease, view))
-        assert.deepStrictEqual(yield* store.get(attempt.numberId), { ...attempt, ...view })
+        assert.isTrue(yield* store.showLinking(attempt.id, lease, view))
+        assert.deepStrictEqual(yield* store.getLinking(attempt.numberId), { ...attempt, ...view })
       }
-      assert.isTrue(yield* store.taken(attempt.id, era + oneSecond))
-      assert.isTrue(present(yield* store.get(attempt.numberId)).linking)
+      assert.isTrue(yield* store.linkingTaken(attempt.id, era + oneSecond))
+      assert.isTrue(present(yield* store.getLinking(attempt.numberId)).linking)
       yield* giveUp(attempt.id)
-      assert.isFalse(yield* store.taken(attempt.id, era + oneSecond))
+      assert.isFalse(yield* store.linkingTaken(attempt.id, era + oneSecond))
     }),
   )
 
   it.effect("a link connects the number, whose lane can be claimed from then on", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
+      const { numbers: store, queue: status } = yield* Store
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const { attempt, number } = yield* aLinking(workspaceId, era)
       const message = yield* aMessage(number, { now: era })
-      const status = yield* DueWork
+
       const lanes = yield* status.nextDue("lanes")
       assert.isTrue(lanes === null || lanes > era)
       const phone = digits()
       const linked = yield* store.linked(attempt.id, phone, era + oneSecond)
       assert.deepStrictEqual(linked, { ...number, status: "connected", phone })
-      assert.deepStrictEqual(yield* NumberStore.use((all) => all.find(number.id)), linked)
-      assert.isNull(yield* store.get(number.id))
+      assert.deepStrictEqual(yield* Store.use(({ numbers: all }) => all.find(number.id)), linked)
+      assert.isNull(yield* store.getLinking(number.id))
       assert.isNull(yield* store.linked(attempt.id, phone, era + oneSecond))
       const claimed = yield* claimOne(number, { now: era + oneSecond, leaseUntil: era + minute })
       assert.strictEqual(claimed.message.id, message.id)
@@ -76,8 +69,8 @@ export const linkingEnds: Topic = (it) => {
 
   it.effect("a link ends the number's own pauses, and no operator's", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
-      const { pause } = yield* LaneQueue
+      const store = (yield* Store).numbers
+      const { pause } = (yield* Store).queue
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       for (const operators of [null, { until: era + hour, reason: "paused" as const }]) {
@@ -98,7 +91,7 @@ export const linkingEnds: Topic = (it) => {
 
   it.effect("two numbers never hold one phone", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const era = anEra()
       const { workspace, number: holder } = yield* aStage()
       const phone = present(holder.phone)
@@ -134,12 +127,12 @@ export const linkingEnds: Topic = (it) => {
     "others' phones are free: another workspace's, a removed one's, Telegram's, a test's",
     () =>
       Effect.gen(function* () {
-        const store = yield* LinkingStore
+        const store = (yield* Store).numbers
         const era = anEra()
         const { workspace } = yield* aStage()
         const { number: foreign } = yield* aStage()
         const removed = yield* aNumber(workspace.id)
-        yield* NumberStore.use((all) => all.remove(workspace.id, removed.id, era))
+        yield* Store.use(({ numbers: all }) => all.remove(workspace.id, removed.id, era))
         const telegram = yield* aNumber(workspace.id, { platform: "telegram" })
         const test = yield* aNumber(workspace.id, { mode: "test" })
         for (const other of [foreign, removed, telegram, test]) {
@@ -152,7 +145,7 @@ export const linkingEnds: Topic = (it) => {
 
   it.effect("one of concurrently linked numbers with one phone is connected", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const phone = digits()
@@ -177,20 +170,20 @@ export const linkingEnds: Topic = (it) => {
 
   it.effect("an attempt past its end has lapsed, and nothing links it any more", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const { attempt, number } = yield* aLinking(workspaceId, era)
       const { endsAt, id } = attempt
       const lapsed = (now: number) =>
-        Effect.map(store.lapsed(now, 1000), (all) => all.filter((one) => one.id === id))
+        Effect.map(store.lapsedLinkings(now, 1000), (all) => all.filter((one) => one.id === id))
       assert.deepStrictEqual(yield* lapsed(endsAt - 1), [])
       assert.deepStrictEqual(yield* lapsed(endsAt), [attempt])
-      assert.isFalse(yield* store.taken(id, endsAt))
+      assert.isFalse(yield* store.linkingTaken(id, endsAt))
       assert.isNull(yield* store.linked(id, digits(), endsAt))
-      assert.isTrue(yield* store.giveUp(id, givenUp))
-      assert.isFalse(yield* store.giveUp(id, givenUp))
-      const after = yield* NumberStore.use((all) => all.find(number.id))
+      assert.isTrue(yield* store.giveUpLinking(id, givenUp))
+      assert.isFalse(yield* store.giveUpLinking(id, givenUp))
+      const after = yield* Store.use(({ numbers: all }) => all.find(number.id))
       assert.deepStrictEqual(after, { ...number, status: "disconnected" })
       assert.deepStrictEqual(yield* lapsed(endsAt), [])
     }),
@@ -198,27 +191,26 @@ export const linkingEnds: Topic = (it) => {
 
   it.effect("a number whose reconnect with another phone fails gets its own back", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
+
       const era = anEra()
       const { workspace, number: holder } = yield* aStage()
       const ends: ReadonlyArray<
-        (
-          id: LinkingId,
-          number: SendingNumber,
-        ) => Effect.Effect<unknown, unknown, LinkingStore | NumberStore>
+        (id: LinkingId, number: SendingNumber) => Effect.Effect<unknown, unknown, Store>
       > = [
         giveUp,
-        (id) => store.linked(id, present(holder.phone), era),
+        (id) => numbers.linked(id, present(holder.phone), era),
         (_, number) => numbers.setStatus(number.id, "disconnected", undefined, era),
       ]
       for (const own of [digits(), null]) {
         for (const end of ends) {
           const idle = yield* aNumber(workspace.id, { status: "disconnected", phone: own })
           const attempt = anAttempt(era, { method: "phone_code", phone: digits() })
-          const connecting = begun(yield* store.reconnect(workspace.id, idle.id, attempt, null))
+          const connecting = begun(yield* numbers.reconnect(workspace.id, idle.id, attempt, null))
           assert.strictEqual(connecting.phone, attempt.phone)
-          assert.deepStrictEqual(present(yield* store.get(idle.id)).replaced, { phone: own })
+          assert.deepStrictEqual(present(yield* numbers.getLinking(idle.id)).replaced, {
+            phone: own,
+          })
           yield* end(attempt.id, idle)
           assert.deepStrictEqual(yield* numbers.find(idle.id), {
             ...idle,
@@ -233,38 +225,41 @@ export const linkingEnds: Topic = (it) => {
     "a replaced phone still belongs to its number, and the requested one does not yet",
     () =>
       Effect.gen(function* () {
-        const store = yield* LinkingStore
-        const numbers = yield* NumberStore
+        const { numbers } = yield* Store
+
         const era = anEra()
         const { id: workspaceId } = yield* aWorkspace()
         const own = digits()
         const asked = digits()
         const idle = yield* aNumber(workspaceId, { status: "disconnected", phone: own })
         const attempt = anAttempt(era, { method: "phone_code", phone: asked })
-        yield* store.reconnect(workspaceId, idle.id, attempt, null)
+        yield* numbers.reconnect(workspaceId, idle.id, attempt, null)
         const one = yield* aLinking(workspaceId, era)
-        assert.strictEqual((yield* store.linked(one.attempt.id, own, era))?.status, "disconnected")
+        assert.strictEqual(
+          (yield* numbers.linked(one.attempt.id, own, era))?.status,
+          "disconnected",
+        )
         const another = yield* aLinking(workspaceId, era)
         assert.strictEqual(
-          (yield* store.linked(another.attempt.id, asked, era))?.status,
+          (yield* numbers.linked(another.attempt.id, asked, era))?.status,
           "connected",
         )
-        assert.strictEqual((yield* store.linked(attempt.id, asked, era))?.status, "disconnected")
+        assert.strictEqual((yield* numbers.linked(attempt.id, asked, era))?.status, "disconnected")
         assert.strictEqual(present(yield* numbers.find(idle.id)).phone, own)
       }),
   )
 
   it.effect("a typed phone is kept by a link, and by a number that had no other", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
+
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const phone = digits()
       const idle = yield* aNumber(workspaceId, { status: "disconnected", phone: digits() })
       const attempt = anAttempt(era, { method: "phone_code", phone })
-      yield* store.reconnect(workspaceId, idle.id, attempt, null)
-      yield* store.linked(attempt.id, phone, era)
+      yield* numbers.reconnect(workspaceId, idle.id, attempt, null)
+      yield* numbers.linked(attempt.id, phone, era)
       assert.strictEqual(present(yield* numbers.find(idle.id)).phone, phone)
 
       const typed = digits()
@@ -280,30 +275,33 @@ export const linkingEnds: Topic = (it) => {
 
   it.effect("one of a concurrent link and end happens", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       for (let round = 0; round < 10; round++) {
         const { attempt, number } = yield* aLinking(workspaceId, era)
         const phone = digits()
         const [linked, ended] = yield* Effect.all(
-          [store.linked(attempt.id, phone, attempt.endsAt - 1), store.giveUp(attempt.id, givenUp)],
+          [
+            store.linked(attempt.id, phone, attempt.endsAt - 1),
+            store.giveUpLinking(attempt.id, givenUp),
+          ],
           { concurrency: "unbounded" },
         )
         assert.strictEqual(linked === null, ended)
-        const after = present(yield* NumberStore.use((all) => all.find(number.id)))
+        const after = present(yield* Store.use(({ numbers: all }) => all.find(number.id)))
         assert.deepStrictEqual(
           [after.status, after.phone],
           ended ? ["disconnected", null] : ["connected", phone],
         )
-        assert.isNull(yield* store.get(number.id))
+        assert.isNull(yield* store.getLinking(number.id))
       }
     }),
   )
 
   it.effect("test attempts are due when they link themselves, until they end", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const { attempt } = yield* aLinking(workspaceId, era, {
@@ -311,7 +309,9 @@ export const linkingEnds: Topic = (it) => {
         attempt: { mode: "test", linksAt: era + 5 * oneSecond },
       })
       const due = (now: number) =>
-        Effect.map(store.dueTest(now, 1000), (all) => all.filter(({ id }) => id === attempt.id))
+        Effect.map(store.dueTestLinkings(now, 1000), (all) =>
+          all.filter(({ id }) => id === attempt.id),
+        )
       assert.deepStrictEqual(yield* due(era + 5 * oneSecond - 1), [])
       assert.deepStrictEqual(yield* due(era + 5 * oneSecond), [attempt])
       assert.deepStrictEqual(yield* due(attempt.endsAt), [])
@@ -321,8 +321,8 @@ export const linkingEnds: Topic = (it) => {
 
   it.effect("an attempt ends with its number, its workspace, and any other status", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
-      const numbers = yield* NumberStore
+      const { numbers } = yield* Store
+
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       const removed = yield* aLinking(workspaceId, era)
@@ -330,11 +330,11 @@ export const linkingEnds: Topic = (it) => {
       const dropped = yield* aLinking(workspaceId, era)
       yield* numbers.setStatus(dropped.number.id, "disconnected", undefined, era)
       const deleted = yield* aLinking(workspaceId, era)
-      yield* WorkspaceStore.use((all) => all.delete(workspaceId, era))
+      yield* Store.use(({ workspaces: all }) => all.delete(workspaceId, era))
       for (const { attempt, number } of [removed, dropped, deleted]) {
-        assert.isNull(yield* store.get(number.id))
-        assert.isNull(yield* store.linked(attempt.id, digits(), era))
-        assert.isFalse(yield* store.giveUp(attempt.id, givenUp))
+        assert.isNull(yield* numbers.getLinking(number.id))
+        assert.isNull(yield* numbers.linked(attempt.id, digits(), era))
+        assert.isFalse(yield* numbers.giveUpLinking(attempt.id, givenUp))
       }
       assert.deepStrictEqual(yield* claimAll(era), [])
     }),
@@ -342,7 +342,7 @@ export const linkingEnds: Topic = (it) => {
 
   it.effect("linking is due with attempts to claim, ending leases, self-links, or ends", () =>
     Effect.gen(function* () {
-      const store = yield* LinkingStore
+      const store = (yield* Store).numbers
       const era = anEra()
       const { id: workspaceId } = yield* aWorkspace()
       assert.isNull(yield* nextDueOf("linking", era))
@@ -355,7 +355,7 @@ export const linkingEnds: Topic = (it) => {
       assert.strictEqual(yield* nextDueOf("linking", era), era + oneSecond)
       const { lease } = only(yield* claimAll(era + oneSecond, era + minute))
       assert.strictEqual(yield* nextDueOf("linking", era), era + minute)
-      yield* store.renew([{ id: attempt.id, lease }], era + 20 * minute)
+      yield* store.renewLinkings([{ id: attempt.id, lease }], era + 20 * minute)
       assert.strictEqual(yield* nextDueOf("linking", era), era + 5 * minute)
       yield* store.linked(test.attempt.id, digits(), era + 5 * minute)
       assert.strictEqual(yield* nextDueOf("linking", era), attempt.endsAt)

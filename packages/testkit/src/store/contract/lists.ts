@@ -1,6 +1,6 @@
 /** Reading messages: by id, by scope, in pages with filters. */
 import { assert } from "@effect/vitest"
-import { MessageStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type {
   Message,
   MessageFilter,
@@ -37,7 +37,7 @@ const everything: MessageFilter = {
 
 const listed = (scope: CallerScope, filter: Partial<MessageFilter> = {}, now = noon) =>
   Effect.map(
-    MessageStore.use((store) =>
+    Store.use(({ messages: store }) =>
       store.list(scope, { ...everything, ...filter }, { before: null, limit: 100 }, now),
     ),
     (page) => ids(page.items),
@@ -48,7 +48,7 @@ const newestFirst = (...messages: ReadonlyArray<Message>) => ids(messages).toSor
 export const lists: Topic = (it) => {
   it.effect("a message is visible within its workspace, its mode and its key's numbers", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
       const message = yield* aMessage(number)
@@ -68,7 +68,7 @@ export const lists: Topic = (it) => {
 
   it.effect("messages by id come in the requested order, without unknown ones", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { number } = yield* aStage()
       const messages = yield* accepted(number, { count: 3 })
       const test = yield* aMessage(number, { mode: "test" })
@@ -86,7 +86,7 @@ export const lists: Topic = (it) => {
 
   it.effect("pages go newest first and nothing shifts when messages arrive", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number } = yield* aStage()
       const messages = (yield* accepted(number, { count: 5 })).toReversed()
       yield* aMessage((yield* aStage()).number)
@@ -115,7 +115,7 @@ export const lists: Topic = (it) => {
 
   it.effect("a limited key lists its numbers' messages, merged, and pages through them", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number: a } = yield* aStage()
       const b = yield* aNumber(workspace.id)
       const c = yield* aNumber(workspace.id)
@@ -162,7 +162,7 @@ export const lists: Topic = (it) => {
 
   it.effect("one or several statuses", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number } = yield* aStage()
       const scope = scopeOf(workspace.id)
       const [sent, delivered, read, failure] = [
@@ -247,7 +247,7 @@ export const lists: Topic = (it) => {
 
   it.effect("a filtered page knows whether there is another", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
       const mine: Array<Message> = []

@@ -1,6 +1,6 @@
 /** `MediaStore`: the records of the media directory, and their storage. */
 import { assert } from "@effect/vitest"
-import { MediaStore, WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { MediaFile, MediaId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids } from "../Expect.ts"
@@ -36,7 +36,7 @@ export const media: Topic = (it) => {
     "a file is in the directory from its commit, as given, for its workspace and mode",
     () =>
       Effect.gen(function* () {
-        const store = yield* MediaStore
+        const store = (yield* Store).media
         const workspace = yield* aWorkspace()
         const given: Omit<MediaFile, "id"> = {
           workspaceId: workspace.id,
@@ -73,7 +73,7 @@ export const media: Topic = (it) => {
 
   it.effect("a file that just fits is accepted, and one byte more is not", () =>
     Effect.gen(function* () {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       const { id } = yield* aWorkspace()
       assert.isNotNull(yield* reserve(id, 60, 100))
       assert.isNull(yield* reserve(id, 41, 100))
@@ -98,7 +98,7 @@ export const media: Topic = (it) => {
 
   it.effect("a deleted or uncommitted file is missing", () =>
     Effect.gen(function* () {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       const workspace = yield* aWorkspace()
       const [kept, deleted] = [
         yield* aMediaFile(workspace.id),
@@ -115,7 +115,7 @@ export const media: Topic = (it) => {
 
   it.effect("a deletion frees the file's storage at once; it happens once, in its own mode", () =>
     Effect.gen(function* () {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       const workspace = yield* aWorkspace()
       const file = yield* aMediaFile(workspace.id, { size: 300 })
       assert.isNull(yield* remove((yield* aWorkspace()).id, file.id))
@@ -134,7 +134,7 @@ export const media: Topic = (it) => {
 
   it.effect("an abandoned reservation frees its storage and never becomes a file", () =>
     Effect.gen(function* () {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       const { id: workspaceId } = yield* aWorkspace()
       const id = yield* reserved(workspaceId, { size: 300 })
       assert.isNull(yield* remove(workspaceId, id))
@@ -150,7 +150,7 @@ export const media: Topic = (it) => {
 
   it.effect("a file in the directory cannot be committed again nor abandoned", () =>
     Effect.gen(function* () {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       const file = yield* aMediaFile((yield* aWorkspace()).id)
       assert.strictEqual(yield* commit(file.id), "reservation")
       yield* store.discard(file.id)
@@ -202,7 +202,7 @@ export const media: Topic = (it) => {
 
   it.effect("the bytes of deleted or abandoned files are left over until removed", () =>
     Effect.gen(function* () {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       const era = anEra()
       const { id } = yield* aWorkspace()
       const kept = yield* aMediaFile(id, { createdAt: era })
@@ -249,7 +249,7 @@ export const media: Topic = (it) => {
       ]
       const other = yield* aMediaFile((yield* aWorkspace()).id)
       assert.notInclude(ids(yield* leftovers(era)), files[0]?.id)
-      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon))
       const left = ids(yield* leftovers(era))
       assert.includeMembers([...left], [...ids(files)])
       assert.notInclude(left, other.id)
@@ -260,7 +260,7 @@ export const media: Topic = (it) => {
 
   it.effect("leftovers come in the requested number, and none is lost", () =>
     Effect.gen(function* () {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       const era = anEra()
       const { id } = yield* aWorkspace()
       const mine = yield* Effect.replicateEffect(reserved(id, { createdAt: era }), 5)
@@ -279,7 +279,7 @@ export const media: Topic = (it) => {
 
   it.effect("a deleted file is remembered until its bytes are gone and it is old", () =>
     Effect.gen(function* () {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       const era = anEra()
       const { id } = yield* aWorkspace()
       const file = yield* aMediaFile(id, { createdAt: era })
@@ -326,7 +326,7 @@ export const mediaRaces: Topic = (it, { parallel }) => {
 
   it.effect("the used storage matches the files, whatever happens to them at once", () =>
     Effect.gen(function* () {
-      const store = yield* MediaStore
+      const store = (yield* Store).media
       for (let round = 0; round < (parallel ? 10 : 3); round++) {
         const era = anEra()
         const { id: workspaceId } = yield* aWorkspace()

@@ -1,6 +1,6 @@
 /** The phone that a message shows: its number's while it waits, then the one that it left from. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, Version1ListStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { Message, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only, present } from "../Expect.ts"
@@ -10,7 +10,7 @@ import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, anEra, aNumber, aStage, hour, minute, noon } from "../Records.ts"
 
 const link = (number: SendingNumber, phone: string) =>
-  NumberStore.use((numbers) => numbers.setStatus(number.id, "connected", phone, noon))
+  Store.use(({ numbers }) => numbers.setStatus(number.id, "connected", phone, noon))
 
 /** A number that was never linked. */
 const anUnlinkedNumber = Effect.gen(function* () {
@@ -39,7 +39,7 @@ export const messagePhones: Topic = (it) => {
 
   it.effect("a sent message keeps the phone that it left from, through ticks too", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const number = yield* anUnlinkedNumber
       const [first, second] = [yield* aMessage(number), yield* aMessage(number)]
       yield* link(number, "15550000001")
@@ -78,7 +78,7 @@ export const messagePhones: Topic = (it) => {
 
   it.effect("every list and every sweep shows the current phone", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const era = anEra()
       const number = yield* anUnlinkedNumber
       const given = { now: era, expiresAt: era + minute }
@@ -96,7 +96,7 @@ export const messagePhones: Topic = (it) => {
       const ofNumber = { ...scope, restriction: [number.id] }
       const narrow = yield* store.list(ofNumber, filter, page, era)
       assert.deepStrictEqual(phones(narrow.items), ["15550000001"])
-      const offsets = yield* Version1ListStore.use((lists) =>
+      const offsets = yield* Store.use(({ version1Lists: lists }) =>
         lists.messages(scope, { since: era, until: era + 1 }, { limit: 10, offset: 0 }),
       )
       assert.deepStrictEqual(phones(offsets.items), ["15550000001"])
@@ -107,7 +107,7 @@ export const messagePhones: Topic = (it) => {
       assert.deepStrictEqual(mine(yield* store.dueTest(era, 1, 1)), ["15550000001"])
       assert.deepStrictEqual(mine(yield* store.expired(era + minute, 1)), ["15550000001"])
       yield* end(cancelled(test))
-      yield* NumberStore.use((numbers) => numbers.remove(number.workspaceId, number.id, era))
+      yield* Store.use(({ numbers }) => numbers.remove(number.workspaceId, number.id, era))
       const orphaned = yield* store.orphaned(10_000)
       assert.deepStrictEqual(mine(orphaned), ["15550000001"])
       yield* end(cancelled(only(orphaned.filter(({ id }) => id === live.id))))

@@ -1,6 +1,6 @@
 /** `NumberCheckStore`: lists of phones, processed chunk by chunk by any number of workers. */
 import { assert } from "@effect/vitest"
-import { NumberCheckStore, NumberStore, WorkspaceStore, DueWork } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { CheckClaimQuery, Phone, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { onlyThese } from "../Sending.ts"
@@ -167,7 +167,7 @@ export const numberCheckWork: Topic = (it) => {
       const limits = { now: era + minute, leaseUntil: era + hour, perWorkspace: 3 }
       const holding = (held: number) => new Map([[greedy.workspace.id, held]])
       const nextDue = (crowded: ReadonlyArray<WorkspaceId>) =>
-        DueWork.use((status) => status.nextDue("number_checks", crowded))
+        Store.use(({ queue: status }) => status.nextDue("number_checks", crowded))
       const claimed = yield* claim(both, { ...limits, limit: 3, held: holding(1) })
       assert.deepStrictEqual(ids(claimed), ids([at(many, 0), at(many, 1), one]))
       assert.deepStrictEqual(
@@ -207,7 +207,7 @@ export const numberCheckWork: Topic = (it) => {
 
   it.effect("only the number's owner runs its checks; test checks run on any worker", () =>
     Effect.gen(function* () {
-      const store = yield* NumberCheckStore
+      const store = (yield* Store).numberChecks
       const era = anEra()
       const { number, workspace } = yield* aStage({ createdAt: era })
       const other = yield* aNumber(workspace.id)
@@ -237,8 +237,8 @@ export const numberCheckWork: Topic = (it) => {
       const another = yield* aStage()
       const checks = [yield* aCheck(number), yield* aCheck(another.number)]
       yield* setStatus(number, "disconnected")
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
-      yield* WorkspaceStore.use((store) => store.delete(another.workspace.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ workspaces: store }) => store.delete(another.workspace.id, noon))
       const claimed = yield* claim([number, another.number])
       assert.deepStrictEqual(
         claimed.map(({ id, removed }) => [id, removed]),
@@ -286,7 +286,7 @@ export const numberCheckWork: Topic = (it) => {
 
   it.effect("a check is dropped with its results long enough after its completion", () =>
     Effect.gen(function* () {
-      const store = yield* NumberCheckStore
+      const store = (yield* Store).numberChecks
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       const done = yield* aCheck(number, { createdAt: era })

@@ -1,6 +1,6 @@
 /** `NumberCheckStore`: lists of phones, created and read, and racing workers. */
 import { assert } from "@effect/vitest"
-import { NumberCheckStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { CallerScope, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, present } from "../Expect.ts"
@@ -45,7 +45,7 @@ export const numberChecks: Topic = (it) => {
       const given = aNewCheck(number, { name: "Kunden „März“ 🌻", phones: [a, b, a] })
       const outcome = yield* insert(given)
       const id = outcome._tag === "Made" ? outcome.id : anUnknownId
-      const check = yield* NumberCheckStore.use((store) => store.get(scopeOf(given), id))
+      const check = yield* Store.use(({ numberChecks: store }) => store.get(scopeOf(given), id))
       const { phones: _, ...rest } = given
       assert.deepStrictEqual(check, {
         ...rest,
@@ -73,7 +73,7 @@ export const numberChecks: Topic = (it) => {
     "a check is visible to its workspace, in its mode, and to keys that may use its number",
     () =>
       Effect.gen(function* () {
-        const store = yield* NumberCheckStore
+        const store = (yield* Store).numberChecks
         const { number, workspace } = yield* aStage()
         const other = yield* aNumber(workspace.id)
         const check = yield* aCheck(number, { mode: "test" })
@@ -92,7 +92,7 @@ export const numberChecks: Topic = (it) => {
 
   it.effect("checks are listed newest first, separately for each mode and restriction", () =>
     Effect.gen(function* () {
-      const store = yield* NumberCheckStore
+      const store = (yield* Store).numberChecks
       const { number, workspace } = yield* aStage()
       const other = yield* aNumber(workspace.id)
       const a = yield* aCheck(number)
@@ -115,7 +115,7 @@ export const numberChecks: Topic = (it) => {
 
   it.effect("results are listed newest first, by status", () =>
     Effect.gen(function* () {
-      const store = yield* NumberCheckStore
+      const store = (yield* Store).numberChecks
       const { number } = yield* aStage()
       const phones = somePhones(5)
       const check = yield* aCheck(number, { phones })
@@ -161,10 +161,10 @@ export const numberChecks: Topic = (it) => {
         yield* insert({ ...aNewCheck(number), numberId: 999_999_999 as NumberId }),
         broken,
       )
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
       assert.deepStrictEqual<unknown>(yield* insert(aNewCheck(number)), broken)
       const another = yield* aStage()
-      yield* WorkspaceStore.use((store) => store.delete(another.workspace.id, noon))
+      yield* Store.use(({ workspaces: store }) => store.delete(another.workspace.id, noon))
       assert.deepStrictEqual<unknown>(yield* insert(aNewCheck(another.number)), broken)
     }),
   )
@@ -185,7 +185,7 @@ export const numberChecks: Topic = (it) => {
         _tag: "Finished",
         record: { fingerprint: held.fingerprint, madeIds: [id], createdAt: noon },
       })
-      const { items } = yield* NumberCheckStore.use((store) =>
+      const { items } = yield* Store.use(({ numberChecks: store }) =>
         store.list(scopeOf(check), { before: null, limit: 10 }),
       )
       assert.deepStrictEqual(ids(items), [id])
@@ -196,7 +196,7 @@ export const numberChecks: Topic = (it) => {
 export const numberCheckRaces: Topic = (it, { parallel }) => {
   it.effect("many workers, while some die, check each phone until one answer arrives", () =>
     Effect.gen(function* () {
-      const store = yield* NumberCheckStore
+      const store = (yield* Store).numberChecks
       for (let round = 0; round < (parallel ? 4 : 1); round++) {
         const { number, workspace } = yield* aStage()
         const numbers = [number, yield* aNumber(workspace.id)]

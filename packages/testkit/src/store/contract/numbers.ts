@@ -1,6 +1,6 @@
 /** `NumberStore`: the numbers of a workspace, their status and their removal. */
 import { assert } from "@effect/vitest"
-import { NumberStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { NumberId, Pacing, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { atOnce, range } from "../Races.ts"
@@ -10,7 +10,7 @@ import { aNumber, aStage, aWorkspace, minute, noon, oneSecond } from "../Records
 export const numbers: Topic = (it) => {
   it.effect("a number is kept as given", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { id: workspaceId } = yield* aWorkspace()
       const given: Omit<SendingNumber, "id"> = {
         workspaceId,
@@ -31,7 +31,7 @@ export const numbers: Topic = (it) => {
 
   it.effect("a phone has one number on its platform and in its mode, removed ones aside", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { id: workspaceId } = yield* aWorkspace()
       const other = yield* aWorkspace()
       const given: Omit<SendingNumber, "id"> = {
@@ -65,7 +65,7 @@ export const numbers: Topic = (it) => {
 
   it.effect("concurrent requests create one number", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { id: workspaceId } = yield* aWorkspace()
       const given: Omit<SendingNumber, "id"> = {
         workspaceId,
@@ -91,7 +91,7 @@ export const numbers: Topic = (it) => {
 
   it.effect("a number belongs to its workspace; it is found without one too", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { number } = yield* aStage()
       const other = yield* aWorkspace()
       assert.isNull(yield* store.get(other.id, number.id))
@@ -104,7 +104,7 @@ export const numbers: Topic = (it) => {
 
   it.effect("numbers are listed oldest first, of their workspace alone", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { workspace, number: first } = yield* aStage()
       yield* aStage()
       const second = yield* aNumber(workspace.id, { platform: "telegram", createdAt: noon + 1 })
@@ -115,7 +115,7 @@ export const numbers: Topic = (it) => {
 
   it.effect("a label changes alone", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { number } = yield* aStage()
       const relabelled = { ...number, label: "Front desk" }
       assert.deepStrictEqual(
@@ -131,7 +131,7 @@ export const numbers: Topic = (it) => {
 
   it.effect("concurrent changes of a pacing lose nothing of one another", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { number } = yield* aStage()
       const given: Pacing = {
         minIntervalMillis: 1,
@@ -168,7 +168,7 @@ export const numbers: Topic = (it) => {
 
   it.effect("a change of status keeps the phone unless one is given", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { id: workspaceId } = yield* aWorkspace()
       const number = yield* aNumber(workspaceId, { phone: null, status: "connecting" })
       const linked = yield* store.setStatus(number.id, "connected", "15550109", noon + oneSecond)
@@ -184,7 +184,7 @@ export const numbers: Topic = (it) => {
 
   it.effect("a removed number is unknown, and removed once", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { workspace, number } = yield* aStage()
       const kept = yield* aNumber(workspace.id)
       assert.isTrue(yield* store.remove(workspace.id, number.id, noon))

@@ -1,6 +1,6 @@
 /** `MessageStore.orphaned`: messages that wait for a removed number. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
@@ -10,7 +10,7 @@ import { accepted, aMessage, aNumber, aStage, hour, noon, oneSecond } from "../R
 
 const orphanedOf = (workspaceId: WorkspaceId) =>
   Effect.map(
-    MessageStore.use((store) => store.orphaned(100_000)),
+    Store.use(({ messages: store }) => store.orphaned(100_000)),
     (messages) =>
       messages
         .filter((message) => message.workspaceId === workspaceId)
@@ -33,7 +33,7 @@ export const orphaned: Topic = (it) => {
         yield* aMessage(number, { expiresAt: noon + oneSecond }),
       ]
       assert.deepStrictEqual(yield* orphanedOf(workspace.id), [])
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
       assert.deepStrictEqual(yield* orphanedOf(workspace.id), messages)
       const changes = messages.map((message) => cancelled(message))
       assert.deepStrictEqual(yield* end(...changes), ids(messages))
@@ -50,7 +50,7 @@ export const orphaned: Topic = (it) => {
         yield* aMessage(other),
         yield* aMessage(other, { mode: "test" }),
       ]
-      yield* WorkspaceStore.use((store) => store.delete(workspace.id, noon))
+      yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon))
       assert.deepStrictEqual(yield* orphanedOf(workspace.id), messages)
     }),
   )
@@ -60,7 +60,7 @@ export const orphaned: Topic = (it) => {
       const { workspace, number } = yield* aStage()
       const messages = yield* accepted(number, { count: 2 })
       const claimed = yield* claimOne(number, { leaseUntil: noon + oneSecond })
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
       assert.deepStrictEqual(yield* orphanedOf(workspace.id), [at(messages, 1)])
       assert.deepStrictEqual(yield* settle([again(claimed)]), [at(messages, 0).id])
       assert.deepStrictEqual(yield* orphanedOf(workspace.id), messages)
@@ -69,10 +69,10 @@ export const orphaned: Topic = (it) => {
 
   it.effect("no more than requested, until all are found", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { workspace, number } = yield* aStage()
       const messages = yield* accepted(number, { count: 5 })
-      yield* NumberStore.use((numbers) => numbers.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ numbers }) => numbers.remove(workspace.id, number.id, noon))
       const left = new Set(ids(messages))
       while (left.size > 0) {
         const page = yield* store.orphaned(2)

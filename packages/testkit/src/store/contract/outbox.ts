@@ -1,12 +1,12 @@
 /** `Outbox`: every announcement once, in the commit that it announces. */
 import { assert } from "@effect/vitest"
-import { Outbox } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, present } from "../Expect.ts"
 import { followOutbox, readOutbox } from "../follow.ts"
 import { cancelled, end } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, aStage, hour, noon, oneSecond } from "../Records.ts"
+import { Store } from "@messaging-service/core"
 
 export const outbox: Topic = (it) => {
   it.effect("each end of a message is announced, an acceptance is not", () =>
@@ -39,7 +39,7 @@ export const outbox: Topic = (it) => {
 
   it.effect("positions grow, and reading continues after any of them", () =>
     Effect.gen(function* () {
-      const store = yield* Outbox
+      const store = (yield* Store).webhooks
       const follow = yield* followOutbox
       const { workspace, number } = yield* aStage()
       const messages = yield* accepted(number, { count: 10 })
@@ -56,22 +56,22 @@ export const outbox: Topic = (it) => {
         ids(messages),
       )
       const third = at(events, 2)
-      assert.deepStrictEqual(yield* store.read(third.id, 4), events.slice(3, 7))
+      assert.deepStrictEqual(yield* store.readEvents(third.id, 4), events.slice(3, 7))
       assert.deepStrictEqual(yield* readOutbox(at(events, 9).id), [])
-      assert.deepStrictEqual(yield* store.read(third.id, 1), [at(events, 3)])
+      assert.deepStrictEqual(yield* store.readEvents(third.id, 1), [at(events, 3)])
     }),
   )
 
   it.effect("the latest position is that of the last event", () =>
     Effect.gen(function* () {
-      const store = yield* Outbox
-      const before = yield* store.latest
+      const store = (yield* Store).webhooks
+      const before = yield* store.latestEvent
       const follow = yield* followOutbox
       const { workspace, number } = yield* aStage()
       const messages = yield* accepted(number, { count: 2 })
       yield* end(...messages.map((message) => cancelled(message, noon + oneSecond)))
       const events = yield* follow(workspace.id)
-      const latest = yield* store.latest
+      const latest = yield* store.latestEvent
       assert.isAtLeast(latest, at(events, 1).id)
       assert.isBelow(before, at(events, 0).id)
       assert.deepStrictEqual(yield* readOutbox(latest), [])
@@ -92,7 +92,7 @@ export const outbox: Topic = (it) => {
 
   it.effect("a reader that continues from the last position misses nothing", () =>
     Effect.gen(function* () {
-      const store = yield* Outbox
+      const store = (yield* Store).webhooks
       const start = (yield* readOutbox(0)).at(-1)?.id ?? 0
       const stages = yield* Effect.forEach(Array.from({ length: 8 }), () => aStage())
       let writing = true
@@ -118,7 +118,7 @@ export const outbox: Topic = (it) => {
         let position = start
         for (;;) {
           const last = !writing
-          const page = yield* store.read(position, 10)
+          const page = yield* store.readEvents(position, 10)
           seen.push(...page.map((event) => event.messageId))
           position = page.at(-1)?.id ?? position
           if (last && page.length === 0) return seen

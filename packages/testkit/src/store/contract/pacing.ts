@@ -1,12 +1,6 @@
 /** Pacing of a lane: how fast its messages may leave, and to how many new recipients. */
 import { assert } from "@effect/vitest"
-import {
-  LinkingStore,
-  MessageStore,
-  noFailures,
-  NumberStore,
-  DueWork,
-} from "@messaging-service/core"
+import { noFailures, Store } from "@messaging-service/core"
 import type { Pacing, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at } from "../Expect.ts"
@@ -47,16 +41,16 @@ const unpaced: Pacing = {
 }
 
 const pace = (number: SendingNumber, overrides: Partial<Pacing>, now = noon) =>
-  NumberStore.use((store) =>
+  Store.use(({ numbers: store }) =>
     store.change(number.workspaceId, number.id, { pacing: { ...unpaced, ...overrides } }, now),
   )
 
-const nextDue = DueWork.use((work) => work.nextDue("lanes"))
+const nextDue = Store.use(({ queue: work }) => work.nextDue("lanes"))
 
 export const pacing: Topic = (it) => {
   it.effect("a number starts with its given pacing, and only it changes", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { workspace, number: plain } = yield* aStage()
       const given = { ...unpaced, minIntervalMillis: 1000, perHour: 3 }
       const { id: _, ...copy } = plain
@@ -153,7 +147,7 @@ export const pacing: Topic = (it) => {
       const next = yield* aMessage(number, { now: era })
       yield* sendNext(number, era)
       assert.deepStrictEqual(yield* claim([number], { now: era + 1 }), [])
-      const due = yield* MessageStore.use((store) => store.expired(era + minute, 100))
+      const due = yield* Store.use(({ messages: store }) => store.expired(era + minute, 100))
       assert.include(
         due.map(({ id }) => id),
         held.id,
@@ -227,8 +221,8 @@ export const pacing: Topic = (it) => {
 
   it.effect("a linked number starts with a pacing unless it was given another", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
-      const linking = yield* LinkingStore
+      const { numbers: store } = yield* Store
+
       const { workspace } = yield* aStage()
       const given = { ...unpaced, perMinute: 20 }
       const paced = { ...unpaced, perMinute: 5 }
@@ -240,9 +234,9 @@ export const pacing: Topic = (it) => {
       const found: Array<unknown> = []
       for (const { id } of numbers) {
         const attempt = anAttempt(noon, { pacing: given })
-        yield* linking.reconnect(workspace.id, id, attempt, null)
+        yield* store.reconnect(workspace.id, id, attempt, null)
         found.push((yield* store.settings([id])).get(id)?.pacing)
-        yield* linking.giveUp(attempt.id, givenUp)
+        yield* store.giveUpLinking(attempt.id, givenUp)
       }
       assert.deepStrictEqual(found, [given, paced])
     }),

@@ -1,6 +1,6 @@
 /** Pauses of a lane, an operator's and the service's own, and the consecutive failures behind them. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, noFailures, NumberStore, DueWork } from "@messaging-service/core"
+import { noFailures, Store } from "@messaging-service/core"
 import type { Pause, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at } from "../Expect.ts"
@@ -21,12 +21,12 @@ import {
 import type { Topic } from "../Topic.ts"
 
 const pause = (number: SendingNumber, given: Pause, now = noon) =>
-  LaneQueue.use((queue) => queue.pause(number.id, given, now))
+  Store.use(({ queue }) => queue.pause(number.id, given, now))
 
 const resume = (number: SendingNumber, now = noon) =>
-  LaneQueue.use((queue) => queue.resume(number.id, now))
+  Store.use(({ queue }) => queue.resume(number.id, now))
 
-const nextDue = DueWork.use((work) => work.nextDue("lanes"))
+const nextDue = Store.use(({ queue: work }) => work.nextDue("lanes"))
 
 const byOperator = (until: number | null): Pause => ({ until, reason: "paused" })
 
@@ -47,7 +47,7 @@ export const pauses: Topic = (it) => {
 
   it.effect("a pause without an end lasts until it is resumed", () =>
     Effect.gen(function* () {
-      const work = yield* DueWork
+      const work = (yield* Store).queue
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       const quiet = yield* nextDue
@@ -185,7 +185,7 @@ export const pauses: Topic = (it) => {
 
   it.effect("a removed number is concluded although it was paused, and is paused no more", () =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { workspace, number } = yield* aStage()
       yield* aMessage(number)
       yield* settle([again(yield* claimOne(number), { interrupted: true })])

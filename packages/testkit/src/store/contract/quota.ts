@@ -1,6 +1,6 @@
 /** The 24-hour quota of a number: counted by planned time, exactly, in `accept` and in the facts. */
 import { assert } from "@effect/vitest"
-import { countExactly, MessageStore, quotaVerdict } from "@messaging-service/core"
+import { countExactly, quotaVerdict, Store } from "@messaging-service/core"
 import type { Message, PlannedQuota, QuotaFacts, QuotaLimit } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { at } from "../Expect.ts"
@@ -397,7 +397,7 @@ export const quota: Topic = (it, { quick }) => {
             const [gone] = yield* end(cancelled(message, now))
             if (gone !== undefined) counting.delete(gone)
           } else {
-            const due = yield* MessageStore.use((store) => store.byIds([...counting.keys()]))
+            const due = yield* Store.use(({ messages: store }) => store.byIds([...counting.keys()]))
             if (due.some((each) => each.state === "waiting" && each.dueAt <= now)) {
               yield* sendNext(number, now)
             }

@@ -5,10 +5,7 @@ import {
   claimKeptMillis,
   countExactly,
   keyLimit,
-  KeyStore,
-  MessageStore,
-  NumberStore,
-  WorkspaceStore,
+  Store,
 } from "@messaging-service/core"
 import type { Acceptance, AcceptanceOutcome, IdempotencyClaim } from "@messaging-service/core"
 import { Effect, Random } from "effect"
@@ -160,7 +157,7 @@ export const acceptanceRaces: Topic = (it, options) => {
             for (let turn = 0; turn < 8; turn++) {
               const outcome = yield* accept(anAcceptance(number, { limit }))
               if (outcome._tag === "Broken") continue
-              const [message] = yield* MessageStore.use((store) => store.byIds(outcome.ids))
+              const [message] = yield* Store.use(({ messages: store }) => store.byIds(outcome.ids))
               yield* Effect.yieldNow
               if ((yield* below(3)) === 0) held++
               else yield* end(cancelled(present(message)))
@@ -180,7 +177,7 @@ export const acceptanceRaces: Topic = (it, options) => {
 
   it.effect("changes of a plan and acceptances lose nothing of one another", () =>
     Effect.gen(function* () {
-      const store = yield* WorkspaceStore
+      const store = (yield* Store).workspaces
       const { workspace, number } = yield* aStage({ plan: aPlan(100) })
       const topUp = store.update(
         workspace.id,
@@ -295,8 +292,8 @@ export const acceptanceRaces: Topic = (it, options) => {
   it.effect.each(rounds)("nothing slips into a number while it is removed (round %i)", (round) =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
-      const numbers = yield* NumberStore
-      const workspaces = yield* WorkspaceStore
+      const { numbers, workspaces } = yield* Store
+
       const remove =
         round % 2 === 0
           ? numbers.remove(workspace.id, number.id, noon)
@@ -319,7 +316,7 @@ export const acceptanceRaces: Topic = (it, options) => {
           }),
         atOnce,
       )
-      const orphaned = yield* MessageStore.use((store) => store.orphaned(100_000))
+      const orphaned = yield* Store.use(({ messages: store }) => store.orphaned(100_000))
       assert.deepStrictEqual(
         ids(orphaned.filter((message) => message.workspaceId === workspace.id))
           .map(Number)
@@ -332,7 +329,7 @@ export const acceptanceRaces: Topic = (it, options) => {
 
   it.effect("concurrent requests with one key are each counted", () =>
     Effect.gen(function* () {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       const issued = yield* aKey((yield* aWorkspace()).id)
       const counts = yield* Effect.forEach(
         Array.from({ length: 50 }),
@@ -359,18 +356,18 @@ export const acceptanceRaces: Topic = (it, options) => {
 
   it.effect("concurrently created keys stay within the limit", () =>
     Effect.gen(function* () {
-      const store = yield* KeyStore
+      const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
       const made = yield* Effect.forEach(
         Array.from({ length: 20 }),
-        () => store.insert(aNewKey(workspace.id), keyLimit),
+        () => store.insertKey(aNewKey(workspace.id), keyLimit),
         atOnce,
       )
       assert.lengthOf(
         made.filter((key) => key !== null),
         keyLimit,
       )
-      assert.lengthOf(yield* store.list(workspace.id), keyLimit)
+      assert.lengthOf(yield* store.listKeys(workspace.id), keyLimit)
     }),
   )
 }

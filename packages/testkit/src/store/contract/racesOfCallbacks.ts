@@ -1,6 +1,6 @@
 /** Concurrent ends of messages, callback loops and the deletion of a workspace. */
 import { assert } from "@effect/vitest"
-import { WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { ClaimedDelivery, EventId } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { aCallback, aCallbackUrl, aCallingStage } from "../Calling.ts"
@@ -105,7 +105,7 @@ export const callbackRaces: Topic = (it, { parallel }) => {
     "leaves nothing of a workspace that is deleted meanwhile (round %i)",
     (round) =>
       Effect.gen(function* () {
-        const store = yield* WorkspaceStore
+        const store = (yield* Store).workspaces
         const workspace = yield* aWorkspace()
         const numbers = yield* someNumbers(workspace.id, 3)
         const url = aCallbackUrl()

@@ -1,6 +1,6 @@
 /** Concurrent writers of events, delivery loops, and calls that end endpoints. */
 import { assert } from "@effect/vitest"
-import { endpointLimit, KeyStore, WebhookStore } from "@messaging-service/core"
+import { endpointLimit, Store } from "@messaging-service/core"
 import type { ClaimedDelivery, EventId, WebhookEndpoint } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import {
@@ -127,7 +127,7 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
         const stays = yield* anEndpoint(key)
         const stops = yield* anEndpoint(doomed)
         const goes = yield* anEndpoint(key)
-        const store = yield* WebhookStore
+        const store = (yield* Store).webhooks
         const write = (index: number) =>
           Effect.forEach(range(6), () => anEvent(at(numbers, index % 4)))
         const turns = (bound: number) =>
@@ -146,7 +146,7 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
             claim,
             Effect.andThen(
               turns(20),
-              KeyStore.use((keys) => keys.revoke(workspace.id, doomed.id, noon)),
+              Store.use(({ workspaces: keys }) => keys.revokeKey(workspace.id, doomed.id, noon)),
             ),
             Effect.andThen(turns(20), store.remove(scopeOf(goes), goes.id, noon)),
           ],
@@ -167,7 +167,7 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
 
   it.effect.each(rounds)("concurrent creations stay within the limit (round %i)", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { key, workspace } = yield* aStageWithKey()
       const { key: test } = yield* aKey(workspace.id, { mode: "test" })
       const outcomes = yield* Effect.forEach(
@@ -186,7 +186,9 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
       yield* Effect.all(
         [
           ...range(4).map(() => store.insert(aNewWebhook(key), endpointLimit, null)),
-          KeyStore.use((keys) => keys.revoke(workspace.id, key.id, noon + oneSecond)),
+          Store.use(({ workspaces: keys }) =>
+            keys.revokeKey(workspace.id, key.id, noon + oneSecond),
+          ),
         ],
         atOnce,
       )

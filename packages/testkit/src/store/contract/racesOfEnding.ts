@@ -1,6 +1,5 @@
 /** Several sweeps and cancels of the same messages: each ends once and refunds once. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
 import { followOutbox } from "../follow.ts"
@@ -9,6 +8,7 @@ import { remaining } from "../Reading.ts"
 import { cancelled, change, end, expired } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, anEra, aNumber, aPlan, aStage, hour, minute, noon } from "../Records.ts"
+import { Store } from "@messaging-service/core"
 
 export const endingRaces: Topic = (it, options) => {
   const rounds = roundsOf(options, 4)
@@ -64,7 +64,7 @@ export const endingRaces: Topic = (it, options) => {
 
   it.effect.each(rounds)("sweeps of expired and due messages share the work (round %i)", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const follow = yield* followOutbox
       const era = anEra()
       const { workspace, number } = yield* aStage({ createdAt: era })
@@ -96,7 +96,7 @@ export const endingRaces: Topic = (it, options) => {
     "a removal meets sweeps and cancels: each message ends once (round %i)",
     () =>
       Effect.gen(function* () {
-        const store = yield* MessageStore
+        const store = (yield* Store).messages
         const follow = yield* followOutbox
         const { workspace, number } = yield* aStage({ plan: aPlan(50) })
         const messages = yield* accepted(number, { count: 24, sendAt: noon + hour })
@@ -113,7 +113,7 @@ export const endingRaces: Topic = (it, options) => {
             ...range(3).map(() => sweep),
             ...messages.map((message) => Effect.asVoid(end(cancelled(message)))),
             Effect.asVoid(
-              NumberStore.use((numbers) => numbers.remove(workspace.id, number.id, noon)),
+              Store.use(({ numbers }) => numbers.remove(workspace.id, number.id, noon)),
             ),
           ],
           atOnce,

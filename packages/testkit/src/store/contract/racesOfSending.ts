@@ -1,6 +1,6 @@
 /** Two workers that want the same lane or the same message: one of them gets it. */
 import { assert } from "@effect/vitest"
-import { NumberStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { ClaimedMessage } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
@@ -182,7 +182,7 @@ export const sendingRaces: Topic = (it, options) => {
     "a number removed while it is claimed from: sent or orphaned (round %i)",
     () =>
       Effect.gen(function* () {
-        const store = yield* NumberStore
+        const store = (yield* Store).numbers
         const { workspace } = yield* aStage()
         const numbers = yield* someNumbers(workspace.id, 8)
         const messages = yield* Effect.forEach(numbers, (number) => aMessage(number))

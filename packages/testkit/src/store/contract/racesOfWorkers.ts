@@ -1,6 +1,6 @@
 /** Concurrent workers until all is sent: nothing lost, nothing twice, order kept. */
 import { assert } from "@effect/vitest"
-import { NumberStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { ClaimedMessage, SendingNumber } from "@messaging-service/core"
 import { Effect, Random } from "effect"
 import { assertLanes } from "../Attempts.ts"
@@ -133,7 +133,7 @@ export const workerRaces: Topic = (it, options) => {
 
   it.effect.each(rounds)("numbers that come and go lose no message (round %i)", (round) =>
     Effect.gen(function* () {
-      const store = yield* NumberStore
+      const store = (yield* Store).numbers
       const { workspace } = yield* aStage()
       const numbers = yield* someNumbers(workspace.id, 4)
       for (const number of numbers) yield* accepted(number, { count: 8 })

@@ -1,12 +1,6 @@
 /** `MessageStore.insertRefused`: stores a refused message. */
 import { assert } from "@effect/vitest"
-import {
-  MessageStore,
-  NumberStore,
-  refusedMessage,
-  WorkspaceStore,
-  DueWork,
-} from "@messaging-service/core"
+import { refusedMessage, Store } from "@messaging-service/core"
 import type {
   MediaLink,
   MessageChange,
@@ -50,7 +44,7 @@ const aLink: MediaLink = (id) => `https://example.com/media/${id}`
 /** Stores a refused message of that number; null when the number is gone. */
 const refuse = (number: SendingNumber, overrides: Partial<NewMessage> = {}, now = noon) => {
   const message = aNewMessage(number, { createdAt: now, dueAt: now, ...overrides })
-  return MessageStore.use((store) =>
+  return Store.use(({ messages: store }) =>
     store.insertRefused({
       workspaceId: number.workspaceId,
       numberId: number.id,
@@ -66,7 +60,7 @@ const refused = (number: SendingNumber, overrides: Partial<NewMessage> = {}, now
 export const refusedMessages: Topic = (it, { parallel }) => {
   it.effect("stores it as failed, for all recipients and contents", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { number, workspace } = yield* aStage()
       const file = yield* aMediaFile(workspace.id)
       const carried: ReadonlyArray<Partial<NewMessage>> = [
@@ -141,7 +135,7 @@ export const refusedMessages: Topic = (it, { parallel }) => {
 
   it.effect("takes nothing: no allowance, no quota, and nothing waits to be sent", () =>
     Effect.gen(function* () {
-      const work = yield* DueWork
+      const work = (yield* Store).queue
       const era = anEra()
       const limit = { messages: 2, windowMillis: day }
       const { number, workspace } = yield* aStage({ plan: aPlan(5), createdAt: era })
@@ -182,8 +176,8 @@ export const refusedMessages: Topic = (it, { parallel }) => {
       const { number, workspace } = yield* aStage()
       const other = yield* aStage()
       assert.isNull(yield* refuse({ ...number, workspaceId: other.workspace.id }))
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
-      yield* WorkspaceStore.use((store) => store.delete(other.workspace.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ workspaces: store }) => store.delete(other.workspace.id, noon))
       for (const gone of [number, other.number]) {
         assert.isNull(yield* refuse(gone))
         assert.deepStrictEqual(yield* follow(gone.workspaceId), [])

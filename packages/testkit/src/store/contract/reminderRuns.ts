@@ -1,6 +1,5 @@
 /** `ReminderStore`: runs, each with its message or none, their log, and racing workers. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, ReminderStore, WorkspaceStore } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, only, present } from "../Expect.ts"
 import { atOnce, range } from "../Races.ts"
@@ -33,6 +32,7 @@ import {
   runsOf,
   logOf,
 } from "../Reminding.ts"
+import { Store } from "@messaging-service/core"
 
 export const reminderRuns: Topic = (it) => {
   it.effect("a run writes its message, the advance and the log's line together", () =>
@@ -40,7 +40,7 @@ export const reminderRuns: Topic = (it) => {
       const { number, workspace } = yield* aStage({ plan: aPlan(5) })
       const reminder = yield* aReminder(workspace.id, { from: number.id })
       const advance = aRun(reminder, { ranAt: noon, dueAt: noon - minute })
-      const store = yield* ReminderStore
+      const store = (yield* Store).reminders
       const acceptance = anAcceptance(number)
       const outcome = yield* store.run(acceptance, advance)
       assert.strictEqual(outcome._tag, "Accepted")
@@ -83,7 +83,7 @@ export const reminderRuns: Topic = (it) => {
 
   it.effect("a run that breaks a guard of the acceptance leaves everything unchanged", () =>
     Effect.gen(function* () {
-      const store = yield* ReminderStore
+      const store = (yield* Store).reminders
       const { number, workspace } = yield* aStage({ plan: aPlan(1) })
       const reminder = yield* aReminder(workspace.id)
       yield* aMessage(number)
@@ -91,7 +91,7 @@ export const reminderRuns: Topic = (it) => {
       const limit = { messages: 1, windowMillis: day }
       const crowded = anAcceptance(number, { allowance: 0, limit })
       assert.strictEqual(guardOf(yield* store.run(crowded, aRun(reminder))), "quota")
-      yield* NumberStore.use((numbers) => numbers.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ numbers }) => numbers.remove(workspace.id, number.id, noon))
       assert.strictEqual(guardOf(yield* run(number, aRun(reminder))), "number")
       assert.deepStrictEqual(yield* get(reminder), reminder)
       assert.deepStrictEqual(yield* logOf(reminder), [])
@@ -104,7 +104,7 @@ export const reminderRuns: Topic = (it) => {
       const reminder = yield* aReminder(workspace.id, { mode: "test" })
       const outcome = yield* run(number, aRun(reminder), "test")
       const made = only(outcome._tag === "Accepted" ? outcome.ids : [])
-      const message = only(yield* MessageStore.use((store) => store.byIds([made])))
+      const message = only(yield* Store.use(({ messages: store }) => store.byIds([made])))
       assert.strictEqual(message.mode, "test")
       assert.strictEqual(yield* remaining(workspace), 1)
     }),
@@ -112,7 +112,7 @@ export const reminderRuns: Topic = (it) => {
 
   it.effect("a refused or missed run advances, with its line in the log", () =>
     Effect.gen(function* () {
-      const store = yield* ReminderStore
+      const store = (yield* Store).reminders
       const { id } = yield* aWorkspace()
       const reminder = yield* aReminder(id)
       const refused = aRun(reminder)
@@ -153,7 +153,7 @@ export const reminderRuns: Topic = (it) => {
 
   it.effect("old lines of the log and long deleted reminders are forgotten, others are not", () =>
     Effect.gen(function* () {
-      const store = yield* ReminderStore
+      const store = (yield* Store).reminders
       const era = anEra()
       const { id } = yield* aWorkspace()
       const deleted = yield* aReminder(id)
@@ -182,7 +182,7 @@ export const reminderRuns: Topic = (it) => {
 
   it.effect("a due reminder has the number of its latest message, whatever later runs did", () =>
     Effect.gen(function* () {
-      const store = yield* ReminderStore
+      const store = (yield* Store).reminders
       const era = anEra()
       const { number, workspace } = yield* aStage({ createdAt: era })
       const reminder = yield* aReminder(workspace.id, { nextRunAt: era })
@@ -228,7 +228,7 @@ export const reminderRaces: Topic = (it, { parallel }) => {
     "one of a run and a concurrent change or deletion goes through on what it was decided on",
     () =>
       Effect.gen(function* () {
-        const store = yield* ReminderStore
+        const store = (yield* Store).reminders
         const { number, workspace } = yield* aStage()
         for (let round = 0; round < (parallel ? 30 : 3); round++) {
           const reminder = yield* aReminder(workspace.id)
@@ -266,7 +266,7 @@ export const reminderRaces: Topic = (it, { parallel }) => {
         assert.strictEqual(yield* remaining(workspace), 90)
         const [deleted] = yield* Effect.all(
           [
-            WorkspaceStore.use((workspaces) => workspaces.delete(workspace.id, noon)),
+            Store.use(({ workspaces }) => workspaces.delete(workspace.id, noon)),
             Effect.forEach(
               all,
               (reminder) => Effect.flatMap(get(reminder), (now) => run(number, aRun(present(now)))),

@@ -1,6 +1,6 @@
 /** `ReminderStore`: creating, changing, listing and deleting reminders. */
 import { assert } from "@effect/vitest"
-import { IdempotencyStore, ReminderStore, WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type {
   MediaId,
   NumberId,
@@ -102,7 +102,7 @@ export const reminders: Topic = (it) => {
         assert.isNull(yield* get(open, scopeOf(all, [number.id])))
         assert.isNull(yield* get(mine, scopeOf({ ...all, mode: "test" })))
         assert.isNull(yield* get(mine, scopeOf({ workspaceId: other.id, mode: null })))
-        const store = yield* ReminderStore
+        const store = (yield* Store).reminders
         assert.isFalse(yield* store.remove(scopeOf(all, []), mine.id, noon))
         assert.isNull(yield* store.get(scopeOf(all), 999_999_999 as ReminderId))
       }),
@@ -140,7 +140,7 @@ export const reminders: Topic = (it) => {
 
   it.effect("a repeated creation finds the first result, whatever happened to it", () =>
     Effect.gen(function* () {
-      const store = yield* ReminderStore
+      const store = (yield* Store).reminders
       const { id } = yield* aWorkspace()
       const made = yield* aReminder(id, contents[3])
       const found = Effect.map(store.made(made.id), (first) => ({
@@ -163,8 +163,8 @@ export const reminders: Topic = (it) => {
 
   it.effect("creating one finishes its claim, and creates none when the claim was lost", () =>
     Effect.gen(function* () {
-      const store = yield* ReminderStore
-      const claims = yield* IdempotencyStore
+      const { reminders: store, messages: claims } = yield* Store
+
       const { id } = yield* aWorkspace()
       const { key } = yield* aKey(id)
       const mine = aClaim(key.id)
@@ -174,10 +174,10 @@ export const reminders: Topic = (it) => {
         guard: "idempotency",
       })
       assert.deepStrictEqual((yield* list(scopeOf({ workspaceId: id, mode: "live" }))).items, [])
-      yield* claims.claim(mine, noon)
+      yield* claims.claimKey(mine, noon)
       const inserted = yield* store.insert(paused, mine)
       const made = present(inserted._tag === "Inserted" ? inserted.reminder : null)
-      const repeated = yield* claims.claim({ ...mine, token: "again" }, noon)
+      const repeated = yield* claims.claimKey({ ...mine, token: "again" }, noon)
       assert.deepInclude(repeated, { _tag: "Finished" })
       if (repeated._tag === "Finished") assert.deepStrictEqual(repeated.record.madeIds, [made.id])
     }),
@@ -185,7 +185,7 @@ export const reminders: Topic = (it) => {
 
   it.effect("a deleted reminder is gone, does not run and is never due", () =>
     Effect.gen(function* () {
-      const store = yield* ReminderStore
+      const store = (yield* Store).reminders
       const era = anEra()
       const { number, workspace } = yield* aStage({ createdAt: era })
       const made = yield* aReminder(workspace.id, { nextRunAt: era })
@@ -202,7 +202,7 @@ export const reminders: Topic = (it) => {
 
   it.effect("due reminders come longest due first, with their workspace", () =>
     Effect.gen(function* () {
-      const store = yield* ReminderStore
+      const store = (yield* Store).reminders
       const era = anEra()
       const workspace = yield* aWorkspace({ createdAt: era, plan: aPlan(3) })
       const second = yield* aReminder(workspace.id, { nextRunAt: era + 2 * hour })
@@ -218,7 +218,7 @@ export const reminders: Topic = (it) => {
       assert.lengthOf(yield* store.due(era + day, 1), 1)
       yield* update(first, {}, null)
       assert.strictEqual(yield* nextDueOf("reminders", era), era + 2 * hour)
-      yield* WorkspaceStore.use((workspaces) => workspaces.delete(workspace.id, era))
+      yield* Store.use(({ workspaces }) => workspaces.delete(workspace.id, era))
       const [due] = yield* dueIn(era, era + 2 * hour)
       assert.strictEqual(due?.workspace.deletedAt, era)
       assert.isTrue(yield* store.pass(aRun(second, { nextRunAt: null }), null))

@@ -3,14 +3,7 @@
  * everything that waits in it, so it runs last.
  */
 import { assert } from "@effect/vitest"
-import {
-  MessageStore,
-  NumberStore,
-  ReminderStore,
-  RestoreStore,
-  idsSkipped,
-  maximumInterruptions,
-} from "@messaging-service/core"
+import { idsSkipped, maximumInterruptions, Store } from "@messaging-service/core"
 import type { HeldFilter, HeldSelection, Message, Workspace } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, only, present } from "../Expect.ts"
@@ -46,21 +39,21 @@ import {
 import type { Topic } from "../Topic.ts"
 
 const begin = (above = 0, now = noon) =>
-  RestoreStore.use((store) =>
-    Effect.flatMap(store.epoch, ({ epoch }) => store.begin({ epoch, above, now })),
+  Store.use(({ system: store }) =>
+    Effect.flatMap(store.epoch, ({ epoch }) => store.beginEpoch({ epoch, above, now })),
   )
 
 const all: HeldFilter = { from: null, since: null, until: null }
 
 const heldOf = (workspace: Workspace, selection: HeldSelection = { filter: all }, limit = 1000) =>
   Effect.map(
-    RestoreStore.use((store) => store.messages(workspace.id, selection, limit)),
+    Store.use(({ system: store }) => store.heldMessages(workspace.id, selection, limit)),
     ids,
   )
 
 const countsOf = (workspace: Workspace) =>
   Effect.map(
-    RestoreStore.use((store) => store.counts),
+    Store.use(({ system: store }) => store.heldCounts),
     (counts) => {
       const found = counts.find(({ workspaceId }) => workspaceId === workspace.id)
       return [found?.messages ?? 0, found?.reminders ?? 0]
@@ -74,20 +67,20 @@ const ofWorkspace =
 
 const expiredOf = (workspace: Workspace, now: number) =>
   Effect.map(
-    MessageStore.use((store) => store.expired(now, 100_000)),
+    Store.use(({ messages: store }) => store.expired(now, 100_000)),
     ofWorkspace(workspace),
   )
 
 const dueTestOf = (workspace: Workspace) =>
   Effect.map(
-    MessageStore.use((store) => store.dueTest(noon, 100_000, 100_000)),
+    Store.use(({ messages: store }) => store.dueTest(noon, 100_000, 100_000)),
     ofWorkspace(workspace),
   )
 
 /** By id: a store returns orphaned messages in any order. */
 const orphanedOf = (workspace: Workspace) =>
   Effect.map(
-    MessageStore.use((store) => store.orphaned(100_000)),
+    Store.use(({ messages: store }) => store.orphaned(100_000)),
     (orphaned) => ofWorkspace(workspace)(orphaned).toSorted((x, y) => x.id - y.id),
   )
 
@@ -107,11 +100,11 @@ export const restores: Topic = (it) => {
           (yield* aMediaFile(workspace.id)).id,
         ]
       })
-      const store = yield* RestoreStore
+      const store = (yield* Store).system
       const { epoch } = yield* store.epoch
       const before = yield* made
       assert.strictEqual(yield* begin(), epoch + 1)
-      assert.isNull(yield* store.begin({ epoch, above: 0, now: noon }))
+      assert.isNull(yield* store.beginEpoch({ epoch, above: 0, now: noon }))
       assert.deepStrictEqual(yield* store.epoch, { epoch: epoch + 1, hasAccepted: false })
       const after = yield* made
       for (const [kind, id] of after.entries()) {
@@ -128,7 +121,7 @@ export const restores: Topic = (it) => {
     "waiting messages are held: newer ones pass them, and they leave in order once released",
     () =>
       Effect.gen(function* () {
-        const store = yield* RestoreStore
+        const store = (yield* Store).system
         const { workspace, number } = yield* aStage()
         const first = yield* aMessage(number)
         const second = yield* aMessage(number, { now: noon + 1 })
@@ -150,7 +143,7 @@ export const restores: Topic = (it) => {
         assert.strictEqual((yield* sendNext(number, noon + minute)).id, newer.id)
         assert.deepStrictEqual(yield* claim([number], { now: noon + day }), [])
 
-        const released = yield* store.release([second, scheduled, first, newer], noon + minute)
+        const released = yield* store.releaseHeld([second, scheduled, first, newer], noon + minute)
         assert.deepStrictEqual(
           [...released].toSorted((a, b) => a - b),
           ids([first, second, scheduled]),
@@ -200,13 +193,13 @@ export const restores: Topic = (it) => {
 
   it.effect("a number that rests keeps resting", () =>
     Effect.gen(function* () {
-      const store = yield* RestoreStore
+      const store = (yield* Store).system
       const { number } = yield* aStage()
       const message = yield* aMessage(number)
       yield* settle([again(yield* claimOne(number), { notBefore: noon + minute })])
       yield* begin()
       assert.strictEqual((yield* connectionFacts(number)).restsUntil, noon + minute)
-      assert.deepStrictEqual([...(yield* store.release([message], noon))], [message.id])
+      assert.deepStrictEqual([...(yield* store.releaseHeld([message], noon))], [message.id])
       assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
       assert.strictEqual((yield* sendNext(number, noon + minute)).id, message.id)
     }),
@@ -234,13 +227,13 @@ export const restores: Topic = (it) => {
 
   it.effect("test messages are held and released as live ones are", () =>
     Effect.gen(function* () {
-      const store = yield* RestoreStore
+      const store = (yield* Store).system
       const { workspace, number } = yield* aStage()
       const test = yield* aMessage(number, { mode: "test" })
       yield* begin()
       assert.deepStrictEqual(yield* dueTestOf(workspace), [])
       assert.deepStrictEqual(yield* heldOf(workspace), [test.id])
-      assert.deepStrictEqual([...(yield* store.release([test], noon))], [test.id])
+      assert.deepStrictEqual([...(yield* store.releaseHeld([test], noon))], [test.id])
       assert.deepStrictEqual(yield* dueTestOf(workspace), [test])
       yield* end(cancelled(test))
     }),
@@ -253,7 +246,7 @@ export const restores: Topic = (it) => {
       const before = yield* aMessage(number)
       const after = yield* aMessage(other)
       const remove = (id: typeof number.id) =>
-        NumberStore.use((store) => store.remove(workspace.id, id, noon))
+        Store.use(({ numbers: store }) => store.remove(workspace.id, id, noon))
       yield* remove(number.id)
       yield* begin()
       assert.deepStrictEqual(yield* heldOf(workspace), [after.id])
@@ -268,7 +261,7 @@ export const restores: Topic = (it) => {
     "selections: by ids, number and times of creation, oldest first, as many as requested",
     () =>
       Effect.gen(function* () {
-        const store = yield* RestoreStore
+        const store = (yield* Store).system
         const { workspace, number } = yield* aStage()
         const other = yield* aNumber(workspace.id)
         const first = yield* aMessage(number)
@@ -288,16 +281,16 @@ export const restores: Topic = (it) => {
           ids([first, third]),
         )
         assert.deepStrictEqual(yield* heldOf(workspace, { filter: all }, 2), ids([first, second]))
-        const page = yield* store.list(workspace.id, { before: null, limit: 2 })
+        const page = yield* store.listHeld(workspace.id, { before: null, limit: 2 })
         assert.deepStrictEqual(page.items, [third, second])
-        const rest = yield* store.list(workspace.id, { before: page.next, limit: 2 })
+        const rest = yield* store.listHeld(workspace.id, { before: page.next, limit: 2 })
         assert.deepStrictEqual([rest.items, rest.next], [[first], null])
       }),
   )
 
   it.effect("a reminder that was due is held until it is skipped, changed or deleted", () =>
     Effect.gen(function* () {
-      const store = yield* RestoreStore
+      const store = (yield* Store).system
       const { workspace, number } = yield* aStage()
       const era = noon - 40 * day
       const due = yield* aReminder(workspace.id, { nextRunAt: era, from: number.id })
@@ -308,7 +301,7 @@ export const restores: Topic = (it) => {
         later.id,
       ])
       const remindersOf = (filter: Partial<HeldFilter> = {}) =>
-        store.reminders(workspace.id, { ...all, ...filter }, 10)
+        store.heldReminders(workspace.id, { ...all, ...filter }, 10)
       assert.deepStrictEqual(
         (yield* remindersOf()).map(({ dueAt, reminder }) => [reminder.id, dueAt]),
         [
@@ -329,7 +322,7 @@ export const restores: Topic = (it) => {
       assert.deepStrictEqual(held.reminder, present(yield* get(due)))
       const run = aRun(held.reminder, { dueAt: era, ranAt: noon, nextRunAt: noon + day })
       const missed = { outcome: "missed", code: null } as const
-      assert.isTrue(yield* ReminderStore.use((reminders) => reminders.pass(run, missed)))
+      assert.isTrue(yield* Store.use(({ reminders }) => reminders.pass(run, missed)))
       assert.deepStrictEqual(yield* countsOf(workspace), [0, 0])
       assert.strictEqual(present(yield* get(due, scopeOf(due))).nextRunAt, noon + day)
       assert.deepStrictEqual(
@@ -341,7 +334,7 @@ export const restores: Topic = (it) => {
 
   it.effect("a shared store tells its position, and whether it has what was seen", () =>
     Effect.gen(function* () {
-      const store = yield* RestoreStore
+      const store = (yield* Store).system
       const { number } = yield* aStage()
       const waits = yield* aMessage(number)
       const gone = yield* aMessage(number)

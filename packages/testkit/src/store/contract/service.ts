@@ -1,36 +1,38 @@
 /** `ClockStore` and `ServiceSecrets`: values of the service as a whole. */
 import { assert } from "@effect/vitest"
-import { ClockStore, ServiceSecrets } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
 import { aWorkspace, hour, oneSecond } from "../Records.ts"
+import { Store } from "@messaging-service/core"
 
 export const clock: Topic = (it) => {
   it.effect("the offset rises and never goes back", () =>
     Effect.gen(function* () {
-      const store = yield* ClockStore
-      const start = yield* store.offset
+      const store = (yield* Store).system
+      const start = yield* store.clockOffset
       assert.isAtLeast(start, 0)
-      assert.strictEqual(yield* store.raiseOffset(start + hour), start + hour)
-      assert.strictEqual(yield* store.offset, start + hour)
-      assert.strictEqual(yield* store.raiseOffset(start + oneSecond), start + hour)
-      assert.strictEqual(yield* store.offset, start + hour)
+      assert.strictEqual(yield* store.raiseClockOffset(start + hour), start + hour)
+      assert.strictEqual(yield* store.clockOffset, start + hour)
+      assert.strictEqual(yield* store.raiseClockOffset(start + oneSecond), start + hour)
+      assert.strictEqual(yield* store.clockOffset, start + hour)
     }),
   )
 
   it.effect("the furthest of concurrent offsets wins", () =>
     Effect.gen(function* () {
-      const store = yield* ClockStore
-      const start = yield* store.offset
+      const store = (yield* Store).system
+      const start = yield* store.clockOffset
       const targets = [5, 1, 8, 3, 2, 7].map((step) => start + step * oneSecond)
-      yield* Effect.forEach(targets, (to) => store.raiseOffset(to), { concurrency: "unbounded" })
-      assert.strictEqual(yield* store.offset, start + 8 * oneSecond)
+      yield* Effect.forEach(targets, (to) => store.raiseClockOffset(to), {
+        concurrency: "unbounded",
+      })
+      assert.strictEqual(yield* store.clockOffset, start + 8 * oneSecond)
     }),
   )
 
   it.effect("the store tells its own time, unless it has only the process's clock", () =>
     Effect.gen(function* () {
-      const store = yield* ClockStore
+      const store = (yield* Store).system
       const before = Date.now()
       const told = yield* store.databaseTime
       // Databases of tests run on the machine of the test.
@@ -38,27 +40,27 @@ export const clock: Topic = (it) => {
     }),
   )
 
-  it.effect("the store answers", () => Effect.flatMap(ClockStore, (store) => store.ping))
+  it.effect("the store answers", () => Effect.flatMap(Store, ({ system: store }) => store.ping))
 }
 
 export const secrets: Topic = (it) => {
   it.effect("a secret is created once by its name, and is the same for every caller", () =>
     Effect.gen(function* () {
-      const store = yield* ServiceSecrets
+      const store = (yield* Store).system
       const { id } = yield* aWorkspace()
-      assert.strictEqual(yield* store.getOrCreate(`a ${id}`, "first"), "first")
-      assert.strictEqual(yield* store.getOrCreate(`a ${id}`, "second"), "first")
-      assert.strictEqual(yield* store.getOrCreate(`b ${id}`, "third"), "third")
+      assert.strictEqual(yield* store.getOrCreateSecret(`a ${id}`, "first"), "first")
+      assert.strictEqual(yield* store.getOrCreateSecret(`a ${id}`, "second"), "first")
+      assert.strictEqual(yield* store.getOrCreateSecret(`b ${id}`, "third"), "third")
     }),
   )
 
   it.effect("one of concurrent candidates becomes the secret of all", () =>
     Effect.gen(function* () {
-      const store = yield* ServiceSecrets
+      const store = (yield* Store).system
       const { id } = yield* aWorkspace()
       const answers = yield* Effect.forEach(
         Array.from({ length: 12 }, (_, index) => `candidate ${index}`),
-        (candidate) => store.getOrCreate(`c ${id}`, candidate),
+        (candidate) => store.getOrCreateSecret(`c ${id}`, candidate),
         { concurrency: "unbounded" },
       )
       assert.strictEqual(new Set(answers).size, 1)
@@ -67,16 +69,16 @@ export const secrets: Topic = (it) => {
 
   it.effect("a value is replaced only while the store still has the one that was read", () =>
     Effect.gen(function* () {
-      const store = yield* ServiceSecrets
+      const store = (yield* Store).system
       const { id } = yield* aWorkspace()
       const name = `replaced ${id}`
-      yield* store.replace(name, "none", "never")
-      assert.isNull(yield* store.get(name))
-      yield* store.getOrCreate(name, "first")
-      yield* store.replace(name, "other", "second")
-      assert.strictEqual(yield* store.get(name), "first")
-      yield* store.replace(name, "first", "second")
-      assert.strictEqual(yield* store.get(name), "second")
+      yield* store.replaceSecret(name, "none", "never")
+      assert.isNull(yield* store.getSecret(name))
+      yield* store.getOrCreateSecret(name, "first")
+      yield* store.replaceSecret(name, "other", "second")
+      assert.strictEqual(yield* store.getSecret(name), "first")
+      yield* store.replaceSecret(name, "first", "second")
+      assert.strictEqual(yield* store.getSecret(name), "second")
     }),
   )
 }

@@ -1,6 +1,6 @@
 /** `SessionStore`: a worker's writes to a number that another one may have by then. */
 import { assert } from "@effect/vitest"
-import { NumberStore, SessionStore, ShardLeases, shardOf } from "@messaging-service/core"
+import { shardOf, Store } from "@messaging-service/core"
 import type { HeldShard, KeyChange, NumberId, StoreUnavailable } from "@messaging-service/core"
 import { Effect, Fiber } from "effect"
 import type { Topic } from "../Topic.ts"
@@ -9,102 +9,101 @@ import { aNumber, aStage, aWorkspace, noon } from "../Records.ts"
 const key = (type: string, id: string, value: string | null): KeyChange => ({ type, id, value })
 
 const valuesOf = (numberId: NumberId, ids: ReadonlyArray<string>, type = "a") =>
-  SessionStore.use((store) =>
+  Store.use(({ sessions: store }) =>
     Effect.map(store.keys(numberId, type, ids), (found) => Object.fromEntries(found)),
   )
 
 /** Undefined where the number has no session. */
 const leavingSince = (numberId: NumberId) =>
-  SessionStore.use(({ list }) =>
+  Store.use(({ sessions: { list } }) =>
     Effect.map(list, (all) => all.find((one) => one.numberId === numberId)?.leavingSince),
   )
 
 /** A worker that takes that number's shard; it leaves with the scope. */
 const aTakingOf = (numberId: NumberId) =>
   Effect.gen(function* () {
-    const leases = yield* ShardLeases
-    const worker = yield* Effect.acquireRelease(leases.join("a worker", 100), (id) =>
-      Effect.orDie(leases.leave(id)),
+    const leases = (yield* Store).sessions
+    const worker = yield* Effect.acquireRelease(leases.addWorker("a worker", 100), (id) =>
+      Effect.orDie(leases.removeWorker(id)),
     )
     let taken: ReadonlyArray<HeldShard> = []
     // Skipped while a write in flight locks it.
-    while (taken.length === 0) taken = yield* leases.take(worker, [shardOf(numberId)])
+    while (taken.length === 0) taken = yield* leases.takeShards(worker, [shardOf(numberId)])
     return { worker, fence: taken[0] ?? null }
   })
 
 export const sessionFences: Topic = (it) => {
   it.effect("refuses a worker's write once another has taken the number's shard", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
-      const leases = yield* ShardLeases
+      const { sessions } = yield* Store
+
       const { number } = yield* aStage()
       const { id } = number
       const first = yield* aTakingOf(id)
-      assert.isTrue(yield* store.write(id, "first", [key("a", "1", "one")], noon, first.fence))
+      assert.isTrue(yield* sessions.write(id, "first", [key("a", "1", "one")], noon, first.fence))
       // It is free, and no other worker has it yet.
-      yield* leases.leave(first.worker)
-      assert.isTrue(yield* store.write(id, null, [key("a", "2", "two")], noon, first.fence))
+      yield* sessions.removeWorker(first.worker)
+      assert.isTrue(yield* sessions.write(id, null, [key("a", "2", "two")], noon, first.fence))
       const next = yield* aTakingOf(id)
       const late = [
-        yield* store.write(
+        yield* sessions.write(
           id,
           "late",
           [key("a", "1", "late"), key("a", "2", null)],
           noon,
           first.fence,
         ),
-        yield* store.replace(id, "late", [], noon, first.fence),
-        yield* store.trim(id, "a", 0, first.fence),
-        yield* store.leave(id, noon, first.fence),
-        yield* store.wipe(id, first.fence),
+        yield* sessions.replace(id, "late", [], noon, first.fence),
+        yield* sessions.trim(id, "a", 0, first.fence),
+        yield* sessions.markLeaving(id, noon, first.fence),
+        yield* sessions.wipe(id, first.fence),
       ]
       assert.deepStrictEqual(late, [false, false, false, false, false])
-      assert.strictEqual(yield* store.credentials(id), "first")
+      assert.strictEqual(yield* sessions.credentials(id), "first")
       assert.deepStrictEqual(yield* valuesOf(id, ["1", "2"]), { "1": "one", "2": "two" })
       assert.isNull(yield* leavingSince(id))
       const fresh = [
-        yield* store.replace(id, "next", [key("a", "1", "next")], noon, next.fence),
-        yield* store.write(id, null, [key("a", "2", "next")], noon, next.fence),
-        yield* store.trim(id, "a", 1, next.fence),
-        yield* store.leave(id, noon, next.fence),
+        yield* sessions.replace(id, "next", [key("a", "1", "next")], noon, next.fence),
+        yield* sessions.write(id, null, [key("a", "2", "next")], noon, next.fence),
+        yield* sessions.trim(id, "a", 1, next.fence),
+        yield* sessions.markLeaving(id, noon, next.fence),
       ]
       assert.deepStrictEqual(fresh, [true, true, true, true])
-      assert.strictEqual(yield* store.credentials(id), "next")
+      assert.strictEqual(yield* sessions.credentials(id), "next")
       assert.strictEqual(yield* leavingSince(id), noon)
       // An operator's write succeeds whichever worker has the number.
-      assert.isTrue(yield* store.leave(id, noon, null))
-      assert.isTrue(yield* store.wipe(id, next.fence))
+      assert.isTrue(yield* sessions.markLeaving(id, noon, null))
+      assert.isTrue(yield* sessions.wipe(id, next.fence))
       assert.isUndefined(yield* leavingSince(id))
     }).pipe(Effect.scoped),
   )
 
   it.effect("a write in flight when a shard is taken happens before that, or not at all", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
-      const leases = yield* ShardLeases
+      const { sessions } = yield* Store
+
       const { number } = yield* aStage()
       const { id } = number
       const first = yield* aTakingOf(id)
-      yield* leases.leave(first.worker)
+      yield* sessions.removeWorker(first.worker)
       const writing = yield* Effect.forkChild(
         Effect.forEach(
           Array.from({ length: 20 }, (_, place) => `write ${place}`),
-          (text) => store.write(id, text, [key("a", "1", text)], noon, first.fence),
+          (text) => sessions.write(id, text, [key("a", "1", text)], noon, first.fence),
           { concurrency: 5 },
         ),
       )
       yield* aTakingOf(id)
-      const found = [yield* store.credentials(id), yield* valuesOf(id, ["1"])]
+      const found = [yield* sessions.credentials(id), yield* valuesOf(id, ["1"])]
       yield* Fiber.join(writing)
-      assert.deepStrictEqual([yield* store.credentials(id), yield* valuesOf(id, ["1"])], found)
+      assert.deepStrictEqual([yield* sessions.credentials(id), yield* valuesOf(id, ["1"])], found)
     }).pipe(Effect.scoped),
   )
 
   it.effect("concurrent writes of many numbers change each their own, or are refused", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
-      const numbers = yield* NumberStore
-      const leases = yield* ShardLeases
+      const { sessions, numbers } = yield* Store
+
       const workspace = yield* aWorkspace()
       const all = yield* Effect.forEach(Array.from({ length: 8 }), () => aNumber(workspace.id))
       const [unlinked, removed, moved, dropped, fenced] = all.map(({ id }) => id)
@@ -113,11 +112,17 @@ export const sessionFences: Topic = (it) => {
       const together = <A>(write: (id: NumberId) => Effect.Effect<A, StoreUnavailable>) =>
         Effect.forEach(all, ({ id }) => write(id), { concurrency: "unbounded" })
       yield* together((id) =>
-        store.write(id, id === unlinked ? null : `of ${id}`, [key("a", "1", "once")], noon, null),
+        sessions.write(
+          id,
+          id === unlinked ? null : `of ${id}`,
+          [key("a", "1", "once")],
+          noon,
+          null,
+        ),
       )
       yield* numbers.remove(workspace.id, removed, noon)
       const late = yield* aTakingOf(moved)
-      yield* leases.leave(late.worker)
+      yield* sessions.removeWorker(late.worker)
       yield* aTakingOf(moved)
       const present = yield* aTakingOf(fenced)
       const fences = new Map([
@@ -125,7 +130,7 @@ export const sessionFences: Topic = (it) => {
         [fenced, present.fence],
       ])
       const written = yield* together((id) =>
-        store.write(
+        sessions.write(
           id,
           id === fenced || id === moved ? "fresh" : null,
           [key("a", "1", id === dropped ? null : `again ${id}`), key("b", `${id}`, "b")],
@@ -139,7 +144,7 @@ export const sessionFences: Topic = (it) => {
       )
       for (const { id } of all) {
         const found = {
-          credentials: yield* store.credentials(id),
+          credentials: yield* sessions.credentials(id),
           a: (yield* valuesOf(id, ["1"]))["1"],
           b: Object.keys(
             yield* valuesOf(

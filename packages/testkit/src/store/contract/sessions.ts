@@ -1,6 +1,6 @@
 /** `SessionStore`: a number's state for live transports. */
 import { assert } from "@effect/vitest"
-import { LaneQueue, NumberStore, SessionStore, WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { KeyChange, NumberId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Topic } from "../Topic.ts"
@@ -11,19 +11,19 @@ const key = (type: string, id: string, value: string | null): KeyChange => ({ ty
 
 /** The stored session of a number; undefined when it has none. */
 const keptOf = (numberId: NumberId) =>
-  SessionStore.use(({ list }) =>
+  Store.use(({ sessions: { list } }) =>
     Effect.map(list, (all) => all.find((one) => one.numberId === numberId)),
   )
 
 const valuesOf = (numberId: NumberId, type: string, ids: ReadonlyArray<string>) =>
-  SessionStore.use((store) =>
+  Store.use(({ sessions: store }) =>
     Effect.map(store.keys(numberId, type, ids), (found) => Object.fromEntries(found)),
   )
 
 export const sessions: Topic = (it) => {
   it.effect("credentials and keys are kept as given, each under its type and id", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const { number } = yield* aStage()
       assert.isNull(yield* store.credentials(number.id))
       yield* store.write(
@@ -45,7 +45,7 @@ export const sessions: Topic = (it) => {
 
   it.effect("one write changes, adds and drops keys of several types, and no others", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const { number } = yield* aStage()
       yield* store.write(
         number.id,
@@ -75,7 +75,7 @@ export const sessions: Topic = (it) => {
 
   it.effect("concurrent writes are all kept", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const { number } = yield* aStage()
       const ids = Array.from({ length: 20 }, (_, index) => String(index))
       yield* Effect.forEach(
@@ -97,7 +97,7 @@ export const sessions: Topic = (it) => {
 
   it.effect("keys without credentials are not kept", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const { number } = yield* aStage()
       yield* store.write(number.id, null, [key("a", "1", "one")], noon, null)
       assert.deepStrictEqual(yield* valuesOf(number.id, "a", ["1"]), {})
@@ -107,7 +107,7 @@ export const sessions: Topic = (it) => {
 
   it.effect("a replaced session leaves nothing behind", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const { number } = yield* aStage()
       yield* store.write(number.id, "old", [key("a", "1", "old"), key("b", "1", "old")], noon, null)
       yield* store.replace(number.id, "new", [key("a", "2", "new")], noon, null)
@@ -119,7 +119,7 @@ export const sessions: Topic = (it) => {
 
   it.effect("one of those that read the same credentials exchanges them", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const { number } = yield* aStage()
       const atOnce = (before: string | null, names: ReadonlyArray<string>) =>
         Effect.map(
@@ -133,7 +133,7 @@ export const sessions: Topic = (it) => {
       const [first = "", ...others] = yield* atOnce(null, ["a", "b", "c"])
       assert.deepStrictEqual(others, [])
       assert.strictEqual(yield* store.credentials(number.id), first)
-      yield* store.leave(number.id, noon, null)
+      yield* store.markLeaving(number.id, noon, null)
       const [second = "", ...late] = yield* atOnce(first, ["d", "e", "f"])
       assert.deepStrictEqual(late, [])
       assert.strictEqual(yield* store.credentials(number.id), second)
@@ -154,8 +154,8 @@ export const sessions: Topic = (it) => {
 
   it.effect("a removed number takes no other credentials, and keeps or loses its own", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
-      const numbers = yield* NumberStore
+      const { sessions: store, numbers } = yield* Store
+
       const { number, workspace } = yield* aStage()
       yield* store.write(number.id, "own", [key("a", "1", "one")], noon, null)
       yield* numbers.remove(workspace.id, number.id, noon)
@@ -173,8 +173,8 @@ export const sessions: Topic = (it) => {
 
   it.effect("one of concurrent numbers of a workspace gets an account's phone", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
-      const numbers = yield* NumberStore
+      const { sessions: store, numbers } = yield* Store
+
       const { number, workspace } = yield* aStage()
       const all = [number, yield* aNumber(workspace.id), yield* aNumber(workspace.id)]
       for (const { id } of all) yield* store.write(id, "login", [], noon, null)
@@ -202,9 +202,9 @@ export const sessions: Topic = (it) => {
 
   it.effect("an account that logs in ends the pauses of the one before, and no operator's", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
-      const numbers = yield* NumberStore
-      const { pause } = yield* LaneQueue
+      const { sessions: store, numbers } = yield* Store
+
+      const { pause } = (yield* Store).queue
       const { number } = yield* aStage()
       const { id } = number
       const message = yield* aMessage(number)
@@ -234,7 +234,7 @@ export const sessions: Topic = (it) => {
 
   it.effect("a number that never connected is to be connected once its account has logged in", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const { workspace } = yield* aStage()
       const number = yield* aNumber(workspace.id, { status: "disconnected" })
       assert.isNull((yield* connectionFacts(number)).changed)
@@ -248,7 +248,7 @@ export const sessions: Topic = (it) => {
 
   it.effect("a wiped number has nothing, and others are unchanged", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
       for (const { id } of [number, other]) {
@@ -264,7 +264,7 @@ export const sessions: Topic = (it) => {
 
   it.effect("trimming drops the longest unwritten keys of the type", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const { number } = yield* aStage()
       const at = (second: number) => noon + second * oneSecond
       for (const [second, id] of ["1", "2", "3", "4"].entries()) {
@@ -294,8 +294,8 @@ export const sessions: Topic = (it) => {
 
   it.effect("a removed number is listed as removed until it is wiped, and takes nothing more", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
-      const numbers = yield* NumberStore
+      const { sessions: store, numbers } = yield* Store
+
       const workspace = yield* aWorkspace()
       const number = yield* aNumber(workspace.id, { status: "disconnected", platform: "telegram" })
       yield* store.write(number.id, "credentials", [], noon, null)
@@ -321,16 +321,16 @@ export const sessions: Topic = (it) => {
 
   it.effect("a number leaves from the first time on, until it is wiped or linked again", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
-      const numbers = yield* NumberStore
+      const { sessions: store, numbers } = yield* Store
+
       const { workspace, number } = yield* aStage()
       const leavingSince = Effect.map(keptOf(number.id), (kept) => kept?.leavingSince)
-      yield* store.leave(number.id, noon, null)
+      yield* store.markLeaving(number.id, noon, null)
       assert.isUndefined(yield* leavingSince)
       yield* store.write(number.id, "credentials", [key("a", "1", "one")], noon, null)
       assert.isNull(yield* leavingSince)
-      yield* store.leave(number.id, noon + oneSecond, null)
-      yield* store.leave(number.id, noon + 2 * oneSecond, null)
+      yield* store.markLeaving(number.id, noon + oneSecond, null)
+      yield* store.markLeaving(number.id, noon + 2 * oneSecond, null)
       yield* store.write(number.id, "changed", [], noon, null)
       assert.strictEqual(yield* leavingSince, noon + oneSecond)
       assert.strictEqual(yield* store.credentials(number.id), "changed")
@@ -338,19 +338,19 @@ export const sessions: Topic = (it) => {
       assert.isNull(yield* leavingSince)
       // A removed number takes nothing more, and still leaves.
       yield* numbers.remove(workspace.id, number.id, noon)
-      yield* store.leave(number.id, noon + 3 * oneSecond, null)
+      yield* store.markLeaving(number.id, noon + 3 * oneSecond, null)
       assert.strictEqual(yield* leavingSince, noon + 3 * oneSecond)
     }),
   )
 
   it.effect("a number is listed with its current pause reason and proxy", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
-      const { pause, resume } = yield* LaneQueue
+      const store = (yield* Store).sessions
+      const { pause, resume } = (yield* Store).queue
       const { workspace, number } = yield* aStage()
       yield* store.write(number.id, "credentials", [], noon, null)
       const proxy = { host: "192.0.2.7", port: 1080, url: "sealed" }
-      yield* NumberStore.use((numbers) => numbers.change(workspace.id, number.id, { proxy }, noon))
+      yield* Store.use(({ numbers }) => numbers.change(workspace.id, number.id, { proxy }, noon))
       yield* pause(number.id, { until: null, reason: "banned" }, noon)
       // Of two endless ones, the first stays.
       yield* pause(number.id, { until: null, reason: "paused" }, noon)
@@ -368,9 +368,9 @@ export const sessions: Topic = (it) => {
     ["logged_out", "logged_out"],
   ] as const)("a number that was given up (%s) is to be retried once resumed", ([why, then]) =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
-      const numbers = yield* NumberStore
-      const { resume } = yield* LaneQueue
+      const { sessions: store, numbers } = yield* Store
+
+      const { resume } = (yield* Store).queue
       const { number } = yield* aStage()
       const { id } = number
       const reason = Effect.map(keptOf(id), (kept) => kept?.reason)
@@ -390,10 +390,10 @@ export const sessions: Topic = (it) => {
 
   it.effect("a deleted workspace's numbers count as removed", () =>
     Effect.gen(function* () {
-      const store = yield* SessionStore
+      const store = (yield* Store).sessions
       const { workspace, number } = yield* aStage()
       yield* store.write(number.id, "credentials", [], noon, null)
-      yield* (yield* WorkspaceStore).delete(workspace.id, noon)
+      yield* (yield* Store).workspaces.delete(workspace.id, noon)
       assert.isTrue((yield* keptOf(number.id))?.removed)
     }),
   )

@@ -5,7 +5,7 @@
  * uses a store in memory alone: this tests every store.
  */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore, transition, WorkspaceStore } from "@messaging-service/core"
+import { transition, Store } from "@messaging-service/core"
 import type {
   Message,
   MessageId,
@@ -122,7 +122,7 @@ const cancelSome = (storm: Storm) =>
 /** Sweeps expired, due test and orphaned messages; returns how many it ended. */
 const sweep = (storm: Storm) =>
   Effect.gen(function* () {
-    const store = yield* MessageStore
+    const store = (yield* Store).messages
     const now = yield* later(storm)
     const mine = (messages: ReadonlyArray<Message>) =>
       messages.filter((message) => message.workspaceId === storm.workspaceId)
@@ -191,7 +191,7 @@ const conclude = (storm: Storm, attempt: Attempt) =>
 
 const tickSome = (storm: Storm) =>
   Effect.gen(function* () {
-    const store = yield* MessageStore
+    const store = (yield* Store).messages
     if (storm.accepted.length === 0) return
     const message = at(storm.accepted, yield* below(storm.accepted.length))
     yield* store.tick(message.from.id, message.transportId, "delivered")
@@ -199,7 +199,7 @@ const tickSome = (storm: Storm) =>
 
 const flap = (storm: Storm) =>
   Effect.gen(function* () {
-    const store = yield* NumberStore
+    const store = (yield* Store).numbers
     const now = yield* later(storm)
     const number = at(storm.numbers, yield* below(storm.numbers.length))
     const status = (yield* below(3)) === 0 ? "disconnected" : "connected"
@@ -208,7 +208,7 @@ const flap = (storm: Storm) =>
 
 const topUp = (storm: Storm) =>
   Effect.gen(function* () {
-    const store = yield* WorkspaceStore
+    const store = (yield* Store).workspaces
     const more = (current: Workspace) => ({
       change: { plan: aPlan((current.plan?.messagesRemaining ?? 0) + 1) },
       admits: admitsAll,
@@ -220,7 +220,7 @@ const topUp = (storm: Storm) =>
 /** The final states of the messages, by id. */
 const outcomes = (storm: Storm) =>
   Effect.map(
-    MessageStore.use((store) => store.byIds(ids(storm.accepted))),
+    Store.use(({ messages: store }) => store.byIds(ids(storm.accepted))),
     (messages) => {
       assert.lengthOf(messages, storm.accepted.length)
       return messages
@@ -241,7 +241,7 @@ export const storms: Topic = (it, options) => {
     (seed) =>
       Effect.gen(function* () {
         const follow = yield* followOutbox
-        const numberStore = yield* NumberStore
+        const numberStore = (yield* Store).numbers
         const era = anEra()
         const stage = yield* aStage({ plan: aPlan(initialAllowance), createdAt: era })
         const others = yield* Effect.forEach(range(4), () => aNumber(stage.workspace.id))

@@ -1,6 +1,6 @@
 /** `MessageStore.dueTest`: test messages, which no transport sees. */
 import { assert } from "@effect/vitest"
-import { MessageStore, NumberStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { Message, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { cancelled, change, end } from "../Sending.ts"
@@ -9,7 +9,7 @@ import { accepted, aMessage, anEra, aNumber, aStage, hour, minute, noon } from "
 
 const dueOf = (workspaceId: WorkspaceId, now: number) =>
   Effect.map(
-    MessageStore.use((store) => store.dueTest(now, 100_000, 100_000)),
+    Store.use(({ messages: store }) => store.dueTest(now, 100_000, 100_000)),
     (messages) => messages.filter((message) => message.workspaceId === workspaceId),
   )
 
@@ -47,14 +47,14 @@ export const testMessages: Topic = (it) => {
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()
       yield* aMessage(number, { mode: "test" })
-      yield* NumberStore.use((store) => store.remove(workspace.id, number.id, noon))
+      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
       assert.deepStrictEqual(yield* dueOf(workspace.id, noon + hour), [])
     }),
   )
 
   it.effect("no more than its share of each workspace, however many it has waiting", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const era = anEra()
       const flood = yield* aStage({ createdAt: era })
       const second = yield* aNumber(flood.workspace.id)
@@ -78,7 +78,7 @@ export const testMessages: Topic = (it) => {
 
   it.effect("no more than requested", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const era = anEra()
       const { number } = yield* aStage({ createdAt: era })
       const options = { now: era, mode: "test" as const }

@@ -1,6 +1,6 @@
 /** `MessageStore.tick` and `byTransportId`: reports of the remote server about a sent message. */
 import { assert } from "@effect/vitest"
-import { MessageStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { Message, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { followOutbox } from "../follow.ts"
@@ -10,10 +10,10 @@ import type { Topic } from "../Topic.ts"
 import { accept, aMessage, anAcceptance, aStage, aTransportId, noon } from "../Records.ts"
 
 const delivered = (message: Message) =>
-  MessageStore.use((store) => store.tick(message.from.id, message.transportId, "delivered"))
+  Store.use(({ messages: store }) => store.tick(message.from.id, message.transportId, "delivered"))
 
 const read = (message: Message) =>
-  MessageStore.use((store) => store.tick(message.from.id, message.transportId, "read"))
+  Store.use(({ messages: store }) => store.tick(message.from.id, message.transportId, "read"))
 
 export const ticks: Topic = (it) => {
   it.effect("a tick moves a message forward and never back, announcing nothing", () =>
@@ -55,7 +55,7 @@ export const ticks: Topic = (it) => {
 
   it.effect("a message is found by its transport id, whatever happened to it", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { number } = yield* aStage()
       const message = yield* aMessage(number)
       const other = yield* aMessage(number)
@@ -69,7 +69,7 @@ export const ticks: Topic = (it) => {
 
   it.effect("an unknown id returns null", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { number } = yield* aStage()
       assert.isNull(yield* store.tick(number.id, aTransportId(), "delivered"))
       assert.isNull(yield* store.byTransportId(number.id, aTransportId()))
@@ -78,7 +78,7 @@ export const ticks: Topic = (it) => {
 
   it.effect("a tick moves a message of the number that heard it, and of no other", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { number } = yield* aStage()
       const { number: other } = yield* aStage()
       const message = yield* aMessage(number)
@@ -94,7 +94,7 @@ export const ticks: Topic = (it) => {
 
   it.effect("two numbers may use the same transport id", () =>
     Effect.gen(function* () {
-      const store = yield* MessageStore
+      const store = (yield* Store).messages
       const { number } = yield* aStage()
       const { number: other } = yield* aStage()
       const transportId = aTransportId()

@@ -1,12 +1,6 @@
 /** `Version1ListStore`: pages by offset with a total, of records that other ports wrote. */
 import { assert } from "@effect/vitest"
-import {
-  MediaStore,
-  NumberCheckStore,
-  ReminderStore,
-  Version1ListStore,
-  WorkspaceStore,
-} from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type {
   CheckResultStatus,
   MediaType,
@@ -49,7 +43,7 @@ const messages = (
   query = everything,
   mode: Mode = "live",
 ) =>
-  Version1ListStore.use((store) =>
+  Store.use(({ version1Lists: store }) =>
     store.messages({ workspaceId, mode }, { ...always, ...period }, query),
   )
 
@@ -80,7 +74,7 @@ const aNewReminder = (
 
 const aReminder = (workspaceId: WorkspaceId, overrides: Partial<NewReminder> = {}) =>
   Effect.map(
-    ReminderStore.use((store) => store.insert(aNewReminder(workspaceId, overrides), null)),
+    Store.use(({ reminders: store }) => store.insert(aNewReminder(workspaceId, overrides), null)),
     (inserted) => present(inserted._tag === "Inserted" ? inserted.reminder : null),
   )
 
@@ -174,8 +168,8 @@ export const version1Lists: Topic = (it) => {
 
   it.effect("files of the directory, of one type or both", () =>
     Effect.gen(function* () {
-      const store = yield* Version1ListStore
-      const directory = yield* MediaStore
+      const { version1Lists: store, media: directory } = yield* Store
+
       const workspace = yield* aWorkspace()
       const image = yield* aMediaFile(workspace.id)
       const file = yield* aMediaFile(workspace.id, { type: "file" })
@@ -202,14 +196,14 @@ export const version1Lists: Topic = (it) => {
 
   it.effect("reminders, paused ones included and deleted ones left out", () =>
     Effect.gen(function* () {
-      const store = yield* Version1ListStore
+      const store = (yield* Store).version1Lists
       const { number, workspace } = yield* aStage()
       const bound = yield* aReminder(workspace.id, { from: number.id })
       const paused = yield* aReminder(workspace.id, { active: false })
       const test = yield* aReminder(workspace.id, { mode: "test" })
       const deleted = yield* aReminder(workspace.id)
       yield* aReminder((yield* aWorkspace()).id)
-      yield* ReminderStore.use((reminders) =>
+      yield* Store.use(({ reminders }) =>
         reminders.remove(
           { workspaceId: workspace.id, mode: "live", restriction: null },
           deleted.id,
@@ -226,8 +220,8 @@ export const version1Lists: Topic = (it) => {
 
   it.effect("results of a number check, by status or all", () =>
     Effect.gen(function* () {
-      const store = yield* Version1ListStore
-      const checks = yield* NumberCheckStore
+      const { version1Lists: store, numberChecks: checks } = yield* Store
+
       const workspace = yield* aWorkspace()
       const number = yield* aNumber(workspace.id)
       const check = {
@@ -282,7 +276,7 @@ export const version1Lists: Topic = (it) => {
         { total: 0, items: [] },
       )
       // A test that claims the checks of all workspaces must not find this one.
-      yield* WorkspaceStore.use((workspaces) => workspaces.delete(workspace.id, noon))
+      yield* Store.use(({ workspaces }) => workspaces.delete(workspace.id, noon))
     }),
   )
 }

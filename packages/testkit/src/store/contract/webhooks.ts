@@ -1,6 +1,6 @@
 /** `WebhookStore`: visibility and number of endpoints, and stopping, removing and resuming them. */
 import { assert } from "@effect/vitest"
-import { endpointLimit, KeyStore, WebhookStore, WorkspaceStore } from "@messaging-service/core"
+import { endpointLimit, Store } from "@messaging-service/core"
 import type { ApiKey, NewWebhook, WebhookEndpoint, WebhookId } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
@@ -20,7 +20,7 @@ import type { Topic } from "../Topic.ts"
 import { aClaim, aKey, hour, noon, oneSecond } from "../Records.ts"
 
 const insert = (endpoint: NewWebhook, limit = manyEndpoints) =>
-  WebhookStore.use((store) => store.insert(endpoint, limit, null))
+  Store.use(({ webhooks: store }) => store.insert(endpoint, limit, null))
 
 /** The guard that an insertion broke; null when it went through. */
 const brokenBy = (endpoint: NewWebhook, limit = manyEndpoints) =>
@@ -29,13 +29,15 @@ const brokenBy = (endpoint: NewWebhook, limit = manyEndpoints) =>
   )
 
 const listed = (key: ApiKey, stopped = false) =>
-  WebhookStore.use((store) => store.list(scopeOf(key), stopped))
+  Store.use(({ webhooks: store }) => store.list(scopeOf(key), stopped))
 
 const revoke = (key: ApiKey) =>
-  KeyStore.use((store) => store.revoke(key.workspaceId, key.id, noon + hour))
+  Store.use(({ workspaces: store }) => store.revokeKey(key.workspaceId, key.id, noon + hour))
 
 const resume = (endpoint: WebhookEndpoint, limit = manyEndpoints) =>
-  WebhookStore.use((store) => store.resume(scopeOf(endpoint), endpoint.id, limit, noon + hour))
+  Store.use(({ webhooks: store }) =>
+    store.resume(scopeOf(endpoint), endpoint.id, limit, noon + hour),
+  )
 
 export const webhooks: Topic = (it) => {
   it.effect("a new endpoint runs, has never been called, and is kept as given", () =>
@@ -56,7 +58,7 @@ export const webhooks: Topic = (it) => {
         lastAttempt: null,
       })
       assert.deepStrictEqual(yield* lookUpEndpoint(endpoint), endpoint)
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       assert.deepStrictEqual(yield* store.made(endpoint.id), endpoint)
     }),
   )
@@ -72,7 +74,7 @@ export const webhooks: Topic = (it) => {
       yield* anEndpoint(stranger)
       assert.deepStrictEqual(ids(yield* listed(key)), [first.id, third.id])
       assert.deepStrictEqual(ids(yield* listed(test)), [second.id])
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const all = yield* store.list({ workspaceId: workspace.id, mode: null }, true)
       assert.deepStrictEqual(all, [first, second, third])
     }),
@@ -82,7 +84,7 @@ export const webhooks: Topic = (it) => {
     "an endpoint of another workspace or mode is as unknown as one that never existed",
     () =>
       Effect.gen(function* () {
-        const store = yield* WebhookStore
+        const store = (yield* Store).webhooks
         const { key, workspace } = yield* aStageWithKey()
         const { key: test } = yield* aKey(workspace.id, { mode: "test" })
         const { key: stranger } = yield* aStageWithKey()
@@ -126,7 +128,7 @@ export const webhooks: Topic = (it) => {
       yield* revoke(other)
       assert.isNull(yield* brokenBy(aNewWebhook(test), endpointLimit))
       assert.strictEqual(yield* brokenBy(aNewWebhook(test), endpointLimit), "limit")
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const [gone] = yield* listed(test)
       assert.isTrue(yield* store.remove(scopeOf(test), present(gone).id, noon))
       assert.isNull(yield* brokenBy(aNewWebhook(test), endpointLimit))
@@ -135,7 +137,7 @@ export const webhooks: Topic = (it) => {
 
   it.effect("an idempotent creation finishes its claim, and is refused without it", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { key, workspace } = yield* aStageWithKey()
       const claim = aClaim(key.id)
       const given = aNewWebhook(key)
@@ -181,7 +183,7 @@ export const webhooks: Topic = (it) => {
 
   it.effect("a rotated secret is the one of every later claim; the first one's end is kept", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
       yield* anEvent(number)
@@ -197,7 +199,7 @@ export const webhooks: Topic = (it) => {
     "a removed endpoint is gone with its pending deliveries, but its creation is remembered",
     () =>
       Effect.gen(function* () {
-        const store = yield* WebhookStore
+        const store = (yield* Store).webhooks
         const { key, number } = yield* aStageWithKey()
         const endpoint = yield* anEndpoint(key)
         yield* anEvent(number)
@@ -265,13 +267,13 @@ export const webhooks: Topic = (it) => {
 
   it.effect("deleting a workspace removes its endpoints: nothing more is sent", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { key, number, workspace } = yield* aStageWithKey()
       const { key: stranger, number: another } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
       const kept = yield* anEndpoint(stranger)
       yield* anEvent(number)
-      yield* WorkspaceStore.use((workspaces) => workspaces.delete(workspace.id, noon))
+      yield* Store.use(({ workspaces }) => workspaces.delete(workspace.id, noon))
       assert.isNull(yield* store.get(scopeOf(key), endpoint.id))
       assert.deepStrictEqual(yield* claimDue(), [])
       yield* anEvent(another)
@@ -281,7 +283,7 @@ export const webhooks: Topic = (it) => {
 
   it.effect("a ping reaches that endpoint alone, whatever its subscription", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { key } = yield* aStageWithKey()
       yield* anEndpoint(key)
       const endpoint = yield* anEndpoint(key, { events: ["message.sent"] })
@@ -310,7 +312,7 @@ export const webhooks: Topic = (it) => {
 
   it.effect("a stopped endpoint takes neither a ping nor a redelivery, but a new secret", () =>
     Effect.gen(function* () {
-      const store = yield* WebhookStore
+      const store = (yield* Store).webhooks
       const { key } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
       yield* revoke(key)

@@ -1,6 +1,6 @@
 /** `WorkspaceStore`: creating, changing and deleting workspaces. */
 import { assert } from "@effect/vitest"
-import { NumberStore, WorkspaceStore } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import type { NewWorkspace, WantedNumber, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { present } from "../Expect.ts"
@@ -22,7 +22,7 @@ import {
 export const workspaces: Topic = (it) => {
   it.effect("a store is empty until its first workspace, and not again when that is deleted", () =>
     Effect.gen(function* () {
-      const store = yield* WorkspaceStore
+      const store = (yield* Store).workspaces
       assert.isTrue(yield* store.isEmpty)
       const workspace = yield* aWorkspace()
       assert.isFalse(yield* store.isEmpty)
@@ -33,7 +33,7 @@ export const workspaces: Topic = (it) => {
 
   it.effect("a workspace is kept as given", () =>
     Effect.gen(function* () {
-      const store = yield* WorkspaceStore
+      const store = (yield* Store).workspaces
       const given = {
         name: "Zoë's bakery 🥐",
         demo: true,
@@ -61,7 +61,7 @@ export const workspaces: Topic = (it) => {
 
   it.effect("workspaces are paged newest first, without deleted ones", () =>
     Effect.gen(function* () {
-      const store = yield* WorkspaceStore
+      const store = (yield* Store).workspaces
       const oldest = yield* aWorkspace({ name: "Oldest" })
       const older = yield* aWorkspace({ name: "Older" })
       const deleted = yield* aWorkspace({ name: "Deleted" })
@@ -99,7 +99,7 @@ export const workspaces: Topic = (it) => {
 
   it.effect("concurrent callers create a workspace of a name once, and each number once", () =>
     Effect.gen(function* () {
-      const store = yield* WorkspaceStore
+      const store = (yield* Store).workspaces
       const numbers = [aWanted("15550107771"), aWanted("15550107772"), aWanted("15550107771")]
       const all = yield* Effect.forEach(
         range(8),
@@ -116,7 +116,7 @@ export const workspaces: Topic = (it) => {
         all,
         Array.from(all, () => first),
       )
-      const made = yield* (yield* NumberStore).list(present(first).id)
+      const made = yield* (yield* Store).numbers.list(present(first).id)
       assert.deepStrictEqual(
         made.map(({ phone, status }) => [phone, status]),
         [
@@ -129,8 +129,8 @@ export const workspaces: Topic = (it) => {
 
   it.effect("the oldest undeleted workspace with a name is returned, and stays unchanged", () =>
     Effect.gen(function* () {
-      const store = yield* WorkspaceStore
-      const numbers = yield* NumberStore
+      const { workspaces: store, numbers } = yield* Store
+
       const deleted = yield* aWorkspace({ name: "Several" })
       const oldest = yield* aWorkspace({ name: "Several", plan: null, demo: true })
       yield* aWorkspace({ name: "Several" })
@@ -153,7 +153,7 @@ export const workspaces: Topic = (it) => {
 
   it.effect("a change replaces the fields it names and no others", () =>
     Effect.gen(function* () {
-      const store = yield* WorkspaceStore
+      const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace({ plan: aPlan(5) })
       const renamed = yield* store.update(
         workspace.id,
@@ -195,7 +195,7 @@ export const workspaces: Topic = (it) => {
 
   it.effect("no concurrent change is lost", () =>
     Effect.gen(function* () {
-      const store = yield* WorkspaceStore
+      const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace({ plan: aPlan(0) })
       const rounds = 20
       yield* Effect.forEach(
@@ -217,7 +217,7 @@ export const workspaces: Topic = (it) => {
 
   it.effect("a deleted workspace is unknown, and deleted once", () =>
     Effect.gen(function* () {
-      const store = yield* WorkspaceStore
+      const store = (yield* Store).workspaces
       const workspace = yield* aWorkspace()
       assert.isTrue(yield* store.delete(workspace.id, noon + oneSecond))
       assert.isFalse(yield* store.delete(workspace.id, noon + day))
@@ -230,8 +230,8 @@ export const workspaces: Topic = (it) => {
 
   it.effect("the numbers of a deleted workspace are unknown, those of others are not", () =>
     Effect.gen(function* () {
-      const store = yield* WorkspaceStore
-      const numbers = yield* NumberStore
+      const { workspaces: store, numbers } = yield* Store
+
       const workspace = yield* aWorkspace()
       const number = yield* aNumber(workspace.id)
       const other = yield* aNumber((yield* aWorkspace()).id)

@@ -1,0 +1,68 @@
+/**
+ * The store: all that the service keeps, as one service. It holds no rules: those are core's, and
+ * limits and times come with each call. The interface of each namespace stands with its noun, and
+ * each method says there what it promises. Every method keeps these promises:
+ *
+ * 1. One commit. What a method writes exists as a whole or not at all.
+ * 2. Guards hold at that moment. When one no longer holds, the store writes nothing, the answer
+ *    names it, and the service loads and decides again.
+ * 3. Times come from outside, in epoch milliseconds. The store reads no clock of its own.
+ * 4. One failure: `StoreUnavailable`, when the store did not answer. Refusals by rules are values.
+ * 5. Ids grow. Lists are newest first by descending id, and pages continue from an id.
+ * 6. Leases have numbers. Each claim gets a higher one, and a settlement that names an older one
+ *    changes nothing.
+ */
+import { Context } from "effect"
+import type { BrowserSessionStore } from "../browser/BrowserSessionStore.ts"
+import type { KeyStore } from "../key/Auth.ts"
+import type { MediaStore } from "../media/Media.ts"
+import type { MessageStore } from "../message/MessageStore.ts"
+import type { ServiceFigures } from "../monitoring/Metrics.ts"
+import type { LinkingStore } from "../number/Linking.ts"
+import type { NumberStore } from "../number/NumberStore.ts"
+import type { NumberCheckStore } from "../numberCheck/NumberCheckStore.ts"
+import type { DueWork } from "../queue/DueWork.ts"
+import type { LaneQueue } from "../queue/Lane.ts"
+import type { ContactStore } from "../recipient/Recipient.ts"
+import type { ReminderStore } from "../reminder/Reminder.ts"
+import type { IdempotencyStore } from "../request/Idempotency.ts"
+import type { ClockStore } from "../time/Time.ts"
+import type { SessionStore, ShardLeases } from "../transport/Shards.ts"
+import type { Version1ListStore } from "../Version1ListStore.ts"
+import type { DeliveryQueue, Outbox, WebhookStore } from "../webhook/WebhookStore.ts"
+import type { CallersTransactions, RestoreStore, ServiceSecrets } from "./SystemStore.ts"
+import type { CallbackSalts, ErasureStore, WorkspaceStore } from "./WorkspaceStore.ts"
+
+export class Store
+  extends /*#__PURE__*/ Context.Service<
+    Store,
+    {
+      /** Messages and their acceptance, and which `Idempotency-Key` was answered. */
+      readonly messages: MessageStore & IdempotencyStore
+      /** The lane of each number: claims, leases, settlements, pauses; and what is due when. */
+      readonly queue: LaneQueue & DueWork
+      /** Numbers, and attempts to link them to phones. */
+      readonly numbers: NumberStore & LinkingStore
+      /** For live transports: sealed sessions, and which worker holds which numbers. */
+      readonly sessions: SessionStore & ShardLeases
+      /** Workspaces, and what belongs to one: keys, contacts, its callbacks' salt. */
+      readonly workspaces: WorkspaceStore & KeyStore & ContactStore & CallbackSalts
+      /** Webhook endpoints, deliveries to them and to callbacks, and the outbox of events. */
+      readonly webhooks: WebhookStore & DeliveryQueue & Outbox
+      /** The directory of files and the room that they take; not the bytes. */
+      readonly media: MediaStore
+      readonly numberChecks: NumberCheckStore
+      readonly reminders: ReminderStore
+      /** Signed-in browsers of the dashboard, and the links that sign one in. */
+      readonly browserSessions: BrowserSessionStore
+      /** Lists of version 1, by offset. */
+      readonly version1Lists: Version1ListStore
+      /** The service as a whole: clock, secrets, figures, restores, erasure, callers' transactions. */
+      readonly system: ClockStore &
+        ServiceSecrets &
+        ServiceFigures &
+        RestoreStore &
+        ErasureStore &
+        CallersTransactions
+    }
+  >()("core/Store") {}
