@@ -64,7 +64,7 @@ const EnsureBody = Schema.Struct({
 /** A workspace that is to be there, and the numbers that it is to have; those of WhatsApp unless they say otherwise. */
 export type EnsureWorkspace = CommandOf<typeof EnsureBody.Encoded>
 
-const decode = inputDecoder(EnsureBody)
+const decode = inputDecoder(EnsureBody, { codes: ["invalid_phone"] })
 
 export class EnsuredWorkspaces extends Context.Service<
   EnsuredWorkspaces,
@@ -76,7 +76,9 @@ export class EnsuredWorkspaces extends Context.Service<
      * `Workspaces.create` and `Numbers.create` do, with the number in the field (`numbers[1].phone`),
      * and makes nothing then.
      */
-    ensure(command: EnsureWorkspace): Effect.Effect<Workspace, Failure>
+    ensure(
+      command: EnsureWorkspace,
+    ): Effect.Effect<Workspace, Failure<"validation_failed" | "invalid_phone">>
   }
 >()("core/EnsuredWorkspaces") {
   static readonly layer = Layer.effect(

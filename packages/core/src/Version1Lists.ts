@@ -5,10 +5,10 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { refuse } from "./error/Refusal.ts"
-import type { Failure } from "./error/Refusal.ts"
+import type { Code, Failure } from "./error/Refusal.ts"
 import type { NumberCheckId } from "./Ids.ts"
 import { dayMillis, authorize, scopeOf } from "./key/Auth.ts"
-import type { Caller } from "./key/Auth.ts"
+import type { AuthorizationCode, Caller } from "./key/Auth.ts"
 import type { MediaFile, MediaType } from "./media/Media.ts"
 import type { Message } from "./message/Message.ts"
 import type { CheckResultStatus, NumberCheckResult } from "./numberCheck/NumberCheckStore.ts"
@@ -22,7 +22,10 @@ export interface Days {
   readonly last: number
 }
 
-type Answered<A> = Effect.Effect<OffsetPage<A>, Failure>
+type Answered<A, C extends Code = never> = Effect.Effect<
+  OffsetPage<A>,
+  Failure<AuthorizationCode | C>
+>
 
 export class Version1Lists
   extends /*#__PURE__*/ Context.Service<
@@ -40,7 +43,7 @@ export class Version1Lists
         id: NumberCheckId | undefined,
         status: CheckResultStatus | null,
         query: OffsetQuery,
-      ): Answered<NumberCheckResult>
+      ): Answered<NumberCheckResult, "number_check_not_found">
     }
   >()("core/Version1Lists")
 {

@@ -155,6 +155,7 @@ export type {
   Trust,
   RateState,
   RequestWindow,
+  AuthorizationCode,
 } from "./key/Auth.ts"
 export type { CredentialsV1 } from "./key/Keys.ts"
 
@@ -235,7 +236,7 @@ export { ListQuery, MessageOperations, Messages, waitsFor } from "./message/Mess
 export { CannotJoin } from "./store/SystemStore.ts"
 export { noCallersTransactions } from "./store/SystemStore.ts"
 export type { CallersTransactions } from "./store/SystemStore.ts"
-export type { ListMessages, Sent, WaitReason, WaitsFor } from "./message/Messages.ts"
+export type { ListMessages, Sent, WaitReason, WaitsFor, SendCode } from "./message/Messages.ts"
 export type { TransactionClient } from "./store/SystemStore.ts"
 
 export {
@@ -277,7 +278,7 @@ export type {
 } from "./message/MessageStore.ts"
 
 export { BatchBody, SendBody, maximumRecipients, sendRequestParser } from "./message/SendRequest.ts"
-export type { SendBatch, SendMessage } from "./message/SendRequest.ts"
+export type { SendBatch, SendMessage, ContentCode } from "./message/SendRequest.ts"
 
 export { Readiness, notReadyReasons } from "./monitoring/Readiness.ts"
 export type { NotReadyReason } from "./monitoring/Readiness.ts"
@@ -506,6 +507,7 @@ export type {
   ChangeReminder,
   CreateReminder,
   ListReminders,
+  ReminderCode,
 } from "./reminder/Reminder.ts"
 
 export { Reminders } from "./reminder/Reminders.ts"
@@ -540,6 +542,7 @@ export type {
   IdempotencyKey,
   IdempotencyRecord,
   KeyStanding,
+  IdempotencyCode,
 } from "./request/Idempotency.ts"
 export type { Repeatable } from "./request/makeIdempotent.ts"
 
@@ -703,7 +706,7 @@ export {
 } from "./workspace/Workspaces.ts"
 export { erasedAtOnce } from "./store/WorkspaceStore.ts"
 export type { ErasureStore, WorkspaceStore } from "./store/WorkspaceStore.ts"
-export type { ChangeWorkspace, CreateWorkspace } from "./workspace/Workspaces.ts"
+export type { ChangeWorkspace, CreateWorkspace, WorkspaceCode } from "./workspace/Workspaces.ts"
 export type {
   DeletedWorkspace,
   EndedBefore,
@@ -721,8 +724,16 @@ export {
   unlimitedPlan,
   withMessages,
 } from "./workspace/Workspace.ts"
-export type { Admits, Mode, Plan, Role, Workspace } from "./workspace/Workspace.ts"
+export type {
+  Admits,
+  Mode,
+  Plan,
+  Role,
+  Workspace,
+  WorkspaceRefusal,
+} from "./workspace/Workspace.ts"
 
 export { layerStoredSecrets } from "./secret/layerStoredSecrets.ts"
 
 export { Store } from "./store/Store.ts"
+export type { AcceptCode } from "./message/accept.ts"

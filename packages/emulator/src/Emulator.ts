@@ -127,9 +127,10 @@ export interface SeenCopy extends SentCopy {
 
 const decodeBehaviour = inputDecoder(BehaviourBody, { lists: { groups: { most: maximumGroups } } })
 const decodeRegistered = inputDecoder(RegisteredBody, {
+  codes: ["invalid_phone"],
   lists: { phones: { most: maximumRegistered } },
 })
-const decodeScan = inputDecoder(ScanBody)
+const decodeScan = inputDecoder(ScanBody, { codes: ["invalid_phone"] })
 const decodeTick = inputDecoder(TickBody)
 const decodeAdvance = inputDecoder(AdvanceBody)
 const decodeSent = queryDecoder(SentQuery)

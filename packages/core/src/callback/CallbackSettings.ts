@@ -13,6 +13,7 @@ import { maximumWebhookUrlLength, SigningSecrets } from "../webhook/WebhookEndpo
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { Store } from "../store/Store.ts"
+import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 
 /** An address that was let pass. */
 export type CallbackUrl = string & Brand.Brand<"CallbackUrl">
@@ -36,7 +37,10 @@ export class CallbackUrls extends Context.Service<
      * Lets an address pass, and none at all. Fails with `invalid_callback_url`: it is too long, no
      * `http` or `https` address, or private or local, also by what its host resolves to.
      */
-    check(url: string | null, workspaceId: WorkspaceId): Effect.Effect<CallbackUrl | null, Refusal>
+    check(
+      url: string | null,
+      workspaceId: WorkspaceId,
+    ): Effect.Effect<CallbackUrl | null, Refusal<"invalid_callback_url">>
   }
 >()("core/CallbackUrls") {
   static readonly layer = Layer.effect(
@@ -78,9 +82,15 @@ export class CallbackSecrets extends Context.Service<
   CallbackSecrets,
   {
     /** GET /workspaces/{id}/callback-secret. */
-    get(role: Role, id: WorkspaceId | undefined): Effect.Effect<CallbackSecret, Failure>
+    get(
+      role: Role,
+      id: WorkspaceId | undefined,
+    ): Effect.Effect<CallbackSecret, Failure<WorkspaceCode>>
     /** POST /workspaces/{id}/callback-secret/rotate: the old secret stops working at once. */
-    rotate(role: Role, id: WorkspaceId | undefined): Effect.Effect<CallbackSecret, Failure>
+    rotate(
+      role: Role,
+      id: WorkspaceId | undefined,
+    ): Effect.Effect<CallbackSecret, Failure<WorkspaceCode>>
   }
 >()("core/CallbackSecrets") {
   static readonly layer = Layer.effect(

@@ -230,14 +230,15 @@ const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…`
 
 /** One problem of a request that has several. */
-export interface Problem {
-  readonly code: Code
+export interface Problem<C extends Code = Code> {
+  readonly code: C
   /** Path of the field, such as `to[3].phone`; null when the whole request is meant. */
   readonly field: string | null
   readonly message: string
 }
 
-export class Refusal
+/** `C`: the codes that it can have. Each operation's type names its own. */
+export class Refusal<out C extends Code = Code>
   extends /*#__PURE__*/ Data.TaggedError("Refusal")<{
     readonly code: Code
     readonly status: number
@@ -248,10 +249,13 @@ export class Refusal
     readonly details: Details
     /** Seconds; goes into `Retry-After`. */
     readonly retryAfter: number | null
-  }> {}
+  }>
+{
+  declare readonly code: C
+}
 
 /** Why an operation of the service fails: it is refused, or the store does not answer. */
-export type Failure = Refusal | StoreUnavailable
+export type Failure<C extends Code = Code> = Refusal<C> | StoreUnavailable
 
 interface Options {
   readonly message?: string
@@ -264,9 +268,9 @@ interface Options {
 }
 
 /** Makes the refusal with the catalogue's status and text. */
-export const refuse = (code: Code, options: Options = {}): Refusal => {
+export const refuse = <C extends Code>(code: C, options: Options = {}): Refusal<C> => {
   const known = catalogue[code]
-  return new Refusal({
+  return new Refusal<C>({
     code,
     status: options.inPath === true ? (known.pathStatus ?? known.status) : known.status,
     message: cut(options.message ?? known.message, maximumMessage),
@@ -278,11 +282,11 @@ export const refuse = (code: Code, options: Options = {}): Refusal => {
 }
 
 /** What is found under an id, or that refusal; the id is undefined when it could not be read. */
-export const findOrRefuse = <Id, A, E>(
-  code: Code,
+export const findOrRefuse = <Id, A, E, C extends Code>(
+  code: C,
   id: Id | undefined,
   find: (id: Id) => Effect.Effect<A | null, E>,
-): Effect.Effect<A, E | Refusal> =>
+): Effect.Effect<A, E | Refusal<C>> =>
   Effect.filterOrFail(
     id === undefined ? Effect.succeed(null) : find(id),
     (found): found is A => found !== null,
@@ -293,19 +297,25 @@ export const findOrRefuse = <Id, A, E>(
  * What callers are told of a store that did not answer: one that is well but has no room at the moment says
  * when to come back, all else is a fault.
  */
-export const refusalOfStore = ({ retryAfter }: StoreUnavailable): Refusal =>
+export const refusalOfStore = ({
+  retryAfter,
+}: StoreUnavailable): Refusal<"internal_error" | "service_unavailable"> =>
   retryAfter === undefined
     ? refuse("internal_error")
     : refuse("service_unavailable", { retryAfter })
 
 /** The refusal with more details. */
-export const detailed = (refusal: Refusal, more: Details): Refusal => {
+export const detailed = <C extends Code>(refusal: Refusal<C>, more: Details): Refusal<C> => {
   const { code, status, message, field, errors, details, retryAfter } = refusal
   const all = { ...details, ...more }
-  return new Refusal({ code, status, message, field, errors, details: all, retryAfter })
+  return new Refusal<C>({ code, status, message, field, errors, details: all, retryAfter })
 }
 
-export const problem = (code: Code, field: string | null, message?: string): Problem => ({
+export const problem = <C extends Code>(
+  code: C,
+  field: string | null,
+  message?: string,
+): Problem<C> => ({
   code,
   field: field === null ? null : cut(field, maximumField),
   message: cut(message ?? catalogue[code].message, maximumMessage),
@@ -315,8 +325,10 @@ export const problem = (code: Code, field: string | null, message?: string): Pro
  * The first problem is the error, the rest go to `errors` (contract: JSON and text), as many as may
  * be told.
  */
-export const refuseAll = ({ code, ...first }: Problem, errors: ReadonlyArray<Problem>): Refusal =>
-  refuse(code, { ...first, errors })
+export const refuseAll = <C extends Code>(
+  { code, ...first }: Problem<C>,
+  errors: ReadonlyArray<Problem>,
+): Refusal<C> => refuse(code, { ...first, errors })
 
 /** Every problem of a refused request, the error itself first. */
 export const problemsOf = (refusal: Refusal): ReadonlyArray<Problem> => [

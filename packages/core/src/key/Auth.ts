@@ -226,7 +226,7 @@ export const rateState = (count: RequestCount, now: number): RateState => {
 }
 
 /** The refusal over either limit, if any. */
-export const rateRefusal = (state: RateState): Refusal | undefined =>
+export const rateRefusal = (state: RateState): Refusal<"rate_limited"> | undefined =>
   state.exceeded
     ? refuse("rate_limited", {
         message: `The key's limit of ${state.limit} requests is used up until the window restarts.`,
@@ -235,7 +235,7 @@ export const rateRefusal = (state: RateState): Refusal | undefined =>
     : undefined
 
 /** The refusal over the workspace's version 1 limit, if any; `count` includes the request. */
-export const rateRefusalV1 = (count: number, now: number): Refusal | undefined =>
+export const rateRefusalV1 = (count: number, now: number): Refusal<"rate_limited"> | undefined =>
   count > requestsPerMinuteV1
     ? refuse("rate_limited", {
         message: `The workspace's limit of ${requestsPerMinuteV1} requests is used up until the window restarts.`,
@@ -363,6 +363,9 @@ export type OperationName = keyof typeof operations
 /** A caller that passed the gate. Whatever reads or writes for a caller takes one. */
 export type Authorized = Caller & Brand.Brand<"Authorized">
 
+/** What every operation of a caller can be refused with. */
+export type AuthorizationCode = "missing_scope" | "number_not_allowed"
+
 /**
  * The gate. Fails with `missing_scope`, and with `number_not_allowed` when a limited caller asks
  * for an operation on the whole workspace.
@@ -370,7 +373,7 @@ export type Authorized = Caller & Brand.Brand<"Authorized">
 export const authorize = (
   caller: Caller,
   operation: OperationName,
-): Effect.Effect<Authorized, Refusal> => {
+): Effect.Effect<Authorized, Refusal<AuthorizationCode>> => {
   const { scope, unlimitedOnly }: OperationRule = operations[operation]
   if (scope !== null && !caller.scopes.includes(scope)) {
     return Effect.fail(

@@ -1,7 +1,7 @@
 /** Creates, lists and revokes API keys (contract: Keys). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
+import type { Code, Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
 import type { KeyId, NumberId, WorkspaceId } from "../Ids.ts"
 import type { NumberStore } from "../number/NumberStore.ts"
@@ -35,11 +35,12 @@ import {
   refusalV2,
   workspaceOfClient,
 } from "../workspace/Workspace.ts"
-import type { Role } from "../workspace/Workspace.ts"
+import type { Role, WorkspaceRefusal } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import ipaddr from "ipaddr.js"
 import { sharedLimits } from "../limit/Bulkhead.ts"
 import { Store } from "../store/Store.ts"
+import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 
 /** Lifetimes of keys (contract: Keys). */
 const lifetimes = { "30d": 30 * dayMillis, "90d": 90 * dayMillis, "1y": 365 * dayMillis } as const
@@ -201,12 +202,15 @@ export class Keys extends Context.Service<
       role: Role,
       workspaceId: WorkspaceId | undefined,
       command: CreateKey,
-    ): Effect.Effect<NewApiKey, Failure>
+    ): Effect.Effect<
+      NewApiKey,
+      Failure<WorkspaceCode | "validation_failed" | "key_limit_reached" | "number_not_found">
+    >
     /** GET /workspaces/{id}/keys: those the role may see, oldest first, revoked ones included. */
     list(
       role: Role,
       workspaceId: WorkspaceId | undefined,
-    ): Effect.Effect<ReadonlyArray<ApiKey>, Failure>
+    ): Effect.Effect<ReadonlyArray<ApiKey>, Failure<WorkspaceCode>>
     /**
      * DELETE /workspaces/{id}/keys/{key_id}: the key stops working at once; a version 1 key is then
      * unknown. Fails with `key_not_found`.
@@ -215,7 +219,7 @@ export class Keys extends Context.Service<
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: KeyId | undefined,
-    ): Effect.Effect<ApiKey, Failure>
+    ): Effect.Effect<ApiKey, Failure<WorkspaceCode | "key_not_found">>
   }
 >()("core/Keys") {
   static readonly layer = Layer.effect(
@@ -361,9 +365,16 @@ interface KeyGuard {
 }
 
 /** Counts a never issued credential, and refuses with `refusal` or the guard's. */
-const wrong = ({ wrongKeys }: KeyGuard, api: Api, address: string, refusal: Refusal) =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) =>
-    Effect.fail(wrongKeys.count(api, address, now) ? tooManyWrong : refusal),
+const wrong = <C extends Code>(
+  { wrongKeys }: KeyGuard,
+  api: Api,
+  address: string,
+  refusal: Refusal<C>,
+) =>
+  Effect.flatMap(
+    Clock.currentTimeMillis,
+    (now): Effect.Effect<never, Refusal<C | "too_many_auth_failures">> =>
+      Effect.fail(wrongKeys.count(api, address, now) ? tooManyWrong : refusal),
   )
 
 /** Loads a key, unless it is cached as unknown. */
@@ -401,7 +412,7 @@ const lookUp = Effect.fnUntraced(function* lookUp(
 const refusalOf = (
   { key, workspace }: Pick<Admitted, "key" | "workspace">,
   now: number,
-): Refusal | undefined => {
+): Refusal<WorkspaceRefusal | "api_key_expired"> | undefined => {
   const code = keyRefusal(key, now) ?? refusalV2(workspace)
   return code === undefined ? undefined : refuse(code)
 }
@@ -456,12 +467,12 @@ const admitV1 = Effect.fnUntraced(function* admitV1(
   return Caller.ofKey(key, workspace)
 })
 
-const guardOperators = Effect.fnUntraced(function* guardOperators<A>(
+const guardOperators = Effect.fnUntraced(function* guardOperators<A, C extends Code>(
   guard: KeyGuard,
   clientAddress: string | null,
   find: Effect.Effect<A | null, StoreUnavailable>,
-  refusal: Refusal,
-): Effect.fn.Return<A, Failure> {
+  refusal: Refusal<C>,
+): Effect.fn.Return<A, Failure<C | "too_many_auth_failures">> {
   const now = yield* Clock.currentTimeMillis
   if (clientAddress !== null && guard.wrongKeys.isExceeded("operator", clientAddress, now)) {
     return yield* tooManyWrong
@@ -495,7 +506,18 @@ export class Admission extends Context.Service<
       authorization: string | undefined,
       clientAddress: string,
       counted?: (rate: RateState) => void,
-    ): Effect.Effect<AdmittedCaller, Failure>
+    ): Effect.Effect<
+      AdmittedCaller,
+      Failure<
+        | WorkspaceRefusal
+        | "missing_api_key"
+        | "v1_key_on_v2"
+        | "invalid_api_key"
+        | "api_key_expired"
+        | "too_many_auth_failures"
+        | "rate_limited"
+      >
+    >
     /**
      * For a version 2 request that ends in 404 or 405 anyway, even over the limit: counts it for a
      * valid key, and counts no wrong key.
@@ -509,7 +531,17 @@ export class Admission extends Context.Service<
      * deleted, or of another workspace than `clientId` names), `too_many_auth_failures`,
      * `account_disabled`, `demo_account`, `rate_limited`.
      */
-    admitV1(credentials: CredentialsV1): Effect.Effect<KeyCaller, Failure>
+    admitV1(
+      credentials: CredentialsV1,
+    ): Effect.Effect<
+      KeyCaller,
+      Failure<
+        | Exclude<WorkspaceRefusal, "api_v2_not_enabled" | "api_key_revoked">
+        | "invalid_api_key"
+        | "too_many_auth_failures"
+        | "rate_limited"
+      >
+    >
     /**
      * Checks the operator's token and counts wrong ones by address. An address over the limit is
      * refused without comparing, even a right token, so it learns nothing. From an unknown address
@@ -519,22 +551,25 @@ export class Admission extends Context.Service<
       authorization: string | undefined,
       operatorToken: string,
       clientAddress: string | null,
-    ): Effect.Effect<void, Failure>
+    ): Effect.Effect<
+      void,
+      Failure<"missing_operator_token" | "invalid_operator_token" | "too_many_auth_failures">
+    >
     /** As `admitOperator`, for a token that came without a header. */
     checkOperatorToken(
       token: string,
       operatorToken: string,
       clientAddress: string | null,
-    ): Effect.Effect<void, Failure>
+    ): Effect.Effect<void, Failure<"invalid_operator_token" | "too_many_auth_failures">>
     /**
      * Guards a secret that opens the operator API: `find` runs only for an address below the limit,
      * and null counts as a wrong secret, refused with `refusal`.
      */
-    guardOperators<A>(
+    guardOperators<A, C extends Code>(
       clientAddress: string | null,
       find: Effect.Effect<A | null, StoreUnavailable>,
-      refusal: Refusal,
-    ): Effect.Effect<A, Failure>
+      refusal: Refusal<C>,
+    ): Effect.Effect<A, Failure<C | "too_many_auth_failures">>
   }
 >()("core/Admission") {
   static readonly layer = Layer.effect(

@@ -100,7 +100,7 @@ export const noRoomForFile = /*#__PURE__*/ refuse("service_unavailable", {
 export const refuseUnkept = (
   { keeps }: Pick<typeof MediaFiles.Service, "keeps">,
   field: string,
-): Refusal | undefined =>
+): Refusal<"validation_failed"> | undefined =>
   keeps
     ? undefined
     : refuse("validation_failed", {
@@ -321,7 +321,10 @@ export const MediaInput = Schema.Struct({
   })
 
 /** Problems of a media link's text; what it resolves to is checked later. */
-export const mediaUrlProblems = (media: unknown, rule: OutboundRule): ReadonlyArray<Problem> => {
+export const mediaUrlProblems = (
+  media: unknown,
+  rule: OutboundRule,
+): ReadonlyArray<Problem<"invalid_media_url">> => {
   if (typeof media !== "object" || media === null || !Object.hasOwn(media, "url")) return []
   const url = (media as { readonly url: unknown }).url
   if (typeof url !== "string") return []

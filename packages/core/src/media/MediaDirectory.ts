@@ -11,10 +11,10 @@ import { refuse, refuseAll, StoreUnavailable } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { MediaId, WorkspaceId } from "../Ids.ts"
 import { authorize } from "../key/Auth.ts"
-import type { Caller, Authorized } from "../key/Auth.ts"
+import type { AuthorizationCode, Caller, Authorized } from "../key/Auth.ts"
 import { makeBulkhead, sharedLimits } from "../limit/Bulkhead.ts"
 import { answerKeptMillis } from "../request/Idempotency.ts"
-import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { makeIdempotent } from "../request/makeIdempotent.ts"
 import type { Repeatable } from "../request/makeIdempotent.ts"
 import { makeCursors, pageFields, queryDecoder } from "../request/Page.ts"
@@ -134,20 +134,42 @@ export class MediaDirectory extends Context.Service<
       caller: Caller,
       upload: Upload,
       idempotency: IdempotencyKey | null,
-    ): Effect.Effect<Repeatable<MediaFile>, Failure>
+    ): Effect.Effect<
+      Repeatable<MediaFile>,
+      Failure<
+        | "media_not_found"
+        | AuthorizationCode
+        | IdempotencyCode
+        | "validation_failed"
+        | "storage_full"
+        | "service_unavailable"
+      >
+    >
     /** GET /media: newest first. */
-    list(caller: Caller, query: ListMedia): Effect.Effect<CursorPage<MediaFile>, Failure>
+    list(
+      caller: Caller,
+      query: ListMedia,
+    ): Effect.Effect<
+      CursorPage<MediaFile>,
+      Failure<AuthorizationCode | "validation_failed" | "invalid_cursor">
+    >
     /** GET /media/{id}. Fails with `media_not_found`. */
-    get(caller: Caller, id: MediaId | undefined): Effect.Effect<MediaFile, Failure>
+    get(
+      caller: Caller,
+      id: MediaId | undefined,
+    ): Effect.Effect<MediaFile, Failure<AuthorizationCode | "media_not_found">>
     /**
      * DELETE /media/{id}: waiting messages with this file will fail with `media_unavailable`. Fails
      * with `media_not_found`.
      */
-    delete(caller: Caller, id: MediaId | undefined): Effect.Effect<MediaId, Failure>
+    delete(
+      caller: Caller,
+      id: MediaId | undefined,
+    ): Effect.Effect<MediaId, Failure<AuthorizationCode | "media_not_found">>
     /**
      * The file for a link's two path segments. Fails with `not_found`: forged, expired or deleted.
      */
-    open(token: string, segment: string): Effect.Effect<OpenedFile, Failure>
+    open(token: string, segment: string): Effect.Effect<OpenedFile, Failure<"not_found">>
   }
 >()("core/MediaDirectory") {
   static readonly layer = Layer.effect(
@@ -173,7 +195,7 @@ export class MediaDirectory extends Context.Service<
           const caller = yield* authorize(given, "uploadMedia")
           const unkept = refuseUnkept(files, "file")
           if (unkept !== undefined) return yield* unkept
-          return yield* idempotent.run<MediaFile, Failure>(caller, requested, {
+          return yield* idempotent.run(caller, requested, {
             work: (claim) => keepNew(uploads, caller, upload, claim),
             again,
           })
@@ -452,7 +474,14 @@ export class Attachments extends Context.Service<
      * Stores an uploaded file. Fails with `storage_full` (`used` and `limit` in bytes, of
      * attachments) when the workspace has no room for it. The scope is that of the send.
      */
-    fromUpload(caller: Caller, upload: Upload): Effect.Effect<Attachment, Failure, Scope.Scope>
+    fromUpload(
+      caller: Caller,
+      upload: Upload,
+    ): Effect.Effect<
+      Attachment,
+      Failure<AuthorizationCode | "validation_failed" | "storage_full" | "service_unavailable">,
+      Scope.Scope
+    >
     /**
      * Downloads and stores a link: at most 100 MiB, 30 s, 3 redirects. Fails with
      * `invalid_media_url` when the link is not allowed, the file is unavailable or empty, or an
@@ -462,7 +491,17 @@ export class Attachments extends Context.Service<
     fromLink(
       caller: Caller,
       link: MediaLinkRequest,
-    ): Effect.Effect<Attachment, Failure, Scope.Scope>
+    ): Effect.Effect<
+      Attachment,
+      Failure<
+        | AuthorizationCode
+        | "validation_failed"
+        | "invalid_media_url"
+        | "storage_full"
+        | "service_unavailable"
+      >,
+      Scope.Scope
+    >
   }
 >()("core/Attachments") {
   static readonly layer = Layer.effect(

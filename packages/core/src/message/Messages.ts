@@ -6,12 +6,12 @@ import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import type { CallbackUrl } from "../callback/CallbackSettings.ts"
 import { OutboundRule, Egress } from "../egress/Egress.ts"
 import { detailed, findOrRefuse, refuse } from "../error/Refusal.ts"
-import type { Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
+import type { Code, Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { endMessage, refusedMessage } from "../event/MessageChange.ts"
 import { eventId, Ids } from "../Ids.ts"
 import type { MessageId, NumberId, WorkspaceId, TransportId, ContactId } from "../Ids.ts"
 import { claimantOf, authorize, scopeOf } from "../key/Auth.ts"
-import type { Caller, CallerScope, Authorized, Sender } from "../key/Auth.ts"
+import type { AuthorizationCode, Caller, CallerScope, Authorized, Sender } from "../key/Auth.ts"
 import { makeBulkhead, sharedLimits } from "../limit/Bulkhead.ts"
 import { markMissingFiles, MediaLinks } from "../media/Media.ts"
 import type { MediaLink } from "../media/Media.ts"
@@ -24,7 +24,7 @@ import { WakeUp } from "../queue/DueWork.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Recipient.ts"
 import type { Phone } from "../recipient/Recipient.ts"
 import { judgeClaim } from "../request/Idempotency.ts"
-import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { instantParameter, parsed } from "../request/Input.ts"
 import {
   defaultLimit,
@@ -58,10 +58,11 @@ import type {
   AcceptanceQuery,
 } from "./MessageStore.ts"
 import { sendRequestParser } from "./SendRequest.ts"
-import type { SendBatch, SendMessage, SendRequest } from "./SendRequest.ts"
+import type { ContentCode, SendBatch, SendMessage, SendRequest } from "./SendRequest.ts"
 import { resolveNumber, plannedQuota, decideAcceptance, decideRefused } from "./accept.ts"
-import type { AcceptContext } from "./accept.ts"
+import type { AcceptCode, AcceptContext } from "./accept.ts"
 import { Store } from "../store/Store.ts"
+import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 
 /** What decisions need besides the facts. */
 interface Deciding {
@@ -194,7 +195,7 @@ export const ListQuery = Schema.Struct({
   ...pageFields,
 })
 
-const decode = queryDecoder(ListQuery)
+const decode = queryDecoder(ListQuery, ["invalid_phone", "invalid_datetime"])
 
 /** Stored times are whole milliseconds: rounds up to the first one not before the instant. */
 const ceiling = (instant: Instant) => instant.millis + (instant.beyond === "" ? 0 : 1)
@@ -277,12 +278,12 @@ const leavesMessage = (refusal: Refusal, request: SendRequest, terms: SendTerms)
  */
 const keepRefused = Effect.fnUntraced(function* keepRefused(
   { acceptor, ids, link, store }: Sending,
-  refusal: Refusal,
+  refusal: Refusal<AcceptCode>,
   sender: Sender,
   request: SendRequest,
   facts: AcceptanceFacts,
   now: number,
-): Effect.fn.Return<Refusal | null, Failure> {
+): Effect.fn.Return<Refusal<AcceptCode> | null, Failure<AcceptCode>> {
   const acceptance = yield* acceptor.decideRefused(sender, request, facts, now)
   const { messages, numberId, workspaceId } = acceptance
   const [only] = messages
@@ -321,6 +322,15 @@ export interface Sent {
   /** Whether this repeats the first answer of the same `Idempotency-Key`. */
   readonly replayed: boolean
 }
+
+/** What a send can be refused with. */
+export type SendCode =
+  | AuthorizationCode
+  | IdempotencyCode
+  | ContentCode
+  | AcceptCode
+  | "message_rejected"
+  | "service_unavailable"
 
 /** Repeats claim, load, decide and commit until the commit's guards hold. */
 const accept = Effect.fnUntraced(function* accept(
@@ -378,20 +388,20 @@ const inTurn = (
   { testBatches, testSends }: Sending,
   { key, mode, workspaceId }: Authorized,
   request: SendRequest,
-  work: Effect.Effect<Sent, Failure>,
-): Effect.Effect<Sent, Failure> => {
+  work: Effect.Effect<Sent, Failure<SendCode>>,
+): Effect.Effect<Sent, Failure<SendCode>> => {
   if (mode === "live" || key === null) return work
   const places = request.batch ? testBatches : testSends
   return Effect.scoped(Effect.andThen(places.acquire(workspaceId), work))
 }
 
-const send = (
+const send = <C extends Code>(
   sending: Sending,
   caller: Authorized,
-  parsedRequest: Result.Result<SendRequest, Refusal>,
+  parsedRequest: Result.Result<SendRequest, Refusal<C>>,
   requested: IdempotencyKey | null,
   terms: SendTerms | null,
-): Effect.Effect<Sent, Failure> =>
+): Effect.Effect<Sent, Failure<SendCode | C>> =>
   Effect.flatMap(Effect.fromResult(parsedRequest), (sendRequest) => {
     const request = terms === null ? sendRequest : underTerms(sendRequest, terms)
     const work = commit(sending, caller, request, requested, terms)
@@ -405,7 +415,7 @@ const commit = (
   request: SendRequest,
   requested: IdempotencyKey | null,
   terms: SendTerms | null,
-): Effect.Effect<Sent, Failure> =>
+): Effect.Effect<Sent, Failure<SendCode>> =>
   Effect.gen(function* acceptClaimed() {
     if (requested === null) return yield* accept(sending, caller, request, null, terms)
     const claim = { ...requested, keyId: claimantOf(caller), token: sending.ids.hex(16) }
@@ -454,10 +464,10 @@ const stillSending = (message: Message, now: number) =>
     details: { status: statusAt(message, now), sending: true },
   })
 
-const cancelFound = Effect.fnUntraced(function* cancelFound(
+const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
   sending: Sending,
-  look: Effect.Effect<FoundMessage, Failure>,
-): Effect.fn.Return<Message, Failure> {
+  look: Effect.Effect<FoundMessage, Failure<C>>,
+): Effect.fn.Return<Message, Failure<C | "not_cancellable">> {
   const { gate, ids, link, store, wakeUp } = sending
   const elapsedMillis = yield* (yield* RealTime).stopwatch
   const leftMillis = () => Math.max(0, cancelWaitMillis - elapsedMillis())
@@ -508,25 +518,46 @@ export class Messages extends Context.Service<
       command: SendMessage,
       idempotency: IdempotencyKey | null,
       terms?: SendTerms | null,
-    ): Effect.Effect<Sent, Failure>
+    ): Effect.Effect<Sent, Failure<SendCode>>
     /** POST /messages/batch: one message per recipient, all or nothing. */
     sendBatch(
       caller: Caller,
       command: SendBatch,
       idempotency: IdempotencyKey | null,
       terms?: SendTerms | null,
-    ): Effect.Effect<Sent, Failure>
+    ): Effect.Effect<Sent, Failure<SendCode | "too_many_recipients">>
     /** GET /messages/{id}. Fails with `message_not_found`. */
-    get(caller: Caller, id: MessageId | undefined): Effect.Effect<Message, Failure>
+    get(
+      caller: Caller,
+      id: MessageId | undefined,
+    ): Effect.Effect<Message, Failure<AuthorizationCode | "message_not_found">>
     /** GET /messages: newest first. Fails with `validation_failed`, `invalid_cursor` and others. */
-    list(caller: Caller, query: ListMessages): Effect.Effect<CursorPage<Message>, Failure>
+    list(
+      caller: Caller,
+      query: ListMessages,
+    ): Effect.Effect<
+      CursorPage<Message>,
+      Failure<
+        | AuthorizationCode
+        | "validation_failed"
+        | "invalid_cursor"
+        | "invalid_phone"
+        | "invalid_datetime"
+      >
+    >
     /**
      * DELETE /messages/{id}: cancels a waiting message. Waits up to 5 s for one in flight, then
      * answers that it is `sending`. Fails with `message_not_found`, `not_cancellable`.
      */
-    cancel(caller: Caller, id: MessageId | undefined): Effect.Effect<Message, Failure>
+    cancel(
+      caller: Caller,
+      id: MessageId | undefined,
+    ): Effect.Effect<Message, Failure<AuthorizationCode | "message_not_found" | "not_cancellable">>
     /** As `cancel`, for a message of either mode. */
-    cancelIn(workspaceId: WorkspaceId, id: MessageId | undefined): Effect.Effect<Message, Failure>
+    cancelIn(
+      workspaceId: WorkspaceId,
+      id: MessageId | undefined,
+    ): Effect.Effect<Message, Failure<"message_not_found" | "not_cancellable">>
   }
 >()("core/Messages") {
   static readonly layer = Layer.effect(
@@ -630,7 +661,7 @@ export class MessageOperations extends Context.Service<
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: MessageId | undefined,
-    ): Effect.Effect<Message, Failure>
+    ): Effect.Effect<Message, Failure<WorkspaceCode | "message_not_found" | "not_cancellable">>
   }
 >()("core/MessageOperations") {
   static readonly layer = Layer.effect(

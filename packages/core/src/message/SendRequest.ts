@@ -89,16 +89,30 @@ export type SendMessage = CommandOf<typeof SendBody.Encoded>
 /** The same message to many recipients. */
 export type SendBatch = CommandOf<typeof BatchBody.Encoded>
 
+/** What a message's fields are refused with, beside `validation_failed`. */
+const contentCodes = [
+  "text_required",
+  "text_too_long",
+  "invalid_phone",
+  "invalid_username",
+  "invalid_datetime",
+  "invalid_media_url",
+] as const
+
+export type ContentCode = (typeof contentCodes)[number] | "validation_failed"
+
+type ContentProblem = Problem<ContentCode>
+
 type Raw = Readonly<Record<string, unknown>>
 
-const textProblems = ({ text, media }: Raw, attached: boolean): ReadonlyArray<Problem> => {
+const textProblems = ({ text, media }: Raw, attached: boolean): ReadonlyArray<ContentProblem> => {
   const missing = text === undefined || (typeof text === "string" && isBlank(text))
   return missing && !attached && (media === undefined || media === null)
     ? [problem("text_required", "text")]
     : []
 }
 
-const orderProblems = ({ sendAt, expiresAt }: Raw): ReadonlyArray<Problem> => {
+const orderProblems = ({ sendAt, expiresAt }: Raw): ReadonlyArray<ContentProblem> => {
   const sent = typeof sendAt === "string" ? parseInstant(sendAt) : undefined
   const expired = typeof expiresAt === "string" ? parseInstant(expiresAt) : undefined
   return sent !== undefined && expired !== undefined && compareInstants(expired, sent) <= 0
@@ -142,8 +156,9 @@ const toRequest = (
  */
 export const sendRequestParser = (rule: OutboundRule, attached = false) => {
   const across = acrossFields(rule, attached)
-  const single = inputDecoder(SendBody, { across })
+  const single = inputDecoder(SendBody, { codes: contentCodes, across })
   const batch = inputDecoder(BatchBody, {
+    codes: [...contentCodes, "too_many_recipients"],
     across,
     lists: { to: { most: maximumRecipients, code: "too_many_recipients" } },
   })

@@ -22,6 +22,24 @@ import type { PlannedQuota, QuotaLimit } from "./Message.ts"
 import type { Acceptance, AcceptanceFacts, NumberFacts } from "./MessageStore.ts"
 import type { SendRequest } from "./SendRequest.ts"
 
+type NumberChoiceCode =
+  | "validation_failed"
+  | "number_not_found"
+  | "number_not_allowed"
+  | "from_required"
+  | "username_needs_telegram"
+
+/** Refusals of a request without regard to allowance and quota. */
+type SoundCode =
+  | NumberChoiceCode
+  | "time_in_past"
+  | "contact_not_found"
+  | "media_not_found"
+  | "invalid_media_url"
+
+/** What an acceptance can be refused with. */
+export type AcceptCode = SoundCode | "no_credits" | "number_daily_cap_reached"
+
 /** What an acceptance adds to a number's 24-hour window. */
 export const plannedQuota = (
   request: SendRequest,
@@ -46,7 +64,7 @@ const firstField = (
   return recipient === undefined ? undefined : fieldOf(request, index, recipient)
 }
 
-const pastTime = (request: SendRequest, now: number): Refusal | undefined => {
+const pastTime = (request: SendRequest, now: number): Refusal<"time_in_past"> | undefined => {
   const isPast = (instant: Instant | null) =>
     instant !== null && compareInstants(instant, { millis: now, beyond: "" }) <= 0
   if (isPast(request.sendAt)) return refuse("time_in_past", { field: "sendAt" })
@@ -74,10 +92,10 @@ export const resolveNumber = (
   request: SendRequest,
   facts: AcceptanceFacts,
   sender: Sender,
-): Result.Result<NumberFacts, Refusal> => {
+): Result.Result<NumberFacts, Refusal<NumberChoiceCode>> => {
   const telegramField = firstField(request, (to) => isTelegramOnly(to, facts))
   const groupField = firstField(request, (to) => to.kind === "group")
-  const suited = (found: NumberFacts): Result.Result<NumberFacts, Refusal> => {
+  const suited = (found: NumberFacts): Result.Result<NumberFacts, Refusal<NumberChoiceCode>> => {
     const { platform } = found.number
     if (platform === "telegram" && groupField !== undefined) {
       const message = "A group needs a WhatsApp number."
@@ -131,7 +149,7 @@ const fromContact = (contact: Contact): Recipient =>
 const resolveRecipients = (
   request: SendRequest,
   facts: AcceptanceFacts,
-): Result.Result<ReadonlyArray<Recipient>, Refusal> => {
+): Result.Result<ReadonlyArray<Recipient>, Refusal<"contact_not_found">> => {
   const resolved: Array<Recipient> = []
   for (const [index, to] of request.recipients.entries()) {
     switch (to.kind) {
@@ -167,7 +185,7 @@ const overQuota = (
   found: NumberFacts,
   request: SendRequest,
   { now, quotaLimit }: AcceptContext,
-): Refusal | undefined => {
+): Refusal<"number_daily_cap_reached"> | undefined => {
   const planned = plannedQuota(request, now, quotaLimit)
   const verdict = quotaVerdict(found.quota, planned)
   if (verdict._tag === "Fits") return undefined
@@ -216,7 +234,7 @@ const findSound = (
   request: SendRequest,
   facts: AcceptanceFacts,
   context: AcceptContext,
-): Result.Result<Sound, Refusal> => {
+): Result.Result<Sound, Refusal<SoundCode>> => {
   const { now, sender } = context
   const past = pastTime(request, now)
   if (past !== undefined) return Result.fail(past)
@@ -287,16 +305,19 @@ export const decideAcceptance = (
   request: SendRequest,
   facts: AcceptanceFacts,
   context: AcceptContext,
-): Result.Result<Acceptance, Refusal> =>
-  Result.flatMap(findSound(request, facts, context), (sound) => {
-    if (!coversMessages(facts.plan, request.recipients.length)) {
-      return Result.fail(refuse("no_credits"))
-    }
-    const over = overQuota(sound.number, request, context)
-    return over === undefined
-      ? Result.succeed(toAcceptance(request, facts, context, sound))
-      : Result.fail(over)
-  })
+): Result.Result<Acceptance, Refusal<AcceptCode>> =>
+  Result.flatMap(
+    findSound(request, facts, context),
+    (sound): Result.Result<Acceptance, Refusal<AcceptCode>> => {
+      if (!coversMessages(facts.plan, request.recipients.length)) {
+        return Result.fail(refuse("no_credits"))
+      }
+      const over = overQuota(sound.number, request, context)
+      return over === undefined
+        ? Result.succeed(toAcceptance(request, facts, context, sound))
+        : Result.fail(over)
+    },
+  )
 
 /**
  * The acceptance that a request without quota would have had. The store keeps it as a failed
@@ -306,7 +327,7 @@ export const decideRefused = (
   request: SendRequest,
   facts: AcceptanceFacts,
   context: AcceptContext,
-): Result.Result<Acceptance, Refusal> =>
+): Result.Result<Acceptance, Refusal<SoundCode>> =>
   Result.map(findSound(request, facts, context), (sound) => ({
     ...toAcceptance(request, facts, context, sound),
     allowance: 0,

@@ -125,7 +125,7 @@ export class WorkGate extends Context.Service<
     /** Each cause with its reason; empty while open. */
     causes(): ReadonlyMap<GateCause, string>
     /** Fails with `service_unavailable` while the gate is closed. */
-    readonly pass: Effect.Effect<void, Refusal>
+    readonly pass: Effect.Effect<void, Refusal<"service_unavailable">>
     /**
      * Runs the work whenever the gate is open. Closing interrupts it; running attempts may finish,
      * as when the process stops.

@@ -5,11 +5,11 @@
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { CallbackUrls } from "../callback/CallbackSettings.ts"
 import { problem, refuse } from "../error/Refusal.ts"
-import type { Failure, Problem, Refusal } from "../error/Refusal.ts"
+import type { Failure, Problem, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { Ids, linkingId, eventId } from "../Ids.ts"
 import type { NumberId, LinkingId } from "../Ids.ts"
 import { mayUse, authorize } from "../key/Auth.ts"
-import type { ApiKey, Caller, Authorized } from "../key/Auth.ts"
+import type { AuthorizationCode, ApiKey, Caller, Authorized } from "../key/Auth.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Recipient.ts"
 import { Secrets, sameSecret, signatureOf } from "../secret/Secrets.ts"
@@ -17,7 +17,12 @@ import { described, IdInput, inputDecoder, PublicUrl } from "../request/Input.ts
 import type { CommandOf } from "../request/Input.ts"
 import { makeIdempotent } from "../request/makeIdempotent.ts"
 import type { Repeatable } from "../request/makeIdempotent.ts"
-import type { FirstShown, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import type {
+  IdempotencyCode,
+  FirstShown,
+  IdempotencyClaim,
+  IdempotencyKey,
+} from "../request/Idempotency.ts"
 import {
   connectView,
   linkingMillis,
@@ -74,7 +79,10 @@ interface ConnectRequest {
 
 type Raw = Readonly<Record<string, unknown>>
 
-const phoneProblems = ({ loginMethod, phone }: Raw): ReadonlyArray<Problem> => {
+const phoneProblems = ({
+  loginMethod,
+  phone,
+}: Raw): ReadonlyArray<Problem<"validation_failed" | "invalid_phone">> => {
   if (loginMethod !== "phone_code") return []
   if (phone === undefined) return [problem("validation_failed", "phone", "is required")]
   return typeof phone !== "string" || parsePhone(phone) !== undefined
@@ -88,8 +96,12 @@ const numberIdMissing = problem(
   "is required: the key is limited to some numbers, which it may reconnect",
 )
 
-const decodeAny = inputDecoder(ConnectBody, { across: phoneProblems })
+const decodeAny = inputDecoder(ConnectBody, {
+  codes: ["invalid_phone"],
+  across: phoneProblems,
+})
 const decodeLimited = inputDecoder(ConnectBody, {
+  codes: ["invalid_phone"],
   across: (input) => [
     ...phoneProblems(input),
     ...(input["numberId"] === undefined ? [numberIdMissing] : []),
@@ -102,7 +114,7 @@ const decodeLimited = inputDecoder(ConnectBody, {
 const parseConnectRequest = (
   command: unknown,
   key: Pick<ApiKey, "numberIds">,
-): Result.Result<ConnectRequest, Refusal> =>
+): Result.Result<ConnectRequest, Refusal<"validation_failed" | "invalid_phone">> =>
   Result.map((key.numberIds === null ? decodeAny : decodeLimited)(command), (input) => {
     const method = input.loginMethod ?? "qr"
     const phone = method === "qr" ? undefined : parsePhone(input.phone ?? "")
@@ -113,6 +125,21 @@ const parseConnectRequest = (
     }
   })
 
+type ReconnectCode =
+  | "validation_failed"
+  | "number_not_found"
+  | "number_not_allowed"
+  | "already_connected"
+  | "connect_in_progress"
+
+/** What the begin of a link can be refused with, by stored state. */
+type StartCode =
+  | ReconnectCode
+  | "plan_required"
+  | "number_limit_reached"
+  | "idempotency_in_progress"
+  | "api_key_revoked"
+
 /**
  * The number to reconnect. Test keys obey every rule, but reconnect only numbers that test keys
  * added: a live number has a real phone.
@@ -120,8 +147,8 @@ const parseConnectRequest = (
 const judgeReconnect = (
   key: Pick<ApiKey, "numberIds" | "mode">,
   number: SendingNumber | null,
-): Result.Result<SendingNumber, Refusal> => {
-  const refused = (...[code, more]: Parameters<typeof refuse>) =>
+): Result.Result<SendingNumber, Refusal<ReconnectCode>> => {
+  const refused = (code: ReconnectCode, more: Parameters<typeof refuse>[1] = {}) =>
     Result.fail(refuse(code, { ...more, field: "numberId" }))
   if (number === null || !isSeenBy(key.mode, number)) return refused("number_not_found")
   if (!mayUse(key, number.id)) return refused("number_not_allowed")
@@ -199,7 +226,7 @@ const begin = Effect.fnUntraced(function* begin(
   request: ConnectRequest,
   callbackUrl: string | null,
   claim: IdempotencyClaim | null,
-): Effect.fn.Return<LinkingOutcome, Failure> {
+): Effect.fn.Return<LinkingOutcome, Failure<ReconnectCode>> {
   const { attempts, numbers } = linking
   const { workspace } = caller
   const now = yield* Clock.currentTimeMillis
@@ -231,7 +258,7 @@ const start = Effect.fnUntraced(function* start(
   request: ConnectRequest,
   callbackUrl: string | null,
   claim: IdempotencyClaim | null,
-): Effect.fn.Return<ShownNumber, Failure> {
+): Effect.fn.Return<ShownNumber, Failure<StartCode>> {
   const { plan } = caller.workspace
   if (plan?.qrCodeApi !== true) {
     return yield* refuse("plan_required", {
@@ -265,7 +292,7 @@ const again = Effect.fnUntraced(function* again(
   { method, numberId, phone }: ConnectRequest,
   [id = 0]: ReadonlyArray<number>,
   first: FirstShown | undefined,
-): Effect.fn.Return<ShownNumber, Failure> {
+): Effect.fn.Return<ShownNumber, StoreUnavailable> {
   // For an erased number, or a reconnect by a version that stored nothing: the current state.
   const now = numberId === null || first !== undefined ? null : yield* numbers.find(numberId)
   const shown = first ?? { phone: phone ?? now?.phone ?? null, label: now?.label ?? "" }
@@ -283,12 +310,15 @@ export class Connections extends Context.Service<
   Connections,
   {
     /** GET /numbers: every number the key may use, oldest first. */
-    list(caller: Caller): Effect.Effect<ReadonlyArray<SendingNumber>, Failure>
+    list(caller: Caller): Effect.Effect<ReadonlyArray<SendingNumber>, Failure<AuthorizationCode>>
     /**
      * GET /numbers/{id}: `connect` is set while it is connecting, with a fresh QR link. Fails with
      * `number_not_found`.
      */
-    get(caller: Caller, id: NumberId | undefined): Effect.Effect<NumberView, Failure>
+    get(
+      caller: Caller,
+      id: NumberId | undefined,
+    ): Effect.Effect<NumberView, Failure<AuthorizationCode | "number_not_found">>
     /**
      * POST /numbers: adds a number or reconnects one. Fails with `validation_failed`,
      * `invalid_phone`, `plan_required`, `number_limit_reached`, `number_not_found`,
@@ -302,7 +332,22 @@ export class Connections extends Context.Service<
       command: ConnectNumber,
       idempotency: IdempotencyKey | null,
       callbackUrl?: string | null,
-    ): Effect.Effect<Repeatable<ShownNumber>, Failure>
+    ): Effect.Effect<
+      Repeatable<ShownNumber>,
+      Failure<
+        | "invalid_callback_url"
+        | "api_key_revoked"
+        | AuthorizationCode
+        | IdempotencyCode
+        | "validation_failed"
+        | "invalid_phone"
+        | "plan_required"
+        | "number_limit_reached"
+        | "already_connected"
+        | "connect_in_progress"
+        | "number_not_found"
+      >
+    >
   }
 >()("core/Connections") {
   static readonly layer = Layer.effect(
@@ -351,7 +396,7 @@ export class Connections extends Context.Service<
           const caller = yield* authorize(given, "connectNumber")
           const request = yield* Effect.fromResult(parseConnectRequest(command, caller))
           yield* callbackUrls.check(callbackUrl, caller.workspaceId)
-          return yield* idempotent.run<ShownNumber, Failure>(caller, requested, {
+          return yield* idempotent.run(caller, requested, {
             work: (claim) => start(linking, caller, request, callbackUrl, claim),
             again: (made, shown) => again(linking, request, made, shown),
           })
@@ -507,7 +552,7 @@ export class QrLinks extends Context.Service<
      * The current QR text for the last path segment of a link. Fails with `not_found`: forged,
      * expired, or the attempt ended.
      */
-    read(segment: string): Effect.Effect<string, Failure>
+    read(segment: string): Effect.Effect<string, Failure<"not_found">>
   }
 >()("core/QrLinks") {
   static readonly layer = Layer.effect(

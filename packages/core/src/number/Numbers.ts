@@ -1,7 +1,7 @@
 /** A workspace's numbers, as operators manage them (contract: Workspace numbers). */
 import { Clock, Context, Effect, Layer, Redacted, Result, Schema, SchemaIssue } from "effect"
 import { problem, refuse } from "../error/Refusal.ts"
-import type { Failure, Problem, Refusal, StoreUnavailable } from "../error/Refusal.ts"
+import type { Code, Failure, Problem, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId, WorkspaceId } from "../Ids.ts"
 import { dailyQuota, DailyQuota } from "../message/Message.ts"
 import type { QuotaLimit } from "../message/Message.ts"
@@ -46,6 +46,7 @@ import type { Pacing } from "./Pacing.ts"
 import { pauseFor, platforms } from "./SendingNumber.ts"
 import type { ConnectionReason, SendingNumber } from "./SendingNumber.ts"
 import { Store } from "../store/Store.ts"
+import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 
 // Proxies for single numbers, so that a machine's numbers need not share its address. The URL holds
 // a password: it is stored sealed, and only the number's transport reads it.
@@ -181,7 +182,7 @@ export const NumberPatch = Schema.Struct({
 export type CreateNumber = CommandOf<typeof NumberBody.Encoded>
 export type ChangeNumber = CommandOf<typeof NumberPatch.Encoded>
 
-const decodeBody = inputDecoder(NumberBody)
+const decodeBody = inputDecoder(NumberBody, { codes: ["invalid_phone"] })
 const decodePatch = inputDecoder(NumberPatch)
 
 /** A number with its settings. */
@@ -223,7 +224,7 @@ export const newNumber = (
   { label = "", phone, platform, status }: typeof NumberBody.Type,
   { connectedFromTheStart, createdAt }: NumberDefaults,
   field = "status",
-): Result.Result<Omit<SendingNumber, "id" | "workspaceId">, Refusal> =>
+): Result.Result<Omit<SendingNumber, "id" | "workspaceId">, Refusal<"validation_failed">> =>
   status === "connected" && !connectedFromTheStart
     ? Result.fail(
         refuse("validation_failed", {
@@ -281,25 +282,37 @@ export class Numbers extends Context.Service<
       role: Role,
       workspaceId: WorkspaceId | undefined,
       command: CreateNumber,
-    ): Effect.Effect<SendingNumber, Failure>
+    ): Effect.Effect<
+      SendingNumber,
+      Failure<
+        | WorkspaceCode
+        | "validation_failed"
+        | "invalid_phone"
+        | "number_exists"
+        | "number_limit_reached"
+      >
+    >
     /** GET /workspaces/{id}/numbers: oldest first. */
     list(
       role: Role,
       workspaceId: WorkspaceId | undefined,
-    ): Effect.Effect<ReadonlyArray<SendingNumber>, Failure>
+    ): Effect.Effect<ReadonlyArray<SendingNumber>, Failure<WorkspaceCode>>
     /** PATCH /workspaces/{id}/numbers/{number_id}. Fails with `number_not_found`. */
     update(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: NumberId | undefined,
       command: ChangeNumber,
-    ): Effect.Effect<OperatedNumber, Failure>
+    ): Effect.Effect<
+      OperatedNumber,
+      Failure<WorkspaceCode | "validation_failed" | "number_not_found">
+    >
     /** DELETE: cancels its waiting messages, each with its event, before the answer. */
     remove(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: NumberId | undefined,
-    ): Effect.Effect<NumberId, Failure>
+    ): Effect.Effect<NumberId, Failure<WorkspaceCode | "number_not_found">>
     /**
      * Applies a connection change that the transport reports. Messages of a logged-out number wait
      * until it reconnects; a banned or outdated one also needs a resume. Null when the number is
@@ -396,7 +409,7 @@ export const PauseBody = Schema.Struct({
 /** Until when. */
 export type PauseNumber = CommandOf<typeof PauseBody.Encoded>
 
-const decodePause = inputDecoder(PauseBody)
+const decodePause = inputDecoder(PauseBody, { codes: ["invalid_datetime"] })
 
 /** How long a log-out waits for the worker, and how often it looks; in real time. */
 const logOutMillis = 10_000
@@ -429,7 +442,7 @@ interface Operations {
 const factsOf = Effect.fnUntraced(function* factsOf(
   { sendCap, store, workspaces }: Operations,
   ...[role, workspaceId, id]: AddressedNumber
-): Effect.fn.Return<ConnectionFacts, Failure> {
+): Effect.fn.Return<ConnectionFacts, Failure<WorkspaceCode | "number_not_found">> {
   const workspace = yield* workspaces.within(role, workspaceId, "numbers")
   const now = yield* Clock.currentTimeMillis
   const facts = id === undefined ? null : yield* store.connection(workspace.id, id, now, sendCap)
@@ -439,7 +452,7 @@ const factsOf = Effect.fnUntraced(function* factsOf(
 const connection = Effect.fnUntraced(function* connection(
   operations: Operations,
   ...number: AddressedNumber
-): Effect.fn.Return<NumberConnection, Failure> {
+): Effect.fn.Return<NumberConnection, Failure<WorkspaceCode | "number_not_found">> {
   const { ownership, simulated } = operations
   const facts = yield* factsOf(operations, ...number)
   const { id, mode } = facts.number
@@ -465,21 +478,36 @@ export class NumberOperations extends Context.Service<
   NumberOperations,
   {
     /** GET …/connection. Each fails with `number_not_found`. */
-    connection(...number: AddressedNumber): Effect.Effect<NumberConnection, Failure>
+    connection(
+      ...number: AddressedNumber
+    ): Effect.Effect<NumberConnection, Failure<WorkspaceCode | "number_not_found">>
     /**
      * POST …/pause: no further message reaches the transport; one already there may still leave.
      * Fails with `invalid_datetime` and `time_in_past`.
      */
     pause(
       ...command: readonly [...AddressedNumber, PauseNumber]
-    ): Effect.Effect<NumberConnection, Failure>
+    ): Effect.Effect<
+      NumberConnection,
+      Failure<
+        | WorkspaceCode
+        | "number_not_found"
+        | "validation_failed"
+        | "invalid_datetime"
+        | "time_in_past"
+      >
+    >
     /** POST …/resume: ends every pause, whatever its reason. */
-    resume(...number: AddressedNumber): Effect.Effect<NumberConnection, Failure>
+    resume(
+      ...number: AddressedNumber
+    ): Effect.Effect<NumberConnection, Failure<WorkspaceCode | "number_not_found">>
     /**
      * POST …/logout: disconnects the number and logs its device out at the remote. If that takes
      * over 10 s, the log-out follows later. Waiting messages stay.
      */
-    logOut(...number: AddressedNumber): Effect.Effect<SendingNumber, Failure>
+    logOut(
+      ...number: AddressedNumber
+    ): Effect.Effect<SendingNumber, Failure<WorkspaceCode | "number_not_found">>
   }
 >()("core/NumberOperations") {
   static readonly layer = Layer.effect(
@@ -571,7 +599,10 @@ export type GiveTelegramPassword = CommandOf<typeof TelegramPasswordBody.Encoded
 
 type Raw = Readonly<Record<string, unknown>>
 
-const phoneProblems = ({ method, phone }: Raw): ReadonlyArray<Problem> => {
+const phoneProblems = ({
+  method,
+  phone,
+}: Raw): ReadonlyArray<Problem<"validation_failed" | "invalid_phone">> => {
   if (method !== "code") return []
   if (phone === undefined) return [problem("validation_failed", "phone", "is required")]
   return typeof phone !== "string" || parsePhone(phone) !== undefined
@@ -579,11 +610,16 @@ const phoneProblems = ({ method, phone }: Raw): ReadonlyArray<Problem> => {
     : [problem("invalid_phone", "phone")]
 }
 
-const decodeBegin = inputDecoder(TelegramLoginBody, { across: phoneProblems })
+const decodeBegin = inputDecoder(TelegramLoginBody, {
+  codes: ["invalid_phone"],
+  across: phoneProblems,
+})
 const decodeCode = inputDecoder(TelegramCodeBody)
 const decodePassword = inputDecoder(TelegramPasswordBody)
 
-const requestOf = (command: unknown): Result.Result<TelegramLoginRequest, Refusal> =>
+const requestOf = (
+  command: unknown,
+): Result.Result<TelegramLoginRequest, Refusal<"validation_failed" | "invalid_phone">> =>
   Result.map(decodeBegin(command), ({ method, phone = "" }): TelegramLoginRequest => {
     const loginPhone = method === "code" ? parsePhone(phone) : undefined
     return loginPhone === undefined ? { method: "qr" } : { method: "code", phone: loginPhone }
@@ -601,19 +637,55 @@ export class TelegramLogins extends Context.Service<
      */
     begin(
       ...command: readonly [...AddressedNumber, BeginTelegramLogin]
-    ): Effect.Effect<TelegramLoginView, Failure>
+    ): Effect.Effect<
+      TelegramLoginView,
+      Failure<
+        | WorkspaceCode
+        | "number_not_found"
+        | "validation_failed"
+        | "invalid_phone"
+        | "connect_in_progress"
+        | "already_connected"
+        | "telegram_not_configured"
+      >
+    >
     /** GET …/telegram-login. */
-    get(...number: AddressedNumber): Effect.Effect<TelegramLoginView, Failure>
+    get(
+      ...number: AddressedNumber
+    ): Effect.Effect<
+      TelegramLoginView,
+      Failure<WorkspaceCode | "number_not_found" | "login_not_found">
+    >
     /** DELETE …/telegram-login: cancels it. */
-    cancel(...number: AddressedNumber): Effect.Effect<void, Failure>
+    cancel(
+      ...number: AddressedNumber
+    ): Effect.Effect<void, Failure<WorkspaceCode | "number_not_found" | "login_not_found">>
     /** POST …/telegram-login/code. Fails with `invalid_code`. */
     giveCode(
       ...command: readonly [...AddressedNumber, GiveTelegramCode]
-    ): Effect.Effect<TelegramLoginView, Failure>
+    ): Effect.Effect<
+      TelegramLoginView,
+      Failure<
+        | WorkspaceCode
+        | "number_not_found"
+        | "login_not_found"
+        | "validation_failed"
+        | "invalid_code"
+      >
+    >
     /** POST …/telegram-login/password. Fails with `invalid_password`. */
     givePassword(
       ...command: readonly [...AddressedNumber, GiveTelegramPassword]
-    ): Effect.Effect<TelegramLoginView, Failure>
+    ): Effect.Effect<
+      TelegramLoginView,
+      Failure<
+        | WorkspaceCode
+        | "number_not_found"
+        | "login_not_found"
+        | "validation_failed"
+        | "invalid_password"
+      >
+    >
   }
 >()("core/TelegramLogins") {
   static readonly layer = Layer.effect(
@@ -632,7 +704,7 @@ export class TelegramLogins extends Context.Service<
         return number ?? (yield* refuse("number_not_found", { inPath: true }))
       })
 
-      const after = (view: AfterSecret, wrong: "invalid_code" | "invalid_password") => {
+      const after = <C extends Code>(view: AfterSecret, wrong: C) => {
         if (view === "wrong") return Effect.fail(refuse(wrong))
         return view === null ? Effect.fail(noLogin) : Effect.succeed(view)
       }

@@ -1,17 +1,17 @@
 /** Number checks as callers make and read them (contract: Number checks). */
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
-import type { Code, Failure, Refusal } from "../error/Refusal.ts"
+import type { Failure, Refusal } from "../error/Refusal.ts"
 import type { NumberCheckId } from "../Ids.ts"
 import { mayUse, authorize, scopeOf } from "../key/Auth.ts"
-import type { ApiKey, Caller, Authorized } from "../key/Auth.ts"
+import type { ApiKey, AuthorizationCode, Caller, Authorized } from "../key/Auth.ts"
 import { isSeenBy } from "../number/SendingNumber.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Recipient.ts"
 import { makeIdempotent } from "../request/makeIdempotent.ts"
 import type { Repeatable } from "../request/makeIdempotent.ts"
-import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { described, inputDecoder, optionalNameUpTo, parsed } from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
 import {
@@ -54,6 +54,7 @@ export type CheckNumbers = CommandOf<typeof NumberCheckBody.Encoded>
 
 /** What is given is looked at whatever its type says: it may be JSON that nothing has checked. */
 export const parseCheckNumbers = inputDecoder(NumberCheckBody, {
+  codes: ["invalid_phone"],
   lists: { phones: { most: maximumPhones } },
 })
 
@@ -71,6 +72,13 @@ export interface ListCheckResults extends ListPage {
 /** From a query string's parameters, or from the values themselves. */
 export const parseListCheckResults = queryDecoder(ResultsQuery)
 
+type AskingNumberCode =
+  | "validation_failed"
+  | "from_required"
+  | "number_not_found"
+  | "number_not_allowed"
+  | "number_not_connected"
+
 /**
  * The number that a check asks from, of all of the workspace that the key's mode sees. Pure. As in
  * POST /messages without `from` the only connected number is meant, but of WhatsApp alone: Telegram
@@ -80,8 +88,8 @@ export const askingNumber = (
   from: number | null,
   numbers: ReadonlyArray<SendingNumber>,
   key: Pick<ApiKey, "numberIds">,
-): Result.Result<SendingNumber, Refusal> => {
-  const refused = (code: Code, message?: string) =>
+): Result.Result<SendingNumber, Refusal<AskingNumberCode>> => {
+  const refused = (code: AskingNumberCode, message?: string) =>
     Result.fail(refuse(code, { field: "from", ...(message === undefined ? {} : { message }) }))
   if (from === null) {
     const [only, another] = numbers.filter(
@@ -129,17 +137,42 @@ export class NumberChecks extends Context.Service<
       caller: Caller,
       command: CheckNumbers,
       idempotency: IdempotencyKey | null,
-    ): Effect.Effect<Repeatable<NumberCheck>, Failure>
+    ): Effect.Effect<
+      Repeatable<NumberCheck>,
+      Failure<
+        | "number_check_not_found"
+        | AuthorizationCode
+        | IdempotencyCode
+        | "validation_failed"
+        | "invalid_phone"
+        | "from_required"
+        | "number_not_found"
+        | "number_not_allowed"
+        | "number_not_connected"
+      >
+    >
     /** GET /number-checks: newest first. */
-    list(caller: Caller, query: ListPage): Effect.Effect<CursorPage<NumberCheck>, Failure>
+    list(
+      caller: Caller,
+      query: ListPage,
+    ): Effect.Effect<
+      CursorPage<NumberCheck>,
+      Failure<AuthorizationCode | "validation_failed" | "invalid_cursor">
+    >
     /** GET /number-checks/{id}. Fails with `number_check_not_found`. */
-    get(caller: Caller, id: NumberCheckId | undefined): Effect.Effect<NumberCheck, Failure>
+    get(
+      caller: Caller,
+      id: NumberCheckId | undefined,
+    ): Effect.Effect<NumberCheck, Failure<AuthorizationCode | "number_check_not_found">>
     /** GET /number-checks/{id}/results: newest first. Fails with `number_check_not_found`. */
     results(
       caller: Caller,
       id: NumberCheckId | undefined,
       query: ListCheckResults,
-    ): Effect.Effect<CursorPage<NumberCheckResult>, Failure>
+    ): Effect.Effect<
+      CursorPage<NumberCheckResult>,
+      Failure<AuthorizationCode | "validation_failed" | "invalid_cursor" | "number_check_not_found">
+    >
   }
 >()("core/NumberChecks") {
   static readonly layer = Layer.effect(
@@ -182,7 +215,7 @@ export class NumberChecks extends Context.Service<
         create: Effect.fn("NumberChecks.create")(function* create(given, command, requested) {
           const caller = yield* authorize(given, "createNumberCheck")
           const request = yield* Effect.fromResult(parseCheckNumbers(command))
-          return yield* idempotent.run<NumberCheck, Failure>(caller, requested, {
+          return yield* idempotent.run(caller, requested, {
             work: (claim) => make(caller, request, claim),
             again: ([id]) => Effect.map(find(caller, id as NumberCheckId | undefined), asMade),
           })

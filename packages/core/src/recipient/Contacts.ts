@@ -12,6 +12,7 @@ import { Workspaces } from "../workspace/Workspaces.ts"
 import { parsePhone, parseUsername, phoneDescribed, usernameDescribed } from "./Recipient.ts"
 import type { Contact } from "./Recipient.ts"
 import { Store } from "../store/Store.ts"
+import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 
 export const ContactBody = Schema.Struct({
   name: described(nameUpTo(100), "Not blank."),
@@ -32,7 +33,7 @@ export const ContactBody = Schema.Struct({
     description: "Exactly one of `phone` and `username`.",
   })
 
-const decodeBody = inputDecoder(ContactBody)
+const decodeBody = inputDecoder(ContactBody, { codes: ["invalid_phone", "invalid_username"] })
 
 /** A contact to save. */
 export type CreateContact = CommandOf<typeof ContactBody.Encoded>
@@ -45,19 +46,25 @@ export class Contacts extends Context.Service<
       role: Role,
       workspaceId: WorkspaceId | undefined,
       command: CreateContact,
-    ): Effect.Effect<Contact, Failure>
+    ): Effect.Effect<
+      Contact,
+      Failure<WorkspaceCode | "validation_failed" | "invalid_phone" | "invalid_username">
+    >
     /** GET /workspaces/{id}/contacts: newest first. */
     list(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       query: ListPage,
-    ): Effect.Effect<CursorPage<Contact>, Failure>
+    ): Effect.Effect<
+      CursorPage<Contact>,
+      Failure<WorkspaceCode | "validation_failed" | "invalid_cursor">
+    >
     /** DELETE. Fails with `contact_not_found`. */
     delete(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: ContactId | undefined,
-    ): Effect.Effect<ContactId, Failure>
+    ): Effect.Effect<ContactId, Failure<WorkspaceCode | "contact_not_found">>
   }
 >()("core/Contacts") {
   static readonly layer = Layer.effect(

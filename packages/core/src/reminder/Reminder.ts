@@ -14,6 +14,7 @@ import type { CallerScope, Sender } from "../key/Auth.ts"
 import { MediaInput, mediaUrlProblems } from "../media/Media.ts"
 import type { MediaReference } from "../media/Media.ts"
 import { isTelegramOnly, resolveNumber } from "../message/accept.ts"
+import type { AcceptCode } from "../message/accept.ts"
 import type {
   Acceptance,
   AcceptanceFacts,
@@ -378,11 +379,25 @@ export const ReminderChangeBody = Schema.Struct({
 
 export type ChangeReminder = CommandOf<typeof ReminderChangeBody.Encoded>
 
+/** What a reminder's fields are refused with, beside `validation_failed`. */
+const codes = [
+  "text_required",
+  "text_too_long",
+  "invalid_phone",
+  "invalid_username",
+  "invalid_media_url",
+  "invalid_cron",
+  "invalid_timezone",
+] as const
+
 type Raw = Readonly<Record<string, unknown>>
 
 const textRequired = problem("text_required", "text", "A reminder needs text that is not blank.")
 
-const textProblems = ({ text }: Raw, required: boolean): ReadonlyArray<Problem> => {
+const textProblems = (
+  { text }: Raw,
+  required: boolean,
+): ReadonlyArray<Problem<"text_required">> => {
   if (text === undefined) return required ? [textRequired] : []
   return typeof text === "string" && isBlank(text) ? [textRequired] : []
 }
@@ -434,8 +449,8 @@ export const reminderRequestParser = (rule: OutboundRule) => {
       ...textProblems(raw, creation),
       ...mediaUrlProblems(raw["media"], rule),
     ]
-    const creation = inputDecoder(ReminderBody, { across: acrossFields(true) })
-    const change = inputDecoder(ReminderChangeBody, { across: acrossFields(false) })
+    const creation = inputDecoder(ReminderBody, { codes, across: acrossFields(true) })
+    const change = inputDecoder(ReminderChangeBody, { codes, across: acrossFields(false) })
     return {
       creation: (command: unknown) => Result.map(creation(command), toContent),
       change: (command: unknown) => Result.map(change(command), toChange),
@@ -495,11 +510,20 @@ export const factsWanted = (
   idempotency: null,
 })
 
+/** Refusals by stored state. */
+type ReminderRefusalCode =
+  | Exclude<AcceptCode, "time_in_past" | "no_credits" | "number_daily_cap_reached">
+  | "plan_required"
+  | "number_not_connected"
+
+/** What a creation or change of a reminder can be refused with. */
+export type ReminderCode = (typeof codes)[number] | ReminderRefusalCode
+
 const numberRefusal = (
   { content, current, given }: Wanted,
   facts: AcceptanceFacts,
   sender: Sender,
-): Refusal | undefined => {
+): Refusal<ReminderRefusalCode> | undefined => {
   const isNew = content.from !== null && content.from !== current?.from
   if (!isNew && given.to === undefined && content.from === current?.from) return undefined
   // Each run chooses a connected number. But a recipient on Telegram alone needs a connected
@@ -530,7 +554,7 @@ export const reminderRefusal = (
   facts: AcceptanceFacts,
   sender: Sender,
   linkAllowed: boolean,
-): Refusal | undefined => {
+): Refusal<ReminderRefusalCode> | undefined => {
   const { to, media } = wanted.given
   const early = withoutReminders(facts.plan) ?? numberRefusal(wanted, facts, sender)
   if (early !== undefined) return early

@@ -8,12 +8,12 @@ import { findOrRefuse, refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { ReminderId, WorkspaceId } from "../Ids.ts"
 import { authorize, scopeOf } from "../key/Auth.ts"
-import type { Caller, Authorized } from "../key/Auth.ts"
+import type { AuthorizationCode, Caller, Authorized } from "../key/Auth.ts"
 import type { MessageStore } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
-import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { makeIdempotent } from "../request/makeIdempotent.ts"
 import type { Repeatable } from "../request/makeIdempotent.ts"
 import type { Role } from "../workspace/Workspace.ts"
@@ -30,6 +30,7 @@ import {
 } from "./Reminder.ts"
 import type {
   ReminderStore,
+  ReminderCode,
   ChangeReminder,
   CreateReminder,
   ListReminders,
@@ -39,6 +40,7 @@ import type {
   Wanted,
 } from "./Reminder.ts"
 import { Store } from "../store/Store.ts"
+import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 
 /** Decisions to try while others change the reminder or run it. */
 const attempts = 10
@@ -111,11 +113,23 @@ export class Reminders extends Context.Service<
       caller: Caller,
       command: CreateReminder,
       idempotency: IdempotencyKey | null,
-    ): Effect.Effect<Repeatable<Reminder>, Failure>
+    ): Effect.Effect<
+      Repeatable<Reminder>,
+      Failure<"reminder_not_found" | AuthorizationCode | IdempotencyCode | ReminderCode>
+    >
     /** GET /reminders: newest first. */
-    list(caller: Caller, query: ListReminders): Effect.Effect<CursorPage<Reminder>, Failure>
+    list(
+      caller: Caller,
+      query: ListReminders,
+    ): Effect.Effect<
+      CursorPage<Reminder>,
+      Failure<AuthorizationCode | "validation_failed" | "invalid_cursor">
+    >
     /** GET /reminders/{id}. Fails with `reminder_not_found`. */
-    get(caller: Caller, id: ReminderId | undefined): Effect.Effect<Reminder, Failure>
+    get(
+      caller: Caller,
+      id: ReminderId | undefined,
+    ): Effect.Effect<Reminder, Failure<AuthorizationCode | "reminder_not_found">>
     /**
      * PATCH /reminders/{id}: changes the given fields. Fails as `create` does, and with
      * `reminder_not_found`; pausing alone needs no plan.
@@ -124,9 +138,15 @@ export class Reminders extends Context.Service<
       caller: Caller,
       id: ReminderId | undefined,
       command: ChangeReminder,
-    ): Effect.Effect<Reminder, Failure>
+    ): Effect.Effect<
+      Reminder,
+      Failure<"internal_error" | AuthorizationCode | ReminderCode | "reminder_not_found">
+    >
     /** DELETE /reminders/{id}: ends its runs. Fails with `reminder_not_found`. */
-    remove(caller: Caller, id: ReminderId | undefined): Effect.Effect<ReminderId, Failure>
+    remove(
+      caller: Caller,
+      id: ReminderId | undefined,
+    ): Effect.Effect<ReminderId, Failure<AuthorizationCode | "reminder_not_found">>
     /**
      * GET /workspaces/{id}/reminders/{reminder_id}/runs, for operators: the log, newest first, of a
      * reminder of either mode. Fails with `workspace_not_found`, `reminder_not_found`.
@@ -136,7 +156,10 @@ export class Reminders extends Context.Service<
       workspaceId: WorkspaceId | undefined,
       id: ReminderId | undefined,
       query: ListPage,
-    ): Effect.Effect<CursorPage<LoggedRun>, Failure>
+    ): Effect.Effect<
+      CursorPage<LoggedRun>,
+      Failure<WorkspaceCode | "validation_failed" | "invalid_cursor" | "reminder_not_found">
+    >
   }
 >()("core/Reminders") {
   static readonly layer = Layer.effect(
@@ -161,7 +184,7 @@ export class Reminders extends Context.Service<
         create: Effect.fn("Reminders.create")(function* create(given, command, idempotency) {
           const caller = yield* authorize(given, "createReminder")
           const content = yield* Effect.fromResult(parserFor(caller).creation(command))
-          return yield* idempotent.run<Reminder, Failure>(caller, idempotency, {
+          return yield* idempotent.run(caller, idempotency, {
             work: (claim) => insert(work, caller, content, claim),
             again: (made) => again(work, made),
           })

@@ -90,7 +90,7 @@ const printable = /^[\x20-\x7E]{1,255}$/
  */
 export const parseIdempotencyKey = (
   values: ReadonlyArray<string>,
-): Result.Result<string | null, Refusal> => {
+): Result.Result<string | null, Refusal<"invalid_idempotency_key">> => {
   const [value, another] = values
   if (value === undefined) return Result.succeed(null)
   return another === undefined && printable.test(value)
@@ -102,6 +102,9 @@ export const parseIdempotencyKey = (
 export const fingerprint = (method: string, path: string, body: string): string =>
   hashSecret(`${method}\n${path}\n${body}`)
 
+/** What an operation with a key can be refused with. */
+export type IdempotencyCode = "idempotency_key_reused" | "idempotency_in_progress"
+
 /**
  * What a claim's outcome means: continue, repeat the answer, or refuse (`idempotency_key_reused`,
  * `idempotency_in_progress`).
@@ -109,7 +112,7 @@ export const fingerprint = (method: string, path: string, body: string): string 
 export const judgeClaim = (
   outcome: ClaimOutcome | null,
   requested: IdempotencyKey | null,
-): Result.Result<IdempotencyRecord | null, Refusal> => {
+): Result.Result<IdempotencyRecord | null, Refusal<IdempotencyCode>> => {
   if (outcome === null || requested === null || outcome._tag === "Claimed") {
     return Result.succeed(null)
   }

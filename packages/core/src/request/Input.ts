@@ -12,7 +12,7 @@ import {
   SchemaIssue,
   SchemaTransformation,
 } from "effect"
-import { catalogue, maximumErrors, problem, refuseAll } from "../error/Refusal.ts"
+import { maximumErrors, problem, refuseAll } from "../error/Refusal.ts"
 import type { Code, Problem, Refusal } from "../error/Refusal.ts"
 import { momentText, parseInstant } from "../time/Time.ts"
 import type { Instant, Moment } from "../time/Time.ts"
@@ -64,25 +64,28 @@ export type CommandOf<Input> = Input extends string | number | boolean | Date | 
 // fields are dropped.
 
 /** How many members a list of a request may have, and how it is refused above that. */
-interface ListBound {
+interface ListBound<C extends Code> {
   readonly most: number
   /** `validation_failed` when left out, with a message that names the bound. */
-  readonly code?: Code
+  readonly code?: C
 }
 
+/** A code that an input can be refused with: its own, or that of every rule without one. */
+type Ruled<C extends Code> = C | "validation_failed"
+
 /** The bounds of a request's lists, by the names of their fields. */
-type ListBounds = Readonly<Record<string, ListBound>>
+type ListBounds<C extends Code> = Readonly<Record<string, ListBound<C>>>
 
 type Raw = Readonly<Record<string, unknown>>
 
-interface Bounded {
+interface Bounded<C extends Code> {
   /**
    * Without the lists that were too long, without members that are undefined, and without unknown
    * fields beyond those that `errors` can hold. Times are text, as in a body.
    */
   readonly input: Raw
   /** One for each list that was too long, whose field it names. */
-  readonly problems: ReadonlyArray<Problem & { readonly field: string }>
+  readonly problems: ReadonlyArray<Problem<Ruled<C>> & { readonly field: string }>
 }
 
 /** Unknown fields that may still be kept. */
@@ -138,17 +141,18 @@ const trimOf = (ast: SchemaAST.AST): Trim => {
     : leaf
 }
 
-const tooMany = (field: string, { code, most }: ListBound) => ({
-  ...(code === undefined
-    ? problem("validation_failed", field, `must have at most ${most} members`)
-    : problem(code, field)),
-  field,
-})
+const tooMany = <C extends Code>(field: string, { code, most }: ListBound<C>) => {
+  const found: Problem<Ruled<C>> =
+    code === undefined
+      ? problem("validation_failed", field, `must have at most ${most} members`)
+      : problem(code, field)
+  return { ...found, field }
+}
 
 /** Makes what bounds the inputs of a schema, an object's. */
-export const boundedBy = (schema: Schema.Top, lists: ListBounds) => {
+export const boundedBy = <C extends Code>(schema: Schema.Top, lists: ListBounds<C>) => {
   const trim = trimOf(SchemaAST.toEncoded(schema.ast))
-  return (given: Raw): Bounded => {
+  return (given: Raw): Bounded<C> => {
     const problems = Object.entries(lists).flatMap(([field, bound]) => {
       const value = Object.hasOwn(given, field) ? given[field] : undefined
       return Array.isArray(value) && value.length > bound.most ? [tooMany(field, bound)] : []
@@ -344,44 +348,43 @@ const pathText = (path: ReadonlyArray<PropertyKey>): string | null => {
     .join("")
 }
 
-const isCode = (text: string | undefined): text is Code =>
-  text !== undefined && Object.hasOwn(catalogue, text)
-
-interface Found extends Problem {
+interface Found<C extends Code> extends Problem<Ruled<C>> {
   readonly path: ReadonlyArray<PropertyKey>
   readonly unknown: boolean
 }
 
-const collect = (
+/** Of an issue whose message is one of `codes`, the problem has that code. */
+const collect = <C extends Code>(
   issue: SchemaIssue.Issue,
+  codes: ReadonlyArray<C>,
   path: ReadonlyArray<PropertyKey>,
-  into: Array<Found>,
+  into: Array<Found<C>>,
 ): void => {
   const add = (message: string | undefined, unknown = false) => {
-    const code: Code = isCode(message) ? message : "validation_failed"
-    into.push({
-      ...problem(code, pathText(path), isCode(message) ? undefined : message),
-      path,
-      unknown,
-    })
+    const code = codes.find((known) => known === message)
+    const found: Problem<Ruled<C>> =
+      code === undefined
+        ? problem("validation_failed", pathText(path), message)
+        : problem(code, pathText(path))
+    into.push({ ...found, path, unknown })
   }
   switch (issue._tag) {
     case "Pointer":
-      return collect(issue.issue, [...path, ...issue.path], into)
+      return collect(issue.issue, codes, [...path, ...issue.path], into)
     case "Composite":
-      return issue.issues.forEach((inner) => collect(inner, path, into))
+      return issue.issues.forEach((inner) => collect(inner, codes, path, into))
     case "Filter": {
       const told = issue.filter.annotations?.message
-      return typeof told === "string" ? add(told) : collect(issue.issue, path, into)
+      return typeof told === "string" ? add(told) : collect(issue.issue, codes, path, into)
     }
     case "Encoding":
-      return collect(issue.issue, path, into)
+      return collect(issue.issue, codes, path, into)
     case "AnyOf": {
       // Of a union such as "or null", the member that the value was meant for tells most.
       const telling = issue.issues.filter((inner) => inner._tag !== "InvalidType")
       return telling.length === 0
         ? add(expected(issue.ast))
-        : telling.forEach((inner) => collect(inner, path, into))
+        : telling.forEach((inner) => collect(inner, codes, path, into))
     }
     case "MissingKey":
       return add("is required")
@@ -439,23 +442,30 @@ const fieldNames = (ast: SchemaAST.AST, prefix = ""): ReadonlyArray<string> => {
 export const bodyRule = "The body must be a JSON object."
 
 /** What the schema of an input does not say. */
-interface Rules {
+interface Rules<C extends Code> {
+  /** Codes of the schema and of the rules here, beside `validation_failed`. */
+  readonly codes?: ReadonlyArray<C>
   /** Rules that read several fields of the raw input; they run whether or not the fields decoded. */
-  readonly across?: (input: Readonly<Record<string, unknown>>) => ReadonlyArray<Problem>
+  readonly across?: (
+    input: Readonly<Record<string, unknown>>,
+  ) => ReadonlyArray<Problem<Ruled<NoInfer<C>>>>
   /** Bounds of the lists among the fields: of one that is too long no member is looked at. */
-  readonly lists?: ListBounds
+  readonly lists?: ListBounds<NoInfer<C>>
 }
 
 /**
  * A decoder for the fields of a body, reporting the problems in the order of the schema's fields,
  * which is that of the operation's field table, and unknown fields last (contract: JSON and text).
  */
-export const inputDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
+export const inputDecoder = <
+  S extends Schema.Top & { readonly DecodingServices: never },
+  const C extends Code = never,
+>(
   schema: S,
-  rules: Rules = {},
+  rules: Rules<C> = {},
 ) => {
   const decode = fieldDecoder(schema, rules)
-  return (given: unknown): Result.Result<S["Type"], Refusal> =>
+  return (given: unknown): Result.Result<S["Type"], Refusal<Ruled<C>>> =>
     Result.flatMap(decode(given), (input) => {
       const unfit = unfitText(given)
       if (unfit === undefined) return Result.succeed(input)
@@ -465,9 +475,12 @@ export const inputDecoder = <S extends Schema.Top & { readonly DecodingServices:
 }
 
 /** The same without a look at whether texts are well-formed, for input such as a query. */
-export const fieldDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
+export const fieldDecoder = <
+  S extends Schema.Top & { readonly DecodingServices: never },
+  const C extends Code = never,
+>(
   schema: S,
-  { across = () => [], lists = {} }: Rules = {},
+  { across = () => [], codes = [], lists = {} }: Rules<C> = {},
 ) => {
   const order = fieldNames(SchemaAST.toEncoded(schema.ast))
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
@@ -478,21 +491,25 @@ export const fieldDecoder = <S extends Schema.Top & { readonly DecodingServices:
     const known = holders(found.field).find((field) => order.includes(field))
     return known === undefined ? order.length : order.indexOf(known)
   }
-  return (given: unknown): Result.Result<S["Type"], Refusal> => {
+  return (given: unknown): Result.Result<S["Type"], Refusal<Ruled<C>>> => {
     if (typeof given !== "object" || given === null || Array.isArray(given)) {
       return Result.fail(refuseAll(problem("validation_failed", null, bodyRule), []))
     }
     const { input, problems } = bounded(given as Readonly<Record<string, unknown>>)
     const result = decode(input)
-    const found: Array<Found> = []
-    if (Result.isFailure(result)) collect(result.failure.issue, [], found)
+    const found: Array<Found<C>> = []
+    if (Result.isFailure(result)) collect(result.failure.issue, codes, [], found)
+    const placed = (each: Problem<Ruled<C>>, unknown = false) => ({
+      each,
+      rank: rank(each, unknown),
+    })
     const ranked = [
-      ...problems.map((each) => ({ each: each as Problem, rank: rank(each, false) })),
+      ...problems.map((each) => placed(each)),
       ...found
         // A list that was left out is not missing.
         .filter(({ path }) => !problems.some(({ field }) => field === path[0]))
-        .map((each) => ({ each: each as Problem, rank: rank(each, each.unknown) })),
-      ...across(input).map((each) => ({ each, rank: rank(each, false) })),
+        .map((each) => placed(each, each.unknown)),
+      ...across(input).map((each) => placed(each)),
     ].toSorted((a, b) => a.rank - b.rank)
     const [first, ...rest] = ranked.map(({ each }) => problem(each.code, each.field, each.message))
     if (first !== undefined) return Result.fail(refuseAll(first, rest))

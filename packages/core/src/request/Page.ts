@@ -2,10 +2,10 @@
  * Keyset pages, newest first by descending id, so that new items shift nothing. Cursors are opaque,
  * signed and bound to their list (contract: Pages and cursors). Any other text is `invalid_cursor`.
  */
-import { Effect, Result, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { SchemaIssue } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Refusal } from "../error/Refusal.ts"
+import type { Code, Refusal } from "../error/Refusal.ts"
 import { sameSecret, Secrets, signatureOf } from "../secret/Secrets.ts"
 import { momentText } from "../time/Time.ts"
 import { decoded, fieldDecoder, refusedFor } from "./Input.ts"
@@ -71,7 +71,7 @@ export const makeCursors = /*#__PURE__*/ Effect.map(Secrets, ({ keys: { cursors:
     asked: { readonly limit?: number; readonly cursor?: string | null },
     binding: CursorBinding,
     load: (page: PageQuery) => Effect.Effect<PageOf<A>, E>,
-  ): Effect.fn.Return<CursorPage<A>, E | Refusal> {
+  ): Effect.fn.Return<CursorPage<A>, E | Refusal<"invalid_cursor">> {
     const { cursor = null, limit = defaultLimit } = asked
     const before = cursor === null ? null : readCursor(secret, cursor, binding)
     if (before === undefined) return yield* refuse("invalid_cursor", { field: "cursor" })
@@ -160,11 +160,15 @@ export const pageFields = {
  * A decoder for what a list is asked, by name, in the order of the schema's fields: text as in a
  * query, or the value itself.
  */
-export const queryDecoder = <S extends Schema.Top & { readonly DecodingServices: never }>(
+export const queryDecoder = <
+  S extends Schema.Top & { readonly DecodingServices: never },
+  const C extends Code = never,
+>(
   schema: S,
+  codes: ReadonlyArray<C> = [],
 ) => {
-  const decode = fieldDecoder(schema)
-  return (query: object): Result.Result<S["Type"], Refusal> => decode(inText(query))
+  const decode = fieldDecoder(schema, { codes })
+  return (query: object): ReturnType<typeof decode> => decode(inText(query))
 }
 
 /** The query of a list that has no filters. */

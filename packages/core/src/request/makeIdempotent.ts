@@ -5,7 +5,12 @@ import { Ids } from "../Ids.ts"
 import { claimantOf } from "../key/Auth.ts"
 import type { Authorized } from "../key/Auth.ts"
 import { judgeClaim } from "./Idempotency.ts"
-import type { IdempotencyKey, IdempotencyClaim, FirstShown } from "./Idempotency.ts"
+import type {
+  FirstShown,
+  IdempotencyClaim,
+  IdempotencyCode,
+  IdempotencyKey,
+} from "./Idempotency.ts"
 import { Store } from "../store/Store.ts"
 
 /** The answer of an idempotent operation that is not a send. */
@@ -24,7 +29,7 @@ export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
      * request. A refusal frees the key. Fails with `idempotency_key_reused` and
      * `idempotency_in_progress`.
      */
-    run: Effect.fnUntraced(function* <A, E>(
+    run: Effect.fnUntraced(function* <A, E, B, F>(
       caller: Authorized,
       requested: IdempotencyKey | null,
       operation: {
@@ -32,9 +37,9 @@ export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
         readonly again: (
           madeIds: ReadonlyArray<number>,
           shown: FirstShown | undefined,
-        ) => Effect.Effect<A, E>
+        ) => Effect.Effect<B, F>
       },
-    ): Effect.fn.Return<Repeatable<A>, E | Refusal | StoreUnavailable> {
+    ): Effect.fn.Return<Repeatable<A | B>, E | F | Refusal<IdempotencyCode> | StoreUnavailable> {
       const { again, work } = operation
       if (requested === null) return { answer: yield* work(null), replayed: false }
       const claim = { ...requested, keyId: claimantOf(caller), token: ids.hex(16) }

@@ -24,6 +24,7 @@ import { Workspaces } from "../workspace/Workspaces.ts"
 import { mayBeginEpoch } from "../store/SystemStore.ts"
 import type { RestoreStore, HeldSelection, HeldCount, HeldReminder } from "../store/SystemStore.ts"
 import { Store } from "../store/Store.ts"
+import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 
 /** What one call releases or cancels at most. */
 const heldAtOnce = 1000
@@ -82,7 +83,7 @@ export const HeldBody = Schema.Struct({
 export type SelectHeld = CommandOf<typeof HeldBody.Encoded>
 
 const decodeRestored = inputDecoder(RestoredBody)
-const decodeHeld = inputDecoder(HeldBody)
+const decodeHeld = inputDecoder(HeldBody, { codes: ["invalid_datetime"] })
 
 /** Stored times are whole milliseconds: the first one that is not before the instant. */
 const ceiling = (instant: Instant | undefined): number | null =>
@@ -105,7 +106,11 @@ const selectionOf = ({ filter, ids }: typeof HeldBody.Type): HeldSelection =>
  */
 export const beginEpoch = Effect.fnUntraced(function* beginEpoch(
   command: StoreRestored,
-): Effect.fn.Return<{ readonly epoch: number; readonly held: number }, Failure, Store> {
+): Effect.fn.Return<
+  { readonly epoch: number; readonly held: number },
+  Failure<"validation_failed" | "already_restored">,
+  Store
+> {
   const store = (yield* Store).system
   const { above = 0, again = false } = yield* Effect.fromResult(decodeRestored(command))
   while (true) {
@@ -158,6 +163,9 @@ const passOver = Effect.fnUntraced(function* passOver(
   return yield* reminders.pass(run, { outcome: "missed", code: null })
 })
 
+/** What a decision about what is held can be refused with. */
+type HeldCode = WorkspaceCode | "validation_failed" | "invalid_datetime"
+
 const decide = Effect.fnUntraced(function* decide(
   work: HeldWork,
   [role, workspaceId, command]: HeldCommand,
@@ -165,7 +173,7 @@ const decide = Effect.fnUntraced(function* decide(
     held: ReadonlyArray<Message>,
     now: number,
   ) => Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>,
-): Effect.fn.Return<DecidedHeld, Failure> {
+): Effect.fn.Return<DecidedHeld, Failure<HeldCode>> {
   const { store, wakeUp, workspaces } = work
   const workspace = yield* workspaces.within(role, workspaceId, "workspace")
   const selection = selectionOf(yield* Effect.fromResult(decodeHeld(command)))
@@ -197,19 +205,25 @@ export class Restoration extends Context.Service<
     restored(
       role: Role,
       command: StoreRestored,
-    ): Effect.Effect<{ readonly epoch: number; readonly held: number }, Failure>
+    ): Effect.Effect<
+      { readonly epoch: number; readonly held: number },
+      Failure<"validation_failed" | "role_required" | "already_restored">
+    >
     /** GET /held. */
-    counts(role: Role): Effect.Effect<ReadonlyArray<HeldCount>, Failure>
+    counts(role: Role): Effect.Effect<ReadonlyArray<HeldCount>, Failure<"role_required">>
     /** GET /workspaces/{id}/held: newest first. */
     list(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       query: ListPage,
-    ): Effect.Effect<CursorPage<Message>, Failure>
+    ): Effect.Effect<
+      CursorPage<Message>,
+      Failure<WorkspaceCode | "validation_failed" | "invalid_cursor">
+    >
     /** POST …/held/release. */
-    release(...command: HeldCommand): Effect.Effect<DecidedHeld, Failure>
+    release(...command: HeldCommand): Effect.Effect<DecidedHeld, Failure<HeldCode>>
     /** POST …/held/cancel: cancels the messages. A reminder continues with its next run. */
-    cancel(...command: HeldCommand): Effect.Effect<DecidedHeld, Failure>
+    cancel(...command: HeldCommand): Effect.Effect<DecidedHeld, Failure<HeldCode>>
   }
 >()("core/Restoration") {
   static readonly layer = Layer.effect(

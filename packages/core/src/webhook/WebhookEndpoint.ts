@@ -197,7 +197,7 @@ export interface EndpointRequest {
 
 const urlProblems =
   ({ allowPrivate }: OutboundRule) =>
-  ({ url }: Readonly<Record<string, unknown>>): ReadonlyArray<Problem> => {
+  ({ url }: Readonly<Record<string, unknown>>): ReadonlyArray<Problem<"invalid_webhook_url">> => {
     // The schema reports wrong types and excess length.
     if (typeof url !== "string" || codePointLength(url) > maximumWebhookUrlLength) return []
     const parsed = parseOutboundUrl(url, { allowHttp: false, allowPrivate })
@@ -212,8 +212,11 @@ const urlProblems =
  */
 export const endpointRequestParser = (
   rule: OutboundRule,
-): ((command: unknown) => Result.Result<EndpointRequest, Refusal>) => {
+): ((
+  command: unknown,
+) => Result.Result<EndpointRequest, Refusal<"validation_failed" | "invalid_webhook_url">>) => {
   const decode = inputDecoder(EndpointBody, {
+    codes: ["invalid_webhook_url"],
     across: urlProblems(rule),
     lists: { events: { most: maximumEvents } },
   })

@@ -11,13 +11,13 @@ import type { Failure } from "../error/Refusal.ts"
 import { Ids, eventId } from "../Ids.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../Ids.ts"
 import { authorize, scopeOf } from "../key/Auth.ts"
-import type { Caller, Authorized } from "../key/Auth.ts"
+import type { AuthorizationCode, Caller, Authorized } from "../key/Auth.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
 import { described, inputDecoder } from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
-import type { IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
+import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { makeIdempotent } from "../request/makeIdempotent.ts"
 import type { Repeatable } from "../request/makeIdempotent.ts"
 import type { Role } from "../workspace/Workspace.ts"
@@ -37,6 +37,7 @@ import type {
 } from "./WebhookEndpoint.ts"
 import type { WebhookStore, Queueing, WebhookScope } from "./WebhookStore.ts"
 import { Store } from "../store/Store.ts"
+import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 
 /** The body of POST …/webhooks/{webhook_id}/redeliver. */
 export const RedeliverBody = Schema.Struct({
@@ -72,7 +73,10 @@ const insert = Effect.fnUntraced(function* insert(
   { key, mode, workspaceId }: Authorized,
   request: EndpointRequest,
   claim: IdempotencyClaim | null,
-): Effect.fn.Return<EndpointWithSecret, Failure> {
+): Effect.fn.Return<
+  EndpointWithSecret,
+  Failure<IdempotencyCode | "invalid_webhook_url" | "webhook_limit_reached" | "api_key_revoked">
+> {
   if (!(yield* egress.allows(request.url, workspaceId))) {
     return yield* refuse("invalid_webhook_url", { field: "url" })
   }
@@ -112,13 +116,30 @@ export class Webhooks extends Context.Service<
       caller: Caller,
       command: CreateWebhook,
       idempotency: IdempotencyKey | null,
-    ): Effect.Effect<Repeatable<WebhookEndpoint | EndpointWithSecret>, Failure>
+    ): Effect.Effect<
+      Repeatable<WebhookEndpoint | EndpointWithSecret>,
+      Failure<
+        | "webhook_not_found"
+        | "api_key_revoked"
+        | AuthorizationCode
+        | IdempotencyCode
+        | "validation_failed"
+        | "invalid_webhook_url"
+        | "webhook_limit_reached"
+      >
+    >
     /** GET /webhooks: running ones, oldest first. */
-    list(caller: Caller): Effect.Effect<ReadonlyArray<WebhookEndpoint>, Failure>
+    list(caller: Caller): Effect.Effect<ReadonlyArray<WebhookEndpoint>, Failure<AuthorizationCode>>
     /** GET /webhooks/{id}: stopped ones too. Fails with `webhook_not_found`. */
-    get(caller: Caller, id: WebhookId | undefined): Effect.Effect<WebhookEndpoint, Failure>
+    get(
+      caller: Caller,
+      id: WebhookId | undefined,
+    ): Effect.Effect<WebhookEndpoint, Failure<AuthorizationCode | "webhook_not_found">>
     /** DELETE /webhooks/{id}: deliveries to it end. Fails with `webhook_not_found`. */
-    remove(caller: Caller, id: WebhookId | undefined): Effect.Effect<WebhookId, Failure>
+    remove(
+      caller: Caller,
+      id: WebhookId | undefined,
+    ): Effect.Effect<WebhookId, Failure<AuthorizationCode | "webhook_not_found">>
     /**
      * POST /webhooks/{id}/rotate-secret: the old secret stops working at once. Fails with
      * `webhook_not_found`.
@@ -126,12 +147,18 @@ export class Webhooks extends Context.Service<
     rotateSecret(
       caller: Caller,
       id: WebhookId | undefined,
-    ): Effect.Effect<EndpointWithSecret, Failure>
+    ): Effect.Effect<EndpointWithSecret, Failure<AuthorizationCode | "webhook_not_found">>
     /**
      * POST /webhooks/{id}/test: queues a `ping` to that endpoint. Fails with `webhook_not_found`,
      * `webhook_stopped`.
      */
-    test(caller: Caller, id: WebhookId | undefined): Effect.Effect<QueuedEvent, Failure>
+    test(
+      caller: Caller,
+      id: WebhookId | undefined,
+    ): Effect.Effect<
+      QueuedEvent,
+      Failure<"event_not_found" | AuthorizationCode | "webhook_not_found" | "webhook_stopped">
+    >
   }
 >()("core/Webhooks") {
   static readonly layer = Layer.effect(
@@ -149,18 +176,14 @@ export class Webhooks extends Context.Service<
         create: Effect.fn("Webhooks.create")(function* create(given, command, idempotency) {
           const caller = yield* authorize(given, "createWebhook")
           const request = yield* Effect.fromResult(parse(command))
-          return yield* idempotent.run<WebhookEndpoint | EndpointWithSecret, Failure>(
-            caller,
-            idempotency,
-            {
-              work: (claim) => insert(making, caller, request, claim),
-              again: ([id]) =>
-                Effect.map(
-                  findOrRefuse(notFound, id as WebhookId | undefined, store.made),
-                  endpointAsMade,
-                ),
-            },
-          )
+          return yield* idempotent.run(caller, idempotency, {
+            work: (claim) => insert(making, caller, request, claim),
+            again: ([id]) =>
+              Effect.map(
+                findOrRefuse(notFound, id as WebhookId | undefined, store.made),
+                endpointAsMade,
+              ),
+          })
         }),
         list: Effect.fn("Webhooks.list")(function* list(given) {
           const caller = yield* authorize(given, "listWebhooks")
@@ -207,20 +230,26 @@ export class WebhookOperations extends Context.Service<
     list(
       role: Role,
       workspaceId: WorkspaceId | undefined,
-    ): Effect.Effect<ReadonlyArray<WebhookEndpoint>, Failure>
+    ): Effect.Effect<ReadonlyArray<WebhookEndpoint>, Failure<WorkspaceCode>>
     /** GET …/webhooks/{webhook_id}/deliveries: the attempts, newest first. */
     deliveries(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: WebhookId | undefined,
       query: ListPage,
-    ): Effect.Effect<CursorPage<DeliveryAttempt>, Failure>
+    ): Effect.Effect<
+      CursorPage<DeliveryAttempt>,
+      Failure<WorkspaceCode | "webhook_not_found" | "validation_failed" | "invalid_cursor">
+    >
     /** GET /workspaces/{id}/callbacks/deliveries: the attempts, newest first. */
     callbackDeliveries(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       query: ListPage,
-    ): Effect.Effect<CursorPage<CallbackAttempt>, Failure>
+    ): Effect.Effect<
+      CursorPage<CallbackAttempt>,
+      Failure<WorkspaceCode | "validation_failed" | "invalid_cursor">
+    >
     /**
      * POST …/webhooks/{webhook_id}/resume: a stopped endpoint runs again. Fails with
      * `webhook_limit_reached` when the workspace already runs as many as allowed.
@@ -229,7 +258,10 @@ export class WebhookOperations extends Context.Service<
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: WebhookId | undefined,
-    ): Effect.Effect<WebhookEndpoint, Failure>
+    ): Effect.Effect<
+      WebhookEndpoint,
+      Failure<WorkspaceCode | "webhook_not_found" | "webhook_limit_reached">
+    >
     /**
      * POST …/webhooks/{webhook_id}/redeliver: queues that event again, on a new schedule. Fails
      * with `event_not_found`, `webhook_stopped`.
@@ -239,7 +271,16 @@ export class WebhookOperations extends Context.Service<
       workspaceId: WorkspaceId | undefined,
       id: WebhookId | undefined,
       command: RedeliverEvent,
-    ): Effect.Effect<QueuedEvent, Failure>
+    ): Effect.Effect<
+      QueuedEvent,
+      Failure<
+        | WorkspaceCode
+        | "validation_failed"
+        | "webhook_not_found"
+        | "webhook_stopped"
+        | "event_not_found"
+      >
+    >
   }
 >()("core/WebhookOperations") {
   static readonly layer = Layer.effect(

@@ -134,7 +134,10 @@ const allowed: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
 export const may = (role: Role, duty: Duty): boolean => allowed[duty].includes(role)
 
 /** Fails with `role_required`. */
-export const requireRole = (role: Role, duty: Duty): Effect.Effect<void, Refusal> =>
+export const requireRole = (
+  role: Role,
+  duty: Duty,
+): Effect.Effect<void, Refusal<"role_required">> =>
   may(role, duty)
     ? Effect.void
     : Effect.fail(

@@ -200,28 +200,43 @@ export const newWorkspace = (
 const decodeBody = inputDecoder(WorkspaceBody)
 const decodePatch = inputDecoder(WorkspacePatch)
 
+/** What an operation in a workspace can be refused with, by who acts in which. */
+export type WorkspaceCode = "workspace_not_found" | "role_required"
+
 export class Workspaces extends Context.Service<
   Workspaces,
   {
     /** POST /workspaces. Without a plan it gets the `Unlimited` one. */
-    create(role: Role, command: CreateWorkspace): Effect.Effect<Workspace, Failure>
+    create(
+      role: Role,
+      command: CreateWorkspace,
+    ): Effect.Effect<Workspace, Failure<"validation_failed" | "role_required">>
     /** GET /workspaces: newest first. */
-    list(query: ListPage): Effect.Effect<CursorPage<Workspace>, Failure>
+    list(
+      query: ListPage,
+    ): Effect.Effect<CursorPage<Workspace>, Failure<"validation_failed" | "invalid_cursor">>
     /** GET /workspaces/{id}. Fails with `workspace_not_found`. */
-    get(id: WorkspaceId | undefined): Effect.Effect<Workspace, Failure>
+    get(id: WorkspaceId | undefined): Effect.Effect<Workspace, Failure<"workspace_not_found">>
     /**
      * The workspace, for what people of that role are to do inside it. Fails with
      * `workspace_not_found`, `role_required`.
      */
-    within(role: Role, id: WorkspaceId | undefined, duty: Duty): Effect.Effect<Workspace, Failure>
+    within(
+      role: Role,
+      id: WorkspaceId | undefined,
+      duty: Duty,
+    ): Effect.Effect<Workspace, Failure<WorkspaceCode>>
     /** PATCH /workspaces/{id}. */
     update(
       role: Role,
       id: WorkspaceId | undefined,
       command: ChangeWorkspace,
-    ): Effect.Effect<Workspace, Failure>
+    ): Effect.Effect<Workspace, Failure<"validation_failed" | WorkspaceCode>>
     /** DELETE /workspaces/{id}: its keys stop, its waiting messages are cancelled. */
-    delete(role: Role, id: WorkspaceId | undefined): Effect.Effect<WorkspaceId, Failure>
+    delete(
+      role: Role,
+      id: WorkspaceId | undefined,
+    ): Effect.Effect<WorkspaceId, Failure<WorkspaceCode>>
   }
 >()("core/Workspaces") {
   static readonly layer = Layer.effect(

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { aStoredKey, aStoredWorkspace } from "@messaging-service/testkit"
+import type { Failure } from "../../src/error/Refusal.ts"
 import { Effect, Result } from "effect"
 import { TestClock } from "effect/testing"
 import type { NumberId } from "../../src/Ids.ts"
@@ -73,7 +74,7 @@ describe("the brute-force guard", () => {
   it.effect("counts version 1, version 2 and the operator API separately", () =>
     Effect.gen(function* () {
       const { admitOperator, admitV1, admitV2 } = yield* admission().service
-      const attempts = [
+      const attempts: ReadonlyArray<Effect.Effect<Failure, unknown>> = [
         Effect.flip(admitV2(bearer(unknown), address)),
         Effect.flip(admitOperator(bearer("wrong"), "right", address)),
         Effect.flip(admitV1({ clientId: 1, apiKey: "wrong", clientAddress: address })),

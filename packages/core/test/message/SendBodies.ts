@@ -38,7 +38,7 @@ export const taken = (result: Result.Result<SendRequest, Refusal>): SendRequest 
 
 export const refusals = (
   cases: ReadonlyArray<readonly [what: string, body: unknown, told: Told]>,
-  parse = single,
+  parse: (body: unknown) => Result.Result<SendRequest, Refusal> = single,
 ) =>
   it.effect.each(cases)("refuses %s", ([, given, expected]) =>
     Effect.sync(() => assert.deepStrictEqual(told(parse(given)), expected)),

@@ -33,6 +33,7 @@ const Body = Schema.Struct({
 })
 
 const decode = inputDecoder(Body, {
+  codes: ["invalid_datetime", "invalid_phone", "no_credits", "missing_scope"],
   across: ({ name, phone }) =>
     name === "abc" && phone === undefined ? [problem("missing_scope", "when")] : [],
 })

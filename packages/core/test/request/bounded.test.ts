@@ -13,7 +13,7 @@ const Body = Schema.Struct({
 })
 
 const lists = { list: { most: 1000, code: "too_many_recipients" }, other: { most: 3 } } as const
-const decode = inputDecoder(Body, { lists })
+const decode = inputDecoder(Body, { codes: ["too_many_recipients"], lists })
 
 const refusalOf = (body: unknown) => {
   const result = decode(body)

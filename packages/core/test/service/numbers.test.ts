@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ConnectedFromTheStart, Contacts, Numbers, roles, Store } from "../../src/index.ts"
-import type { NumberId } from "../../src/index.ts"
+import type { Failure, NumberId } from "../../src/index.ts"
 import { unpaced } from "../../src/number/Pacing.ts"
 import { refusal } from "./Operations.ts"
 import { aNumber, aWorkspace, inAService, noon } from "./Service.ts"
@@ -117,7 +117,7 @@ describe("numbers", () => {
         const contacts = yield* Contacts
         for (const [index, role] of roles.entries()) {
           const phone = `+1555000010${index}`
-          const asked = [
+          const asked: ReadonlyArray<Effect.Effect<void, Failure>> = [
             Effect.asVoid(numbers.create(role, workspace, { platform: "whatsapp", phone })),
             Effect.asVoid(numbers.list(role, workspace)),
             Effect.asVoid(

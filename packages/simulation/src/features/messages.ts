@@ -1,6 +1,6 @@
 /** Messages: sent alone and in batches, at once and later, with an expiry, repeated, read and cancelled. */
 import { MessageOperations, Messages } from "@messaging-service/core"
-import type { CallbackUrl, MessageId } from "@messaging-service/core"
+import type { CallbackUrl, Failure, Message, MessageId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import { oneOf } from "../calls.ts"
 import { nameOf } from "../History.ts"
@@ -158,15 +158,12 @@ const look = (tag: "Read" | "Cancel", name: string) =>
     const isOperator = tag === "Cancel" && stage.chance.below(4) === 0
     for (let attempt = 0; attempt < 3; attempt++) {
       const call = stage.asked({ _tag: tag, name })
-      const result = yield* Effect.result(
-        stage.ask(
-          isOperator
-            ? MessageOperations.use((operations) => operations.cancel("owner", workspace, id))
-            : Messages.use((messages) =>
-                tag === "Cancel" ? messages.cancel(live, id) : messages.get(live, id),
-              ),
-        ),
-      )
+      const looking: Effect.Effect<Message, Failure, Messages | MessageOperations> = isOperator
+        ? MessageOperations.use((operations) => operations.cancel("owner", workspace, id))
+        : Messages.use((messages) =>
+            tag === "Cancel" ? messages.cancel(live, id) : messages.get(live, id),
+          )
+      const result = yield* Effect.result(stage.ask(looking))
       if (Result.isSuccess(result)) {
         stage.answered(call, { _tag: "State", state: result.success.state })
         return

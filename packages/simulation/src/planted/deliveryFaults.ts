@@ -125,7 +125,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/webhook/Webhooks.ts",
-        "                  endpointAsMade,",
+        "                endpointAsMade,",
         "                  (made) => ({ ...endpointAsMade(made), secret: made.secretSalt }),",
       ),
     ],
