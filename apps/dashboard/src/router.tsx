@@ -111,6 +111,12 @@ const messages = createRoute({
   component: lazyRouteComponent(() => import("./messages/MessagesPage.tsx"), "MessagesPage"),
 })
 
+const newMessage = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/messages/new",
+  component: lazyRouteComponent(() => import("./messages/NewMessagePage.tsx"), "NewMessagePage"),
+})
+
 const numbers = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/numbers",
@@ -187,6 +193,7 @@ const tree = root.addChildren([
     workspace,
     overview,
     messages,
+    newMessage,
     numbers,
     number,
     link,

@@ -285,13 +285,10 @@ export const addedOperations = (operator: AsOperator, withKey: AsKey) => {
       const [, workspace = "", rest = ""] =
         /^\/admin\/v1\/workspaces\/(\d+)(\/.*)$/.exec(path) ?? []
       if (rest === "/messages" && method === "GET") return list(workspace, query)
-      if (rest === "/messages" && method === "POST") return v2(workspace, "POST", rest, body)
       if (rest === "/messages/cancel")
         return { status: 200, body: await cancelMany(workspace, body.ids) }
       const message = /^\/messages\/(\d+)(\/timeline)?$/.exec(rest)
       if (message?.[2] !== undefined) return timeline(workspace, message[1] ?? "")
-      if (message !== null) return v2(workspace, method, rest)
-      if (rest === "/numbers/link") return v2(workspace, "POST", "/numbers", body)
       if (/^\/numbers\/\d+$/.test(rest) && method === "GET") return v2(workspace, "GET", rest)
       if (rest === "/connections") return { status: 200, body: await connections(workspace) }
       if (rest === "/figures")

@@ -158,6 +158,79 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByText("is queued again").waitFor()
     }))
 
+  it("adds a webhook with its secret shown once, tests it, replaces the secret and deletes it", () =>
+    onPage("/w/1/webhooks", async (page) => {
+      await page.getByRole("button", { name: "Add a webhook" }).click()
+      await page.getByLabel("URL").fill("http://127.0.0.1:65000/second")
+      await page.getByLabel("Cancelled").uncheck()
+      await page.getByRole("dialog").getByRole("button", { name: "Add the webhook" }).click()
+      const secret = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
+      assert.match(secret, /^[\da-f]{64}$/)
+      await page.getByRole("button", { name: "Done" }).click()
+      await page.getByRole("link", { name: /\/second$/ }).click()
+      assert.notInclude(await page.content(), secret)
+      await page.getByRole("button", { name: "Send a test event" }).click()
+      await shown(page, "no connection").first().waitFor()
+      await page.getByRole("button", { name: "Replace the secret" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Replace the secret" }).click()
+      const next = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
+      assert.notStrictEqual(next, secret)
+      await page.getByRole("button", { name: "Done" }).click()
+      await page.getByRole("button", { name: "Delete" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
+      await page.getByRole("heading", { name: "Webhooks" }).waitFor()
+      await page.getByText("/second").waitFor({ state: "detached" })
+    }))
+
+  it("sends to several recipients, shows the text as a phone does, and twice nothing", () =>
+    onPage("/w/1/messages/new", async (page) => {
+      await page
+        .getByLabel("To", { exact: true })
+        .fill("+1 555 010-0901\n+15550100902, +15550100901")
+      await page.getByLabel("Text", { exact: true }).fill("A *bold* <script>alert(1)</script>")
+      const preview = page.getByRole("region", { name: "Preview" })
+      await preview.locator("b", { hasText: "bold" }).waitFor()
+      await preview.getByText("<script>alert(1)</script>").waitFor()
+      await page.getByRole("button", { name: "Send 2 messages" }).click()
+      await page.getByText("The service accepted 2 messages.").first().waitFor()
+      await page.getByRole("link", { name: "Show the messages" }).click()
+      for (const phone of ["+15550100901", "+15550100902"])
+        await page.getByRole("button", { name: `to ${phone}` }).waitFor()
+      const rows = await page.locator("tbody tr", { hasText: "script" }).count()
+      assert.strictEqual(rows, 2)
+    }))
+
+  it("sends once although the answer was lost and the user pressed again", () =>
+    onPage("/w/1/messages/new", async (page) => {
+      await page.getByLabel("To", { exact: true }).fill("+15550100903")
+      await page.getByLabel("Text", { exact: true }).fill("Once")
+      await page.route("**/workspaces/1/messages?*", async (route) => {
+        await route.fetch()
+        await route.abort()
+        await page.unroute("**/workspaces/1/messages?*")
+      })
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await page.getByRole("alert").filter({ hasText: "does not answer" }).waitFor()
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await page.getByText("The service accepted the message.").first().waitFor()
+      await goTo(page, dashboard, "/w/1/messages?find=%2B15550100903")
+      await page.locator("tbody tr").first().waitFor()
+      assert.strictEqual(await page.locator("tbody tr").count(), 1)
+    }))
+
+  it("shows a refusal at the recipient's field", () =>
+    onPage("/w/1/messages/new", async (page) => {
+      await page.getByLabel("To", { exact: true }).fill("+15550100901\n+12")
+      await page.getByLabel("Text", { exact: true }).fill("Hello")
+      await page.getByRole("button", { name: "Send 2 messages" }).click()
+      await page.getByRole("alert").waitFor()
+      assert.strictEqual(
+        await page.getByLabel("To", { exact: true }).getAttribute("aria-invalid"),
+        "true",
+      )
+      assert.strictEqual(await page.getByLabel("Text", { exact: true }).inputValue(), "Hello")
+    }))
+
   it("pauses a number until it is resumed, and gives it a label, a pace and a proxy", () =>
     onPage("/w/1/numbers/1", async (page) => {
       await page.getByRole("button", { name: "Pause" }).click()

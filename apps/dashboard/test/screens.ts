@@ -37,6 +37,7 @@ export const screens: ReadonlyArray<Screen> = [
     },
   },
   { name: "messages-nothing", path: "/w/1/messages?find=zzz", ready: text("No message matches") },
+  { name: "message-new", path: "/w/1/messages/new", ready: text("as the recipient sees it") },
   {
     name: "numbers",
     path: "/w/1/numbers",
@@ -58,6 +59,7 @@ export const screens: ReadonlyArray<Screen> = [
     },
   },
   { name: "webhooks", path: "/w/1/webhooks", ready: text("/events") },
+  { name: "webhook-new", path: null, ready: press("Add a webhook", "A public https address") },
   { name: "webhook", path: "/w/1/webhooks/1", ready: text("message.sent") },
   { name: "contacts", path: "/w/1/contacts", ready: text("+15550100444") },
   {

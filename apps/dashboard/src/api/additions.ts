@@ -2,16 +2,11 @@
  * Operations that the dashboard calls and the service does not answer yet. An operation leaves this file when it
  * comes into the service's document; the file goes with the last one.
  */
-import type { Connection, Message, SendMessage, SendingNumber } from "@messaging-service/client"
+import type { Connection, Message, SendingNumber } from "@messaging-service/client"
 
 interface Operation<Answer, Body = undefined> {
   readonly answer: Answer
   readonly body: Body
-}
-
-interface Page<Item> {
-  readonly data: ReadonlyArray<Item>
-  readonly next_cursor: string | null
 }
 
 /** One thing that has to end before a message leaves, from stored facts. */
@@ -75,10 +70,14 @@ export interface Timeline {
 /** The state of one number, for lists. */
 export interface NumberState extends Connection {
   readonly number_id: number
-  /** Of the sliding 24 hours: what has left and what is planned for them. */
-  readonly quota: { readonly used: number; readonly limit: number; readonly free_at: string | null }
+  /** Of the sliding 24 hours: what has left and what is planned for them. Null while the service does not tell. */
+  readonly quota: {
+    readonly used: number
+    readonly limit: number
+    readonly free_at: string | null
+  } | null
   /** Sent in each of the last 24 hours, oldest first. */
-  readonly hours: ReadonlyArray<number>
+  readonly hours: ReadonlyArray<number> | null
 }
 
 export interface Bucket {
@@ -110,18 +109,14 @@ export interface Figures {
 }
 
 export interface Additions {
-  "GET /admin/v1/workspaces/{id}/messages": Operation<Page<Message>>
-  "POST /admin/v1/workspaces/{id}/messages": Operation<Message, SendMessage>
+  /** The query parameter `text` of the list. */
+  "GET /admin/v1/workspaces/{id}/messages?text": Operation<never>
   "POST /admin/v1/workspaces/{id}/messages/cancel": Operation<
     { readonly cancelled: number; readonly not_cancellable: number; readonly more: boolean },
     { readonly ids: ReadonlyArray<number> }
   >
   "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline": Operation<Timeline>
   "GET /admin/v1/workspaces/{id}/numbers/{number_id}": Operation<SendingNumber>
-  "POST /admin/v1/workspaces/{id}/numbers/link": Operation<
-    SendingNumber,
-    { login_method: "qr" | "phone_code"; phone?: string; number_id?: number }
-  >
   "GET /admin/v1/workspaces/{id}/connections": Operation<{
     readonly data: ReadonlyArray<NumberState>
   }>

@@ -6,12 +6,10 @@ import type { Additions } from "./additions.ts"
 import type { OperationName } from "./operations.ts"
 
 const pending: Readonly<Record<keyof Additions, true>> = {
-  "GET /admin/v1/workspaces/{id}/messages": true,
-  "POST /admin/v1/workspaces/{id}/messages": true,
+  "GET /admin/v1/workspaces/{id}/messages?text": true,
   "POST /admin/v1/workspaces/{id}/messages/cancel": true,
   "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline": true,
   "GET /admin/v1/workspaces/{id}/numbers/{number_id}": true,
-  "POST /admin/v1/workspaces/{id}/numbers/link": true,
   "GET /admin/v1/workspaces/{id}/connections": true,
   "GET /admin/v1/workspaces/{id}/figures": true,
   "GET /admin/v1/events": true,

@@ -5,7 +5,6 @@ import { useState } from "react"
 import type { Behaviour } from "@messaging-service/client"
 import type { SendingNumber } from "../api/additions.ts"
 import { call } from "../api/call.ts"
-import { isOffered } from "../api/offered.ts"
 import { nameOf, standingOf } from "../numbers/connection.ts"
 import type { Standing } from "../numbers/connection.ts"
 import { useConnections } from "../numbers/connections.ts"
@@ -13,8 +12,6 @@ import { StandingWord } from "../numbers/NumberRow.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
 import { behaviourWords, controlWords as words } from "./words.ts"
-
-const linkNumber = "POST /admin/v1/workspaces/{id}/numbers/link"
 
 type Send = Behaviour["send"]
 
@@ -146,7 +143,7 @@ const Actions = ({
   })
   const link = useMutation({
     mutationFn: async () => {
-      const { id } = await call(linkNumber, {
+      const { id } = await call("POST /admin/v1/workspaces/{id}/numbers/link", {
         path: { id: Number(workspaceId) },
         body: { login_method: "qr", number_id: number.id },
       })
@@ -171,11 +168,11 @@ const Actions = ({
           <Icon name="exit" />
           {words.logOut}
         </Button>
-      ) : isOffered(linkNumber) ? (
+      ) : (
         <Button look="primary" busy={link.isPending} onClick={() => link.mutate()}>
           {words.linkAndScan}
         </Button>
-      ) : null}
+      )}
       {remedy === "resume" && (
         <Button busy={resume.isPending} onClick={() => resume.mutate()}>
           <Icon name="play" />

@@ -3,7 +3,7 @@ import { Icon } from "../ui/Icon.tsx"
 import { Button, Kbd } from "../ui/parts.tsx"
 import { statuses } from "./MessageStatus.tsx"
 import type { Status } from "./MessageStatus.tsx"
-import { isFiltered, noFilter } from "./messageSearch.ts"
+import { findsText, isFiltered, noFilter } from "./messageSearch.ts"
 import type { MessageSearch } from "./messageSearch.ts"
 import { messagesWords as words } from "./words.ts"
 
@@ -65,14 +65,14 @@ const Find = ({
   >
     <label className="control w-60 border-line focus-within:outline-2 focus-within:outline-focus max-md:w-full">
       <Icon name="search" className="text-faint" />
-      <span className="sr-only">{words.find}</span>
+      <span className="sr-only">{findsText ? words.find : words.findPhone}</span>
       <input
         id="find"
         name="find"
         type="search"
         key={find}
         defaultValue={find}
-        placeholder={words.findExample}
+        placeholder={findsText ? words.findExample : words.phoneExample}
         className="min-w-0 grow bg-transparent outline-none placeholder:text-faint"
       />
       <span className="max-md:hidden">

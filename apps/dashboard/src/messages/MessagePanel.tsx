@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import type { Message } from "../api/additions.ts"
 import { asked, call } from "../api/call.ts"
+import { isOffered } from "../api/offered.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Copy, Fact, Failure, Loading } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
@@ -11,6 +12,9 @@ import { recipientOf } from "./recipient.ts"
 import { Steps } from "./Steps.tsx"
 import { WhyItWaits } from "./WhyItWaits.tsx"
 import { panelWords as words } from "./words.ts"
+
+const timeline = "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline"
+const hasTimeline = isOffered(timeline)
 
 export const MessagePanel = ({
   close,
@@ -25,10 +29,12 @@ export const MessagePanel = ({
   close: () => void
 }) => {
   const path = { id: workspaceId, message_id: messageId }
-  const { data, error, refetch } = useQuery(
-    asked("GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline", { path }),
-  )
-  const message = data?.message ?? known
+  const { data, error, refetch } = useQuery({ ...asked(timeline, { path }), enabled: hasTimeline })
+  const alone = useQuery({
+    ...asked("GET /admin/v1/workspaces/{id}/messages/{message_id}", { path }),
+    enabled: !hasTimeline,
+  })
+  const message = data?.message ?? alone.data ?? known
   const waits = message?.status === "queued" || message?.status === "scheduled"
 
   return (
@@ -39,11 +45,14 @@ export const MessagePanel = ({
         <WhyItWaits waiting={data.waiting} message={data.message} workspaceId={workspaceId} />
       )}
       {message?.error && <WhyItFailed error={message.error} />}
-      <section className="flex flex-col gap-3">
-        <h3 className="label">{words.happened}</h3>
-        {data === undefined && !error && <Loading rows={3} />}
-        {data && <Steps entries={data.data} />}
-      </section>
+      {alone.error && <Failure error={alone.error} again={() => void alone.refetch()} />}
+      {hasTimeline && (
+        <section className="flex flex-col gap-3">
+          <h3 className="label">{words.happened}</h3>
+          {data === undefined && !error && <Loading rows={3} />}
+          {data && <Steps entries={data.data} />}
+        </section>
+      )}
       {message && <Facts message={message} />}
       {waits && <Cancel path={path} />}
     </Panel>

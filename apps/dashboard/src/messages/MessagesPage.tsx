@@ -1,6 +1,6 @@
 /** The messages of a workspace, found by filters in the address, page by page. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
-import { getRouteApi, useNavigate } from "@tanstack/react-router"
+import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Message } from "../api/additions.ts"
 import { asked } from "../api/call.ts"
@@ -13,7 +13,7 @@ import { MessagePanel } from "./MessagePanel.tsx"
 import { isFiltered, messageQuery } from "./messageSearch.ts"
 import type { MessageSearch } from "./messageSearch.ts"
 import { MessageTable } from "./MessageTable.tsx"
-import { messagesWords as words } from "./words.ts"
+import { messagesWords as words, newMessageWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/messages")
 
@@ -34,7 +34,15 @@ export const MessagesPage = () => {
   return (
     <div className="flex min-h-dvh">
       <main className="flex min-w-0 grow flex-col gap-3 p-4 md:p-6">
-        <PageHead title={words.title} />
+        <PageHead title={words.title}>
+          <Link
+            to="/w/$workspaceId/messages/new"
+            params={{ workspaceId: String(id) }}
+            className="control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
+          >
+            {newMessageWords.title}
+          </Link>
+        </PageHead>
         <MessageFilters search={search} look={look} />
         {error && <Failure error={error} again={() => void refetch()} />}
         <div className="card relative overflow-x-auto" aria-busy={isPlaceholderData}>

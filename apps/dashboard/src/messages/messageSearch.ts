@@ -1,4 +1,5 @@
 /** What the list of messages looks for, as the address has it: a colleague who opens it sees the same list. */
+import { isOffered } from "../api/offered.ts"
 import { statuses } from "./MessageStatus.tsx"
 import type { Status } from "./MessageStatus.tsx"
 
@@ -31,6 +32,9 @@ export const parseMessageSearch = (raw: Record<string, unknown>): MessageSearch 
   }
 }
 
+/** Else phones alone. */
+export const findsText = isOffered("GET /admin/v1/workspaces/{id}/messages?text")
+
 const phoneLike = /^\+?[\d\s-]{7,20}$/
 
 export const noFilter: MessageSearch = {
@@ -52,7 +56,7 @@ export const messageQuery = (search: MessageSearch) => {
     status: search.status?.join(","),
     from: search.from,
     to: isPhone ? `+${find.replaceAll(/\D/g, "")}` : undefined,
-    text: isPhone || find === "" ? undefined : find,
+    text: isPhone || find === "" || !findsText ? undefined : find,
     since: search.since,
     cursor: search.trail?.at(-1),
   }

@@ -13,6 +13,8 @@ export const messagesWords = {
   from: "From",
   time: "Time",
   find: "Find by phone or text",
+  findPhone: "Find by phone",
+  phoneExample: "+15550100002",
   findExample: "Phone or text",
   clear: "Clear",
   nothingFound: "No message matches",
@@ -122,3 +124,31 @@ export const stepWords: Readonly<Record<TimelineEntry["type"], (entry: TimelineE
   }
 
 export const again = " · again "
+
+export const newMessageWords = {
+  title: "New message",
+  to: "To",
+  toAbout: (count: number) =>
+    count <= 1
+      ? "A phone with + and country code, or a Telegram username with @. One per line for several, up to 1,000."
+      : `${count.toLocaleString()} recipients, each of whom gets a message of their own.`,
+  from: "From",
+  text: "Text",
+  textAbout: (left: number) => `*bold*, _italic_ and ~strike~ work. ${left.toLocaleString()} left.`,
+  media: "Link to an image or file",
+  mediaAbout: "Optional: a public https address. The text becomes its caption.",
+  sendAt: "Send at",
+  sendAtAbout: "Empty: at once. In your time zone.",
+  expiresAt: "Expires at",
+  expiresAtAbout: "Optional: after this time it is no longer sent.",
+  test: "Test: accept and report it, but send nothing",
+  send: (count: number) => (count <= 1 ? "Send" : `Send ${count.toLocaleString()} messages`),
+  preview: "Preview",
+  previewEmpty: "The text appears here as the recipient sees it.",
+  accepted: (count: number) =>
+    count === 1
+      ? "The service accepted the message."
+      : `The service accepted ${count.toLocaleString()} messages.`,
+  again: "Write another",
+  show: "Show the messages",
+}

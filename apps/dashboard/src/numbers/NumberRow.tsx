@@ -3,16 +3,13 @@ import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import type { NumberState, SendingNumber } from "../api/additions.ts"
 import { call } from "../api/call.ts"
-import { isOffered } from "../api/offered.ts"
 import { Meter, Spark } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
-import { nameOf, standingOf } from "./connection.ts"
+import { canLink, nameOf, standingOf } from "./connection.ts"
 import type { Standing } from "./connection.ts"
 import { numbersWords as words } from "./words.ts"
-
-const linkNumber = "POST /admin/v1/workspaces/{id}/numbers/link"
 
 interface RowProps {
   readonly number: SendingNumber
@@ -74,7 +71,7 @@ const useActions = (workspaceId: string, numberId: number) => {
   const changed = () => client.invalidateQueries({ queryKey: ["numbers", path.id] })
   const link = useMutation({
     mutationFn: () =>
-      call(linkNumber, {
+      call("POST /admin/v1/workspaces/{id}/numbers/link", {
         path: { id: path.id },
         body: { login_method: "qr", number_id: numberId },
       }),
@@ -119,20 +116,24 @@ const Remedy = ({
         </Button>
       )
     case "link":
-      return !isOffered(linkNumber) ? null : (
-        <Button look="primary" busy={link.isPending} onClick={() => link.mutate()}>
-          {words.linkAgain}
-        </Button>
+      return (
+        canLink && (
+          <Button look="primary" busy={link.isPending} onClick={() => link.mutate()}>
+            {words.linkAgain}
+          </Button>
+        )
       )
     case "code":
-      return !isOffered(linkNumber) ? null : (
-        <Link
-          className="control"
-          to="/w/$workspaceId/numbers/$numberId/link"
-          params={{ workspaceId, numberId: String(numberId) }}
-        >
-          {words.showCode}
-        </Link>
+      return (
+        canLink && (
+          <Link
+            className="control"
+            to="/w/$workspaceId/numbers/$numberId/link"
+            params={{ workspaceId, numberId: String(numberId) }}
+          >
+            {words.showCode}
+          </Link>
+        )
       )
     case null:
       return (
@@ -189,15 +190,21 @@ const Quota = ({ state }: { state: NumberState | undefined }) => {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)] gap-x-6 gap-y-1">
       <div className="flex flex-col justify-end gap-1">
-        <Spark values={hours} look="bg-mark" />
-        <p className="label">{words.byTheHour}</p>
+        {hours !== null && (
+          <>
+            <Spark values={hours} look="bg-mark" />
+            <p className="label">{words.byTheHour}</p>
+          </>
+        )}
       </div>
       <div className="flex flex-col justify-end gap-1.5">
         <p className="text-sm tabular-nums">
           <b className="font-semibold">{sent.toLocaleString()}</b>{" "}
-          <span className="text-soft">{words.in24h(quota.limit.toLocaleString())}</span>
+          <span className="text-soft">
+            {quota === null ? words.sentIn24h : words.in24h(quota.limit.toLocaleString())}
+          </span>
         </p>
-        <Meter label={words.quota} limit={quota.limit} value={quota.used} />
+        {quota !== null && <Meter label={words.quota} limit={quota.limit} value={quota.used} />}
         <p className="label">
           {words.waiting(waiting)}
           {next && (

@@ -1,9 +1,9 @@
 /** The numbers of a workspace: how each is, what it sent in 24 hours, and how much it may still send. */
 import { useQuery } from "@tanstack/react-query"
-import { getRouteApi } from "@tanstack/react-router"
+import { getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { asked } from "../api/call.ts"
-import { isOffered } from "../api/offered.ts"
 import { Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { canLink } from "./connection.ts"
 import { useConnections } from "./connections.ts"
 import { LinkDialog } from "./LinkDialog.tsx"
 import { NumberRow } from "./NumberRow.tsx"
@@ -11,10 +11,9 @@ import { numbersWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/numbers")
 
-const linking = "POST /admin/v1/workspaces/{id}/numbers/link"
-
 export const NumbersPage = () => {
   const { workspaceId } = route.useParams()
+  const { session } = useRouteContext({ from: "/inside" })
   const path = { id: Number(workspaceId) }
   const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path }))
   const states = useConnections(path.id)
@@ -23,7 +22,7 @@ export const NumbersPage = () => {
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.title} about={words.about}>
-        {isOffered(linking) && <LinkDialog workspaceId={workspaceId} />}
+        {canLink && session.role !== "member" && <LinkDialog workspaceId={workspaceId} />}
       </PageHead>
       {numbers.error && <Failure error={numbers.error} again={() => void numbers.refetch()} />}
       <div className="card">

@@ -1,15 +1,22 @@
 /** Fields with their words and what is wrong with them. A refusal that names a field is shown at that field. */
 import { useId } from "react"
-import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes } from "react"
+import type {
+  InputHTMLAttributes,
+  ReactNode,
+  SelectHTMLAttributes,
+  TextareaHTMLAttributes,
+} from "react"
 import { Refused } from "../api/call.ts"
 import { Button, Failure } from "./parts.tsx"
 import { dialogWords as words } from "./words.ts"
 
+/** `to[3].phone` is within `to`. */
+const isWithin = (path: string | null, field: string): boolean =>
+  path !== null && path.startsWith(field) && /^$|^[.[]/.test(path.slice(field.length))
+
 /** What the service says about that field of the contract; undefined when it complains of another or of none. */
 export const fieldProblem = (error: Error | null, field: string): string | undefined =>
-  error instanceof Refused && (error.field === field || error.field?.startsWith(`${field}.`))
-    ? error.message
-    : undefined
+  error instanceof Refused && isWithin(error.field, field) ? error.message : undefined
 
 interface FieldProps {
   readonly label: string
@@ -57,6 +64,23 @@ export const TextField = ({
   <Field label={label} about={about} problem={problem}>
     {(ids) => (
       <input {...attributes} {...ids} className={`${input} ${attributes.className ?? ""}`} />
+    )}
+  </Field>
+)
+
+export const TextArea = ({
+  about,
+  label,
+  problem,
+  ...attributes
+}: WithoutChildren & TextareaHTMLAttributes<HTMLTextAreaElement>) => (
+  <Field label={label} about={about} problem={problem}>
+    {(ids) => (
+      <textarea
+        {...attributes}
+        {...ids}
+        className="w-full min-w-0 rounded-md border border-edge bg-surface px-2.5 py-1.5 text-sm aria-invalid:border-red"
+      />
     )}
   </Field>
 )

@@ -10,6 +10,7 @@ import { toTrail } from "../ui/trail.ts"
 import { Button, Empty, Failure, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
 import { When, span } from "../ui/Time.tsx"
+import { WebhookActions } from "./WebhookActions.tsx"
 import { WebhookState } from "./WebhookState.tsx"
 import { deliveryErrorWords, logWords as words, stoppedWords } from "./words.ts"
 
@@ -82,6 +83,7 @@ const About = ({ path, webhook }: { webhook: Webhook; path: WebhookPath }) => {
         </p>
       )}
       {resume.error && <Failure error={resume.error} />}
+      <WebhookActions path={path} />
     </section>
   )
 }

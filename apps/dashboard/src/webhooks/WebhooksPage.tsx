@@ -1,14 +1,16 @@
 /** The webhook endpoints of a workspace, each with its state and its last delivery. */
 import { useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi } from "@tanstack/react-router"
+import { useState } from "react"
 import type { Webhook } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
-import { Empty, PageHead } from "../ui/parts.tsx"
+import { Button, Empty, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
+import { NewWebhook } from "./NewWebhook.tsx"
 import { WebhookState } from "./WebhookState.tsx"
-import { webhooksWords as words } from "./words.ts"
+import { newWebhookWords, webhooksWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks")
 
@@ -21,12 +23,17 @@ const columns = [
 
 export const WebhooksPage = () => {
   const { workspaceId } = route.useParams()
+  const [isAdding, setAdding] = useState(false)
   const webhooks = useQuery(
     asked("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: Number(workspaceId) } }),
   )
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} about={words.about} />
+      <PageHead title={words.title} about={words.about}>
+        <Button look="primary" onClick={() => setAdding(true)}>
+          {newWebhookWords.title}
+        </Button>
+      </PageHead>
       <Answer query={webhooks}>
         {({ data }) =>
           data.length === 0 ? (
@@ -44,6 +51,7 @@ export const WebhooksPage = () => {
           )
         }
       </Answer>
+      {isAdding && <NewWebhook id={Number(workspaceId)} close={() => setAdding(false)} />}
     </main>
   )
 }

@@ -53,3 +53,35 @@ export const deliveryErrorWords: Readonly<Record<NonNullable<Delivery["error"]>,
   blocked_address: "a private address, which is not allowed",
   http_status: "refused",
 }
+
+export const newWebhookWords = {
+  title: "Add a webhook",
+  url: "URL",
+  urlAbout: "A public https address of your program, which answers 2xx within 10 seconds.",
+  example: "https://shop.example/events",
+  description: "Description",
+  events: "Events",
+  action: "Add the webhook",
+  secret: "The secret that signs its events",
+  known:
+    "The service had this request before, and showed the secret then. Replace the secret to get one.",
+}
+
+export const webhookActionWords = {
+  test: "Send a test event",
+  tested: "A test event is queued. Its attempt appears below.",
+  rotate: "Replace the secret",
+  rotateTitle: "Replace the secret?",
+  rotateAbout: "Your program must check events with the new secret from now on.",
+  secret: "The new secret",
+  remove: "Delete",
+  removeTitle: "Delete this webhook?",
+  removeAbout: "It receives no more events, and its log goes. This cannot be undone.",
+}
+
+export const eventWords: Readonly<Record<Webhook["events"][number], string>> = {
+  "message.sent": "Sent",
+  "message.failed": "Failed",
+  "message.cancelled": "Cancelled",
+  "message.expired": "Expired",
+}

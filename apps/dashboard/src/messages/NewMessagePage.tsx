@@ -1,0 +1,230 @@
+/** Writes a message to one recipient or many, now or later, and shows it as the recipient's phone does. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import { Link, getRouteApi } from "@tanstack/react-router"
+import { useState } from "react"
+import type { FormEvent } from "react"
+import type { Message, SendBatch } from "@messaging-service/client"
+import { asked, call } from "../api/call.ts"
+import { nameOf } from "../numbers/connection.ts"
+import {
+  CheckField,
+  FormEnd,
+  SelectField,
+  TextArea,
+  TextField,
+  fieldProblem,
+  textOf,
+} from "../ui/forms.tsx"
+import { Button, Empty, PageHead } from "../ui/parts.tsx"
+import { FormattedText } from "./FormattedText.tsx"
+import { parseRecipients } from "./recipients.ts"
+import { newMessageWords as words } from "./words.ts"
+
+const route = getRouteApi("/inside/w/$workspaceId/messages/new")
+
+const textMax = 3000
+
+/** A local time of the form as an instant; null where it is empty. */
+const instantOf = (data: FormData, name: string): string | null => {
+  const text = textOf(data, name)
+  return text === "" ? null : new Date(text).toISOString()
+}
+
+const requestOf = (data: FormData): Omit<SendBatch, "to"> => {
+  const from = textOf(data, "from")
+  const url = textOf(data, "media")
+  const message = textOf(data, "text")
+  return {
+    ...(from === "" ? {} : { from: Number(from) }),
+    ...(message === "" ? {} : { text: message }),
+    ...(url === "" ? {} : { media: { url } }),
+    send_at: instantOf(data, "send at"),
+    expires_at: instantOf(data, "expires at"),
+  }
+}
+
+/** Sends what the form describes; a repeat after a lost answer sends nothing twice. */
+const useSend = (id: number) => {
+  const client = useQueryClient()
+  const [key, setKey] = useState(() => crypto.randomUUID())
+  const mutation = useMutation({
+    mutationFn: async (data: FormData): Promise<ReadonlyArray<Message>> => {
+      const to = parseRecipients(textOf(data, "to"))
+      const mode = data.has("test") ? "test" : "live"
+      const options = { path: { id }, query: { mode }, idempotencyKey: key }
+      const [only] = to
+      if (only !== undefined && to.length === 1) {
+        const body = { ...requestOf(data), to: only }
+        return [await call("POST /admin/v1/workspaces/{id}/messages", { ...options, body })]
+      }
+      const answer = await call("POST /admin/v1/workspaces/{id}/messages/batch", {
+        ...options,
+        body: { ...requestOf(data), to },
+      })
+      return answer.data
+    },
+    onSettled: () => void client.invalidateQueries(),
+  })
+  return {
+    ...mutation,
+    /** Another text is another message. */
+    changed: () => setKey(crypto.randomUUID()),
+  }
+}
+
+export const NewMessagePage = () => {
+  const { workspaceId } = route.useParams()
+  const id = Number(workspaceId)
+  const [text, setText] = useState("")
+  const [to, setTo] = useState("")
+  const { changed, data: sent, error, isPending, mutate, reset } = useSend(id)
+  const again = () => {
+    setText("")
+    setTo("")
+    changed()
+    reset()
+  }
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    if (!isPending) mutate(new FormData(event.currentTarget))
+  }
+  if (sent !== undefined)
+    return <Accepted messages={sent} workspaceId={workspaceId} again={again} />
+  const recipients = parseRecipients(to).length
+  return (
+    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+      <PageHead title={words.title} />
+      <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
+        <form className="card flex flex-col gap-4 p-5" onSubmit={submit} onChange={changed}>
+          <TextArea
+            name="to"
+            label={words.to}
+            about={words.toAbout(recipients)}
+            problem={fieldProblem(error, "to")}
+            value={to}
+            onChange={(event) => setTo(event.target.value)}
+            rows={Math.min(6, Math.max(1, to.split("\n").length))}
+            required
+            autoFocus
+          />
+          <TextArea
+            name="text"
+            label={words.text}
+            about={words.textAbout(textMax - text.length)}
+            problem={fieldProblem(error, "text")}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+            rows={5}
+          />
+          <Options id={id} error={error} />
+          <FormEnd
+            action={words.send(recipients)}
+            busy={isPending}
+            error={error}
+            fields={["to", "text", "from", "media", "send_at", "expires_at"]}
+          />
+        </form>
+        <Preview text={text} />
+      </div>
+    </main>
+  )
+}
+
+const Options = ({ error, id }: { id: number; error: Error | null }) => {
+  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }))
+  const list = numbers.data?.data ?? []
+  const first = list.find(({ status }) => status === "connected") ?? list[0]
+  return (
+    <>
+      <div className="grid items-start gap-4 sm:grid-cols-2">
+        {list.length > 0 && (
+          <SelectField
+            key={first?.id}
+            name="from"
+            label={words.from}
+            problem={fieldProblem(error, "from")}
+            defaultValue={first?.id}
+          >
+            {list.map((number) => (
+              <option key={number.id} value={number.id}>
+                {nameOf(number)}
+              </option>
+            ))}
+          </SelectField>
+        )}
+        <TextField
+          name="media"
+          type="url"
+          label={words.media}
+          about={words.mediaAbout}
+          problem={fieldProblem(error, "media")}
+        />
+        <TextField
+          name="send at"
+          type="datetime-local"
+          label={words.sendAt}
+          about={words.sendAtAbout}
+          problem={fieldProblem(error, "send_at")}
+        />
+        <TextField
+          name="expires at"
+          type="datetime-local"
+          label={words.expiresAt}
+          about={words.expiresAtAbout}
+          problem={fieldProblem(error, "expires_at")}
+        />
+      </div>
+      <CheckField name="test" label={words.test} />
+    </>
+  )
+}
+
+const Preview = ({ text }: { text: string }) => (
+  <section
+    aria-label={words.preview}
+    className="flex min-h-48 flex-col gap-3 rounded-[1.75rem] border-8 border-phone bg-chat p-4 lg:sticky lg:top-6"
+  >
+    <p className="max-w-[90%] self-start rounded-xl rounded-tl-[3px] bg-bubble px-3 py-2 text-sm break-words whitespace-pre-wrap shadow-card">
+      {text === "" ? (
+        <span className="text-soft">{words.previewEmpty}</span>
+      ) : (
+        <FormattedText text={text} />
+      )}
+    </p>
+  </section>
+)
+
+const Accepted = ({
+  again,
+  messages,
+  workspaceId,
+}: {
+  messages: ReadonlyArray<Message>
+  workspaceId: string
+  again: () => void
+}) => {
+  const [only] = messages
+  return (
+    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+      <PageHead title={words.title} />
+      <div className="card">
+        <Empty icon="tick" title={words.accepted(messages.length)}>
+          <span role="status" className="sr-only">
+            {words.accepted(messages.length)}
+          </span>
+          <div className="mt-3 flex flex-wrap justify-center gap-2">
+            <Link
+              to="/w/$workspaceId/messages"
+              params={{ workspaceId }}
+              search={messages.length === 1 && only ? { open: only.id } : {}}
+              className="control"
+            >
+              {words.show}
+            </Link>
+            <Button onClick={again}>{words.again}</Button>
+          </div>
+        </Empty>
+      </div>
+    </main>
+  )
+}

@@ -1,0 +1,14 @@
+/** Recipients as a user types them: phones and usernames, one per line or between commas. */
+import type { SendMessage } from "@messaging-service/client"
+
+type Recipient = SendMessage["to"]
+
+const recipientFrom = (text: string): Recipient =>
+  /^[+\d(]/.test(text) ? { phone: text.replaceAll(/[\s()-]/g, "") } : { username: text }
+
+/** Each once, in the order of the text. The service decides whether one is valid. */
+export const parseRecipients = (text: string): ReadonlyArray<Recipient> => {
+  const parts = text.split(/[\n,;]+/).map((part) => part.trim())
+  const recipients = parts.filter((part) => part !== "").map(recipientFrom)
+  return [...new Map(recipients.map((one) => [one.phone ?? one.username, one])).values()]
+}

@@ -1,0 +1,80 @@
+/** What a user can do with an endpoint: test it, replace its secret, delete it. */
+import { useNavigate } from "@tanstack/react-router"
+import { useState } from "react"
+import { useCall } from "../api/useCall.ts"
+import { Confirm, Dialog } from "../ui/Dialog.tsx"
+import { Button, Failure, Secret } from "../ui/parts.tsx"
+import { dialogWords } from "../ui/words.ts"
+import { webhookActionWords as words } from "./words.ts"
+
+interface WebhookPath {
+  readonly id: number
+  readonly webhook_id: number
+}
+
+export const WebhookActions = ({ path }: { path: WebhookPath }) => {
+  const [asking, setAsking] = useState<"rotate" | "remove" | null>(null)
+  const close = () => setAsking(null)
+  const test = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/test")
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <Button busy={test.isPending} onClick={() => test.mutate({ path })}>
+        {words.test}
+      </Button>
+      <Button onClick={() => setAsking("rotate")}>{words.rotate}</Button>
+      <Button look="danger" onClick={() => setAsking("remove")}>
+        {words.remove}
+      </Button>
+      {test.error && <Failure error={test.error} />}
+      <p role="status" className="text-sm text-soft empty:hidden">
+        {test.isSuccess && words.tested}
+      </p>
+      {asking === "rotate" && <Rotate path={path} close={close} />}
+      {asking === "remove" && <Remove path={path} close={close} />}
+    </div>
+  )
+}
+
+const Rotate = ({ close, path }: { path: WebhookPath; close: () => void }) => {
+  const rotate = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/rotate-secret")
+  if (rotate.data !== undefined)
+    return (
+      <Dialog title={words.rotate} close={close}>
+        <Secret label={words.secret} text={rotate.data.secret} />
+        <Button look="primary" className="self-end" onClick={close}>
+          {dialogWords.done}
+        </Button>
+      </Dialog>
+    )
+  return (
+    <Confirm
+      title={words.rotateTitle}
+      action={words.rotate}
+      busy={rotate.isPending}
+      error={rotate.error}
+      act={() => rotate.mutate({ path })}
+      close={close}
+    >
+      {words.rotateAbout}
+    </Confirm>
+  )
+}
+
+const Remove = ({ close, path }: { path: WebhookPath; close: () => void }) => {
+  const navigate = useNavigate()
+  const remove = useCall("DELETE /admin/v1/workspaces/{id}/webhooks/{webhook_id}", () =>
+    navigate({ to: "/w/$workspaceId/webhooks", params: { workspaceId: String(path.id) } }),
+  )
+  return (
+    <Confirm
+      title={words.removeTitle}
+      action={words.remove}
+      busy={remove.isPending}
+      error={remove.error}
+      act={() => remove.mutate({ path })}
+      close={close}
+    >
+      {words.removeAbout}
+    </Confirm>
+  )
+}
