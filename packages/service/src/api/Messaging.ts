@@ -117,14 +117,22 @@ export interface Subscription {
 
 /** A request of `node:http`, whichever framework hands it on. */
 export interface NodeRequest {
+  /** Path and query. */
   url?: string | undefined
+  /** Such as `POST`. */
   readonly method?: string | undefined
-  readonly socket: { readonly remoteAddress?: string | undefined }
+  /** Its connection. */
+  readonly socket: {
+    /** Where it came from. */
+    readonly remoteAddress?: string | undefined
+  }
 }
 
 /** Its response. */
 export interface NodeResponse {
+  /** Whether it has begun. */
   readonly headersSent: boolean
+  /** Whether it is complete. */
   readonly writableEnded: boolean
 }
 
@@ -224,7 +232,8 @@ export interface Messaging {
    * The same for servers of Node's own requests: Express, Fastify, Koa, NestJS, `node:http`. It passes
    * requests outside `http.basePath` to `next`, if there is one. Mount it before body parsers; after
    * `express.json()` it works too, but refuses forms and files that another parser has read. The
-   * client's address is that of the socket, unless `http.clientAddress` tells another.
+   * client's address is that of the socket, unless `http.clientAddress` tells another. Fails with nothing
+   * of its own: the response carries the error.
    */
   readonly nodeHandler: (
     request: NodeRequest,
