@@ -87,6 +87,7 @@ const callersOfPorts = [
   "NumberChecks",
   "NumberOperations",
   "Numbers",
+  "PortalLinks",
   "Readiness",
   "Reminders",
   "Restoration",

@@ -322,6 +322,41 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/portal-sessions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List links into the portal */
+        readonly get: operations["listPortalSessions"];
+        readonly put?: never;
+        /** Create a link into the portal */
+        readonly post: operations["createPortalSession"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/portal-sessions/{session_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Revoke a link into the portal */
+        readonly delete: operations["revokePortalSession"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/workspaces": {
         readonly parameters: {
             readonly query?: never;
@@ -1237,6 +1272,7 @@ export interface components {
         readonly CreateKeyV1: CreateKeyV1;
         readonly CreateKeyV2: CreateKeyV2;
         readonly CreateNumber: CreateNumber;
+        readonly CreatePortalSession: CreatePortalSession;
         readonly CreateReminder: CreateReminder;
         readonly CreateWebhook: CreateWebhook;
         readonly CreateWorkspace: CreateWorkspace;
@@ -1264,6 +1300,7 @@ export interface components {
         readonly Message: Message;
         readonly MessageRecipient: MessageRecipient;
         readonly NewKey: NewKey;
+        readonly NewPortalSession: NewPortalSession;
         readonly Number: SendingNumber;
         readonly NumberCheck: NumberCheck;
         readonly NumberCheckResult: NumberCheckResult;
@@ -1272,6 +1309,7 @@ export interface components {
         readonly PauseNumber: PauseNumber;
         readonly Plan: Plan;
         readonly PlanInput: PlanInput;
+        readonly PortalSession: PortalSession;
         readonly QueuedEvent: QueuedEvent;
         /** @description Exactly one of the keys. */
         readonly Recipient: Recipient;
@@ -1281,6 +1319,7 @@ export interface components {
         readonly ReminderRecipient: ReminderRecipient;
         readonly ReminderRun: ReminderRun;
         readonly RevokedKey: RevokedKey;
+        readonly RevokedPortalSession: RevokedPortalSession;
         readonly Scan: Scan;
         readonly ScheduleInput: ScheduleInput;
         /** @description Exactly one of `ids` and `filter`. */
@@ -2048,6 +2087,81 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["SignedOut"];
+                };
+            };
+        };
+    };
+    readonly listPortalSessions: {
+        readonly parameters: {
+            readonly query?: ListPortalSessionsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of links. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["PortalSession"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createPortalSession: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreatePortalSession"];
+            };
+        };
+        readonly responses: {
+            /** @description The link. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NewPortalSession"];
+                };
+            };
+        };
+    };
+    readonly revokePortalSession: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly session_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Revoked. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RevokedPortalSession"];
                 };
             };
         };
@@ -4121,6 +4235,23 @@ export interface CreateNumber {
      */
     readonly status?: "connected" | "disconnected";
 }
+export interface CreatePortalSession {
+    /**
+     * @description What the session may do.
+     * @enum {string}
+     */
+    readonly role: "owner" | "administrator" | "member";
+    /**
+     * @description Seconds that the session lasts from its first use.
+     * @default 3600
+     */
+    readonly expires_in?: number;
+    /**
+     * @description Where the portal leads back to, an `https://` address; null for nowhere.
+     * @default null
+     */
+    readonly return_url?: string | null;
+}
 export interface CreateReminder {
     /** @description Not blank. */
     readonly name: string;
@@ -4209,7 +4340,7 @@ export interface Epoch {
  * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
  * @enum {string}
  */
-export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
+export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
 export interface Held {
     readonly workspace_id: number;
     readonly messages: number;
@@ -4500,6 +4631,44 @@ export interface NewKey {
     /** @description The whole key, shown only here. */
     readonly key: string;
 }
+export interface NewPortalSession {
+    readonly id: number;
+    /** @enum {string} */
+    readonly role: "owner" | "administrator" | "member";
+    readonly return_url: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description The link signs in until then.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly code_expires_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly used_at: string | null;
+    /**
+     * Format: date-time
+     * @description The end of the session; null until used.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly revoked_at: string | null;
+    /** @description The link, shown only here. It works once. */
+    readonly url: string;
+}
 export interface SendingNumber {
     /** @description The `from` of messages and reminders. */
     readonly id: number;
@@ -4614,6 +4783,42 @@ export interface PlanInput {
     readonly max_numbers: number | null;
     readonly media_storage_bytes: number;
 }
+export interface PortalSession {
+    readonly id: number;
+    /** @enum {string} */
+    readonly role: "owner" | "administrator" | "member";
+    readonly return_url: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description The link signs in until then.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly code_expires_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly used_at: string | null;
+    /**
+     * Format: date-time
+     * @description The end of the session; null until used.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly revoked_at: string | null;
+}
 export interface QueuedEvent {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
@@ -4711,6 +4916,11 @@ export type RevokedKey = {
     /** @enum {boolean} */
     readonly revoked: true;
 } | components["schemas"]["Deleted"];
+export interface RevokedPortalSession {
+    readonly id: number;
+    /** @enum {boolean} */
+    readonly revoked: true;
+}
 export interface Scan {
     /**
      * @description E.164 with a leading +; a made-up one when left out.
@@ -4996,6 +5206,12 @@ export interface ListNumberChecksQuery {
 export interface ListNumberCheckResultsQuery {
     /** @description One or several, comma-separated. */
     readonly status?: readonly ("pending" | "registered" | "not_registered" | "failed")[];
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListPortalSessionsQuery {
     /** @description Records of a page. */
     readonly limit?: number;
     /** @description From the answer with the page before; other filters must stay the same. */

@@ -43,6 +43,16 @@ const simulatorOf = (at: Endpoints) => ({
   settle: at.order("/admin/v1/simulator/settle"),
 })
 
+/** Links into a workspace's portal. */
+const portalSessionsOf = (at: Endpoints) => ({
+  /** Creates a link that signs in once. Keep the response's `url`: only this response shows it. */
+  create: at.post("/admin/v1/workspaces/{id}/portal-sessions"),
+  /** Links, newest first; ended ones for 30 days. */
+  list: at.list("/admin/v1/workspaces/{id}/portal-sessions"),
+  /** Stops a link and its session at once. */
+  revoke: at.remove("/admin/v1/workspaces/{id}/portal-sessions/{session_id}"),
+})
+
 /** Browsers keep their session in a cookie; this client's token needs none. */
 const sessionOf = (at: Endpoints) => ({
   /** Begins a session with the operator token, or with the code of a link. */
@@ -138,6 +148,8 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
   return {
     /** Sessions of browsers. */
     session: sessionOf(at),
+
+    portalSessions: portalSessionsOf(at),
 
     workspaces: {
       /** Creates a workspace. Default plan: unlimited. */

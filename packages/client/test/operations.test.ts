@@ -144,6 +144,16 @@ const entries: {
   getSession: async ({ operator }) => assert.isNull((await operator.session.get()).session),
   signOut: async ({ operator }) => assert.isTrue((await operator.session.signOut()).signed_out),
 
+  createPortalSession: async ({ operator, workspace }) =>
+    assert.match(
+      (await operator.portalSessions.create(workspace, { role: "member" })).url,
+      /^https:\/\/messages\.test\/portal#code=[0-9a-f]{64}$/,
+    ),
+  listPortalSessions: async ({ operator, workspace }) =>
+    assert.isUndefined(await first(operator.portalSessions.list(workspace))),
+  revokePortalSession: async ({ operator, workspace }) =>
+    refusedWith("portal_session_not_found", operator.portalSessions.revoke(workspace, 987_654)),
+
   createWorkspace: async ({ operator }) =>
     assert.strictEqual((await operator.workspaces.create({ name: "Other" })).name, "Other"),
   listWorkspaces: async ({ operator }) =>

@@ -14,6 +14,7 @@ export type MessageId = number & Brand.Brand<"MessageId">
 export type MediaId = number & Brand.Brand<"MediaId">
 export type NumberCheckId = number & Brand.Brand<"NumberCheckId">
 export type ReminderId = number & Brand.Brand<"ReminderId">
+export type SignInLinkId = number & Brand.Brand<"SignInLinkId">
 export type WebhookId = number & Brand.Brand<"WebhookId">
 
 /** The id of an event: `evt_` and 24 letters and digits. */

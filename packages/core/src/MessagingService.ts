@@ -4,6 +4,7 @@
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { BrowserSessions } from "./browser/BrowserSessions.ts"
+import { PortalLinks } from "./browser/PortalLinks.ts"
 import { CallbackSecrets, CallbackUrls } from "./callback/CallbackSettings.ts"
 import type { Failure } from "./error/Refusal.ts"
 import { EventFeed, EventSignal } from "./event/EventFeed.ts"
@@ -124,6 +125,7 @@ const layerWaking = Layer.effectDiscard(
 /** What callers use: admission, messages, and the operator's services. */
 export const layerServices = Layer.mergeAll(
   BrowserSessions.layer,
+  PortalLinks.layer,
   MessageOperations.layer,
   Keys.layer,
   NumberOperations.layer,

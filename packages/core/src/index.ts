@@ -15,6 +15,7 @@ export type {
   NumberCheckId,
   NumberId,
   ReminderId,
+  SignInLinkId,
   TransportId,
   WebhookId,
   WorkspaceId,
@@ -32,6 +33,8 @@ export {
   sessionRequestsPerMinute,
 } from "./browser/BrowserSessions.ts"
 export type { SignIn } from "./browser/BrowserSessions.ts"
+export { PortalLinkBody, PortalLinks } from "./browser/PortalLinks.ts"
+export type { CreatePortalLink } from "./browser/PortalLinks.ts"
 export {
   hasSessionEnded,
   isSessionValid,
@@ -44,6 +47,7 @@ export type {
   NewBrowserSession,
   NewSignInLink,
   SessionQuery,
+  SignInLink,
 } from "./browser/BrowserSessionStore.ts"
 export {
   callbackContentType,

@@ -6,6 +6,7 @@ import type { Duty, Role } from "../src/workspace/Workspace.ts"
 /** Permissions by role, as the operator API defines them. */
 const table: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
   workspace: ["owner"],
+  portal_links: ["owner"],
   keys_v2: ["owner"],
   keys_v1: ["owner", "administrator"],
   contacts: ["owner", "administrator"],

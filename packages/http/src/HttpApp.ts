@@ -41,6 +41,7 @@ import {
 } from "./operator/numbers.ts"
 import { makeOperatorHandler } from "./operator/pipeline.ts"
 import type { OperatorRoute, OperatorServices } from "./operator/pipeline.ts"
+import { portalLinkRoutes } from "./operator/portalLinks.ts"
 import { restoreRoutes as restoreOperatorRoutes } from "./operator/restore.ts"
 import { makeSessionCookie } from "./operator/sessionCookie.ts"
 import { sessionRoutes } from "./operator/sessions.ts"
@@ -196,7 +197,7 @@ const operatorInterface = Effect.fnUntraced(function* operatorInterface(
   if (operatorToken === null && dashboard === null) return { routes: [], parts: [] }
   const cookie = dashboard === null ? null : yield* makeSessionCookie(yield* publicUrlOf(options))
   const routes: ReadonlyArray<OperatorRoute> = [
-    ...(cookie === null ? [] : sessionRoutes(options, cookie, addressOf)),
+    ...(cookie === null ? [] : [...sessionRoutes(options, cookie, addressOf), ...portalLinkRoutes]),
     ...operatorRoutes,
     ...(emulator === null ? [] : yield* emulator),
   ]

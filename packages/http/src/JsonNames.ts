@@ -33,6 +33,7 @@ const jsonNames = {
   qrCodeApi: "qr_code_api",
   requiredScope: "required_scope",
   retentionDays: "retention_days",
+  returnUrl: "return_url",
   roomAt: "room_at",
   sendAt: "send_at",
   workspaceId: "workspace_id",

@@ -68,6 +68,8 @@ export type ErrorCode =
   | "session_ended"
   | "invalid_portal_code"
   | "cross_site_request"
+  | "portal_link_limit_reached"
+  | "portal_session_not_found"
   | "operator_required"
   | "role_required"
   | "workspace_not_found"

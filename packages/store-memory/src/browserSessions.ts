@@ -11,10 +11,13 @@ import type {
   BrowserSessionStore,
   NewBrowserSession,
   SessionQuery,
+  SignInLink,
+  SignInLinkId,
   WorkspaceId,
 } from "@messaging-service/core"
 import { workspaceOf } from "./tables.ts"
 import type { BrowserSessionRow, SignInLinkRow, Tables } from "./tables.ts"
+import { newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 
 const validRow = (tables: Tables, query: SessionQuery): BrowserSessionRow | undefined => {
@@ -74,6 +77,21 @@ export const removePortal = (tables: Tables, id: WorkspaceId, now: number): void
   }
 }
 
+/** Oldest first. */
+const linksOf = (tables: Tables, id: WorkspaceId): ReadonlyArray<SignInLinkRow> =>
+  [...tables.signInLinks.values()].filter(({ link }) => link.workspaceId === id)
+
+const shownLink = ({ expiresAt, id, link, revokedAt, usedAt }: SignInLinkRow): SignInLink => ({
+  id,
+  role: link.role,
+  returnUrl: link.returnUrl,
+  createdAt: link.createdAt,
+  codeExpiresAt: link.codeExpiresAt,
+  usedAt,
+  expiresAt,
+  revokedAt,
+})
+
 const admitsPortal = (tables: Tables, id: WorkspaceId): boolean =>
   workspaceOf(tables, id)?.workspace.accountDisabled === false
 
@@ -107,8 +125,32 @@ export const browserSessionStore = (tables: Tables): Steps<BrowserSessionStore> 
     tables.browserSessions.delete(hash)
   },
 
-  insertLink: (link) => {
-    tables.signInLinks.set(link.codeHash, { link, usedAt: null, expiresAt: null, revokedAt: null })
+  insertLink: (link, most) => {
+    const { workspaceId } = link
+    if (workspaceId !== null) {
+      const query = { now: link.createdAt, tokenMark: null }
+      const working = linksOf(tables, workspaceId).filter((row) =>
+        linkWorks({ ...row.link, ...row }, query),
+      )
+      if (!admitsPortal(tables, workspaceId) || working.length >= most) return null
+    }
+    tables.lastLinkId++
+    const id = tables.lastLinkId as SignInLinkId
+    const row = { id, link, usedAt: null, expiresAt: null, revokedAt: null }
+    tables.signInLinks.set(link.codeHash, row)
+    return shownLink(row)
+  },
+
+  links: (workspaceId, page) => newestFirst(linksOf(tables, workspaceId), page, shownLink),
+
+  revokeLink: (workspaceId, id, now) => {
+    const row = linksOf(tables, workspaceId).find((one) => one.id === id)
+    if (row === undefined) return false
+    row.revokedAt ??= now
+    for (const [hash, { link }] of tables.browserSessions) {
+      if (link === row) tables.browserSessions.delete(hash)
+    }
+    return true
   },
 
   forget: (now, linksBefore) => {

@@ -39,6 +39,7 @@ import type {
   SealedProxy,
   SendingNumber,
   ShardState,
+  SignInLinkId,
   TransportId,
   WebhookEndpoint,
   WebhookEventType,
@@ -333,6 +334,7 @@ export interface BrowserSessionRow {
 }
 
 export interface SignInLinkRow {
+  readonly id: SignInLinkId
   readonly link: NewSignInLink
   usedAt: number | null
   /** Of its session; null until it was used. */
@@ -399,6 +401,7 @@ export class Tables {
   readonly browserSessions = new Map<string, BrowserSessionRow>()
   /** By the hash of their code, oldest first. */
   readonly signInLinks = new Map<string, SignInLinkRow>()
+  lastLinkId = 0
   clockOffset = 0
   epoch = 1
   firstMessageOfEpoch = 1
@@ -423,6 +426,7 @@ export class Tables {
     this.lastDeliveryId = movedOn(this.lastDeliveryId)
     this.lastAttemptId = movedOn(this.lastAttemptId)
     this.lastRunId = movedOn(this.lastRunId)
+    this.lastLinkId = movedOn(this.lastLinkId)
   }
 }
 

@@ -127,6 +127,10 @@ export const sqlTypes = {
     params: { workspaceId: "bigint", mode: "text", nextRunAt: "timestamptz", createdAt: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", numberId: "bigint", text: "text", media: "jsonb", cron: "text", timezone: "text", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
     columns: { answer: "bigint?" },
   },
+  "insert_sign_in_link": {
+    params: { workspaceId: "bigint", role: "text", returnUrl: "text", codeHash: "text", tokenMark: "text", createdAt: "timestamptz", codeExpiresAt: "timestamptz", sessionMillis: "bigint", most: "integer" },
+    columns: { answer: "bigint?" },
+  },
   "insert_webhook_endpoint": {
     params: { workspaceId: "bigint", mode: "text", keyId: "bigint", url: "text", description: "text", events: "text[]", secretSalt: "text", secretLast4: "text", createdAt: "timestamptz", limit: "integer", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
     columns: { guard: "text?", id: "bigint?" },
@@ -191,6 +195,10 @@ export const sqlTypes = {
     params: { workspaceId: "bigint", id: "bigint", now: "timestamptz" },
     columns: { id: "bigint", workspace_id: "bigint", version: "smallint", name: "text", mode: "text", scopes: "text[]", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text", hash: "text", created_at: "timestamptz", revoked_at: "timestamptz?", erased_at: "timestamptz?" },
   },
+  "revoke_sign_in_link": {
+    params: { workspaceId: "bigint", id: "bigint", now: "timestamptz" },
+    columns: { answer: "boolean?" },
+  },
   "run_reminder": {
     params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", lockTimeout: "integer" },
     columns: { guard: "text?", ids: "bigint[]?" },
@@ -223,9 +231,9 @@ export const sqlTypes = {
     params: { hash: "text" },
     columns: {},
   },
-  "browser.insertLink": {
-    params: { workspaceId: "bigint", role: "text", returnUrl: "text", codeHash: "text", tokenMark: "text", createdAt: "timestamptz", codeExpiresAt: "timestamptz", sessionMillis: "bigint" },
-    columns: {},
+  "browser.links": {
+    params: { workspaceId: "bigint", before: "bigint", limit: "bigint" },
+    columns: { id: "bigint", role: "text", return_url: "text?", created_at: "timestamptz", code_expires_at: "timestamptz", used_at: "timestamptz?", expires_at: "timestamptz?", revoked_at: "timestamptz?" },
   },
   "browser.forgetSessions": {
     params: { now: "timestamptz", limit: "bigint" },

@@ -7,7 +7,8 @@
  */
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
-import type { WorkspaceId } from "../Ids.ts"
+import type { SignInLinkId, WorkspaceId } from "../Ids.ts"
+import type { PageOf, PageQuery } from "../request/Page.ts"
 import type { Role } from "../workspace/Workspace.ts"
 
 /** An operator's session ends this long after its last request, in milliseconds. */
@@ -41,6 +42,19 @@ export interface NewSignInLink extends Pick<BrowserSession, "workspaceId" | "rol
   readonly codeExpiresAt: number
   /** How long its session lasts, in milliseconds. */
   readonly sessionMillis: number
+}
+
+/** A link as it is kept. */
+export interface SignInLink extends Pick<
+  NewSignInLink,
+  "role" | "returnUrl" | "createdAt" | "codeExpiresAt"
+> {
+  readonly id: SignInLinkId
+  /** When it signed a browser in. */
+  readonly usedAt: number | null
+  /** The end of its session; null until it was used. */
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
 }
 
 /** Which session, and what it must match to be valid. */
@@ -109,7 +123,22 @@ export interface BrowserSessionStore {
   /** Whether the session is valid; counts nothing. */
   isValid(query: SessionQuery): Effect.Effect<boolean, StoreUnavailable>
   end(hash: string): Effect.Effect<void, StoreUnavailable>
-  insertLink(link: NewSignInLink): Effect.Effect<void, StoreUnavailable>
+  /**
+   * Guard: the workspace is neither deleted nor disabled, and has fewer than `limit` links that work;
+   * null when it fails. The operator's have no limit.
+   */
+  insertLink(link: NewSignInLink, most: number): Effect.Effect<SignInLink | null, StoreUnavailable>
+  /** Links of a workspace, newest first. */
+  links(
+    workspaceId: WorkspaceId,
+    page: PageQuery,
+  ): Effect.Effect<PageOf<SignInLink>, StoreUnavailable>
+  /** Sets `revokedAt` once, and ends its session; false when the workspace has no such link. */
+  revokeLink(
+    workspaceId: WorkspaceId,
+    id: SignInLinkId,
+    now: number,
+  ): Effect.Effect<boolean, StoreUnavailable>
   /** Deletes sessions that have ended by `now`, and links that ended before `linksBefore`. */
   forget(now: number, linksBefore: number): Effect.Effect<void, StoreUnavailable>
 }

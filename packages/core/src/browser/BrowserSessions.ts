@@ -21,13 +21,16 @@ export const sessionLimit = 20
 const operatorSessionMillis = 12 * 3_600_000
 
 /** A link signs in for this long after it was made, in milliseconds. */
-const linkMillis = 15 * 60_000
+export const linkMillis = 15 * 60_000
 
 /** Ended links are listed for this long, in milliseconds. */
 const linksKeptMillis = 30 * 86_400_000
 
+/** Links of a workspace that may wait to be used. */
+export const unusedLinks = 100
+
 /** Hexadecimal digits of a session's id and of a link's code: 32 random bytes. */
-const secretDigits = 64
+export const secretDigits = 64
 
 export const SignInBody = Schema.Struct({
   token: Schema.optionalKey(textBetween(1, 1000)),
@@ -185,7 +188,7 @@ const makeSignIn = Effect.fnUntraced(function* makeSignIn(queries: ReturnType<ty
     ) {
       const code = ids.hex(secretDigits)
       const { createdAt, returnUrl, role, workspaceId } = operatorSession(yield* systemMillis)
-      yield* store.insertLink({
+      const link = {
         workspaceId,
         role,
         returnUrl,
@@ -194,7 +197,8 @@ const makeSignIn = Effect.fnUntraced(function* makeSignIn(queries: ReturnType<ty
         createdAt,
         codeExpiresAt: createdAt + linkMillis,
         sessionMillis: operatorSessionMillis,
-      })
+      }
+      yield* store.insertLink(link, unusedLinks)
       return code
     }),
   }

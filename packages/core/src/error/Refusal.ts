@@ -169,6 +169,8 @@ const entries = {
     403,
     "A browser session changes things only from the dashboard's own pages.",
   ),
+  portal_link_limit_reached: entry(403, "The workspace already has the limit of 100 unused links."),
+  portal_session_not_found: entry(404, "There is no such portal link in this workspace."),
   operator_required: entry(403, "Only the operator may do this."),
   role_required: entry(403, "The acting role may not do this."),
   workspace_not_found: entry(404, "There is no such workspace."),

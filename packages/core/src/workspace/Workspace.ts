@@ -114,6 +114,7 @@ export type Role = (typeof roles)[number]
 /** What needs a role; every role may read the workspace itself. */
 export type Duty =
   | "workspace"
+  | "portal_links"
   | "keys_v2"
   | "keys_v1"
   | "contacts"
@@ -123,6 +124,7 @@ export type Duty =
 
 const allowed: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
   workspace: ["owner"],
+  portal_links: ["owner"],
   keys_v2: ["owner"],
   keys_v1: ["owner", "administrator"],
   contacts: ["owner", "administrator"],

@@ -331,6 +331,7 @@ const operatorOperation = (route: OperatorRoute, hasSessions: boolean): Operatio
 
 const operatorTags = [
   { name: "Browser sessions", description: "Signing the dashboard's users in and out." },
+  { name: "Portal links", description: "Links that open a workspace's portal once." },
   { name: "Workspaces", description: "Owners of keys, numbers, contacts and messages." },
   { name: "Keys", description: "Keys of both versions." },
   { name: "Workspace numbers", description: "The numbers of a workspace." },

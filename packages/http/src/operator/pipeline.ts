@@ -22,6 +22,7 @@ import type {
   MessageOperations,
   NumberOperations,
   Numbers,
+  PortalLinks,
   Refusal,
   Reminders,
   Restoration,
@@ -57,6 +58,7 @@ export type OperatorServices =
   | MessageOperations
   | NumberOperations
   | Numbers
+  | PortalLinks
   | Reminders
   | Restoration
   | TelegramLogins

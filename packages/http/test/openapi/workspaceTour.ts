@@ -59,6 +59,13 @@ export const workspaceTour = Effect.fnUntraced(function* workspaceTour(
   yield* ask(operator("GET", `${at}/number-checks/${check.id}`), 200)
   yield* ask(operator("GET", `${at}/number-checks/${check.id}/results`), 200)
 
+  const links = `${at}/portal-sessions`
+  const link = yield* ask(operator("POST", links, { role: "member", return_url: null }), 201)
+  yield* ask(operator("POST", links, { role: "member", return_url: "http://shop.example" }), 400)
+  yield* ask(operator("GET", links), 200)
+  yield* ask(operator("DELETE", `${links}/${link.id}`), 200)
+  yield* ask(operator("DELETE", `${links}/987654`), 404)
+
   const endpoint = yield* ask<Made>(operator("POST", `${at}/webhooks`, { url }), 201)
   const path = `${at}/webhooks/${endpoint.id}`
   yield* ask(operator("POST", `${path}/rotate-secret`), 200)

@@ -17,6 +17,7 @@ const all = ["operator", "owner", "administrator", "member"] as const
 type Caller = (typeof all)[number]
 
 const operator: ReadonlyArray<Caller> = ["operator"]
+const owners: ReadonlyArray<Caller> = ["operator", "owner"]
 const administrators: ReadonlyArray<Caller> = ["operator", "owner", "administrator"]
 const everyone: ReadonlyArray<Caller> = all
 
@@ -24,6 +25,10 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   signIn: everyone,
   getSession: everyone,
   signOut: everyone,
+
+  createPortalSession: owners,
+  listPortalSessions: owners,
+  revokePortalSession: owners,
 
   createWorkspace: operator,
   listWorkspaces: operator,

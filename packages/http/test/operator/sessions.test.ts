@@ -42,17 +42,20 @@ const aCode = (workspace: Made, role: Role, overrides: { readonly codeExpiresAt?
   Effect.gen(function* () {
     const store = (yield* Store).browserSessions
     const code = randomBytes(32).toString("hex")
-    yield* store.insertLink({
-      workspaceId: workspace.id as WorkspaceId,
-      role,
-      returnUrl: "https://shop.example/back",
-      codeHash: sha256(code),
-      tokenMark: null,
-      createdAt: 0,
-      codeExpiresAt: 900_000,
-      sessionMillis: 3_600_000,
-      ...overrides,
-    })
+    yield* store.insertLink(
+      {
+        workspaceId: workspace.id as WorkspaceId,
+        role,
+        returnUrl: "https://shop.example/back",
+        codeHash: sha256(code),
+        tokenMark: null,
+        createdAt: 0,
+        codeExpiresAt: 900_000,
+        sessionMillis: 3_600_000,
+        ...overrides,
+      },
+      100,
+    )
     return code
   })
 
@@ -332,6 +335,49 @@ describe("a portal", () => {
         assert.strictEqual(errorOf(keys).code, "role_required")
         const numbers = yield* withCookie(cookie, { path: `${root}/${shop.id}/numbers` })
         assert.strictEqual(numbers.status, 200)
+      }),
+    )
+
+    it.effect("opens by a link that its operator made, and ends when that is revoked", () =>
+      Effect.gen(function* () {
+        const shop = yield* aWorkspace()
+        const links = `${root}/${shop.id}/portal-sessions`
+        const json = { role: "owner", expires_in: 600, return_url: "https://shop.example/" }
+        const made = bodyOf<Made & { readonly url: string }>(
+          yield* operate({ method: "POST", path: links, json }),
+          201,
+        )
+        const [, code] =
+          /^https:\/\/messages\.test\/portal#code=([0-9a-f]{64})$/.exec(made.url) ?? []
+        const answer = yield* signIn({ code })
+        assert.deepInclude(bodyOf<object>(answer, 200), {
+          kind: "portal",
+          role: "owner",
+          expires_at: "1970-01-01T00:10:00Z",
+          return_url: "https://shop.example/",
+        })
+        assert.strictEqual(errorOf(yield* signIn({ code })).code, "invalid_portal_code")
+        const cookie = cookieOf(answer.headers["set-cookie"])
+        const listed = yield* withCookie(cookie, { path: links })
+        assert.deepStrictEqual(bodyOf(listed, 200), {
+          data: [
+            {
+              id: made.id,
+              role: "owner",
+              return_url: "https://shop.example/",
+              created_at: "1970-01-01T00:00:00Z",
+              code_expires_at: "1970-01-01T00:15:00Z",
+              used_at: "1970-01-01T00:00:00Z",
+              expires_at: "1970-01-01T00:10:00Z",
+              revoked_at: null,
+            },
+          ],
+          next_cursor: null,
+        })
+        const revoked = yield* operate({ method: "DELETE", path: `${links}/${made.id}` })
+        assert.deepStrictEqual(bodyOf(revoked, 200), { id: made.id, revoked: true })
+        const over = yield* withCookie(cookie, { path: links })
+        assert.strictEqual(errorOf(over).code, "session_ended")
       }),
     )
 

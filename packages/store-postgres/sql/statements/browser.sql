@@ -24,15 +24,16 @@ where s.hash = :hash
 delete from browser_sessions s
 where s.hash = :hash
 
--- name: insertLink
-insert into sign_in_links (
-  workspace_id, role, return_url, code_hash, token_mark, created_at, code_expires_at,
-  session_millis
-)
-values (
-  :workspaceId, :role, :returnUrl, :codeHash, :tokenMark, :createdAt, :codeExpiresAt,
-  :sessionMillis
-)
+-- name: links
+-- Index sign_in_links_by_workspace.
+select
+  l.id, l.role, l.return_url, l.created_at, l.code_expires_at, l.used_at, l.expires_at,
+  l.revoked_at
+from sign_in_links l
+where l.workspace_id = :workspaceId
+  and l.id < :before
+order by l.id desc
+limit :limit
 
 -- name: forgetSessions
 -- Few rows: at most 20 of a workspace.

@@ -53,7 +53,7 @@ const aLink = (
       sessionMillis: hour,
       ...overrides,
     }
-    yield* store.insertLink(link)
+    yield* store.insertLink(link, many)
     return link
   })
 
@@ -247,6 +247,89 @@ const links: Topic = (it) => {
       assert.isTrue(yield* isValid(made, at))
       const other = { ...query(made, at), tokenMark: "another token" }
       assert.isFalse(yield* Store.use(({ browserSessions: store }) => store.isValid(other)))
+    }),
+  )
+
+  it.effect("links of a workspace are listed newest first, with what became of them", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).browserSessions
+      const at = anEra()
+      const { id } = yield* aWorkspace()
+      yield* aLink(at, (yield* aWorkspace()).id)
+      const used = yield* aLink(at, id)
+      yield* aLink(at + 1, id, { role: "owner", returnUrl: null })
+      yield* exchange(used, at + minute)
+      const { items } = yield* store.links(id, { before: null, limit: 10 })
+      const unused = { usedAt: null, expiresAt: null, revokedAt: null }
+      assert.deepStrictEqual(
+        items.map((link) => ({ ...link, id: 0 })),
+        [
+          {
+            id: 0,
+            role: "owner",
+            returnUrl: null,
+            createdAt: at + 1,
+            codeExpiresAt: at + 1 + 15 * minute,
+            ...unused,
+          },
+          {
+            id: 0,
+            role: "member",
+            returnUrl: "https://shop.example/back",
+            createdAt: at,
+            codeExpiresAt: at + 15 * minute,
+            ...unused,
+            usedAt: at + minute,
+            expiresAt: at + minute + hour,
+          },
+        ],
+      )
+      const rest = yield* store.links(id, { before: items[0]?.id ?? 0, limit: 10 })
+      assert.deepStrictEqual(rest.items, items.slice(1))
+    }),
+  )
+
+  it.effect("a revoked link and its session stop at once, in their workspace alone", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).browserSessions
+      const at = anEra()
+      const [shop, other] = [yield* aWorkspace(), yield* aWorkspace()]
+      const [used, unused] = [yield* aLink(at, shop.id), yield* aLink(at, shop.id)]
+      const made = present(yield* exchange(used, at))
+      const { items } = yield* store.links(shop.id, { before: null, limit: 10 })
+      for (const { id } of items) {
+        assert.isFalse(yield* store.revokeLink(other.id, id, at))
+        assert.isTrue(yield* store.revokeLink(shop.id, id, at + 1))
+        assert.isTrue(yield* store.revokeLink(shop.id, id, at + 2))
+      }
+      assert.isFalse(yield* isValid(made, at))
+      assert.isNull(yield* exchange(unused, at))
+      const revoked = yield* store.links(shop.id, { before: null, limit: 10 })
+      assert.deepStrictEqual(
+        revoked.items.map(({ revokedAt }) => revokedAt),
+        [at + 1, at + 1],
+      )
+    }),
+  )
+
+  it.effect("a workspace has no more links that work than the limit, also in a race", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).browserSessions
+      const at = anEra()
+      const { id } = yield* aWorkspace()
+      const used = yield* aLink(at, id)
+      yield* exchange(used, at)
+      const made = yield* Effect.forEach(
+        Array.from({ length: 6 }),
+        () => store.insertLink({ ...used, codeHash: aHash() }, 2),
+        { concurrency: "unbounded" },
+      )
+      assert.lengthOf(
+        made.filter((link) => link !== null),
+        2,
+      )
+      const later = { ...used, createdAt: at + hour, codeExpiresAt: at + 2 * hour }
+      assert.isNotNull(yield* store.insertLink({ ...later, codeHash: aHash() }, 2))
     }),
   )
 

@@ -1,0 +1,136 @@
+/** Links that open a workspace's portal once (contract: Portal links). */
+import { Context, Effect, Layer, Schema } from "effect"
+import { refuse } from "../error/Refusal.ts"
+import type { Failure } from "../error/Refusal.ts"
+import { Ids } from "../Ids.ts"
+import type { SignInLinkId, WorkspaceId } from "../Ids.ts"
+import { described, inputDecoder, integerBetween, PublicUrl } from "../request/Input.ts"
+import type { CommandOf } from "../request/Input.ts"
+import { makeCursors, parsePageRequest } from "../request/Page.ts"
+import type { CursorPage, ListPage } from "../request/Page.ts"
+import { hashSecret } from "../secret/Secrets.ts"
+import { Store } from "../store/Store.ts"
+import { RealTime } from "../time/Time.ts"
+import { roles } from "../workspace/Workspace.ts"
+import type { Role } from "../workspace/Workspace.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
+import type { WorkspaceCode } from "../workspace/Workspaces.ts"
+import { linkMillis, secretDigits, unusedLinks } from "./BrowserSessions.ts"
+import type { SignInLink } from "./BrowserSessionStore.ts"
+
+/** Seconds that a session lasts unless the link says otherwise. */
+const defaultSeconds = 3600
+
+const isHttps = (text: string): boolean =>
+  text.length <= 2048 && URL.canParse(text) && new URL(text).protocol === "https:"
+
+export const PortalLinkBody = Schema.Struct({
+  role: described(Schema.Literals(roles), "What the session may do."),
+  expiresIn: described(
+    Schema.optionalKey(integerBetween(60, 86_400)),
+    "Seconds that the session lasts from its first use.",
+    { default: defaultSeconds },
+  ),
+  returnUrl: described(
+    Schema.optionalKey(
+      Schema.NullOr(
+        Schema.String.check(
+          Schema.makeFilter((url) =>
+            isHttps(url) ? undefined : "must be an https:// address of up to 2,048 characters",
+          ),
+        ),
+      ),
+    ),
+    "Where the portal leads back to, an `https://` address; null for nowhere.",
+    { default: null },
+  ),
+}).annotate({ identifier: "CreatePortalSession" })
+
+export type CreatePortalLink = CommandOf<typeof PortalLinkBody.Encoded>
+
+const decodeBody = inputDecoder(PortalLinkBody)
+
+export class PortalLinks extends Context.Service<
+  PortalLinks,
+  {
+    /**
+     * POST …/portal-sessions. Only this answer has the `url`, whose code is behind `#`, so that no
+     * server, log or referrer sees it.
+     */
+    create(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      command: CreatePortalLink,
+    ): Effect.Effect<
+      { readonly link: SignInLink; readonly url: string },
+      Failure<
+        WorkspaceCode | "validation_failed" | "account_disabled" | "portal_link_limit_reached"
+      >
+    >
+    /** GET …/portal-sessions: newest first. */
+    list(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      query: ListPage,
+    ): Effect.Effect<
+      CursorPage<SignInLink>,
+      Failure<WorkspaceCode | "validation_failed" | "invalid_cursor">
+    >
+    /** DELETE: link and session stop at once. */
+    revoke(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      id: SignInLinkId | undefined,
+    ): Effect.Effect<SignInLinkId, Failure<WorkspaceCode | "portal_session_not_found">>
+  }
+>()("core/PortalLinks") {
+  static readonly layer = Layer.effect(
+    PortalLinks,
+    Effect.gen(function* make() {
+      const store = (yield* Store).browserSessions
+      const workspaces = yield* Workspaces
+      const cursors = yield* makeCursors
+      const ids = yield* Ids
+      const publicUrl = yield* PublicUrl
+      const { systemMillis } = yield* RealTime
+
+      return PortalLinks.of({
+        create: Effect.fn("PortalLinks.create")(function* create(role, workspaceId, command) {
+          const workspace = yield* workspaces.within(role, workspaceId, "portal_links")
+          const input = yield* Effect.fromResult(decodeBody(command))
+          if (workspace.accountDisabled) return yield* refuse("account_disabled")
+          const code = ids.hex(secretDigits)
+          const createdAt = yield* systemMillis
+          const link = {
+            workspaceId: workspace.id,
+            role: input.role,
+            returnUrl: input.returnUrl ?? null,
+            codeHash: hashSecret(code),
+            tokenMark: null,
+            createdAt,
+            codeExpiresAt: createdAt + linkMillis,
+            sessionMillis: (input.expiresIn ?? defaultSeconds) * 1000,
+          }
+          const made = yield* store.insertLink(link, unusedLinks)
+          if (made === null) return yield* refuse("portal_link_limit_reached")
+          return { link: made, url: `${publicUrl}/portal#code=${code}` }
+        }),
+        list: Effect.fn("PortalLinks.list")(function* list(role, workspaceId, query) {
+          const request = yield* Effect.fromResult(parsePageRequest(query))
+          const { id } = yield* workspaces.within(role, workspaceId, "portal_links")
+          return yield* cursors.page(request, ["portal-sessions", id], (page) =>
+            store.links(id, page),
+          )
+        }),
+        revoke: Effect.fn("PortalLinks.revoke")(function* revoke(role, workspaceId, id) {
+          const workspace = yield* workspaces.within(role, workspaceId, "portal_links")
+          const now = yield* systemMillis
+          if (id === undefined || !(yield* store.revokeLink(workspace.id, id, now))) {
+            return yield* refuse("portal_session_not_found")
+          }
+          return id
+        }),
+      })
+    }),
+  )
+}
