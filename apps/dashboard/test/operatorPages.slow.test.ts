@@ -231,6 +231,21 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       assert.strictEqual(await page.getByLabel("Text", { exact: true }).inputValue(), "Hello")
     }))
 
+  it("shows in the emulator how a number behaves, ticks, and lets time pass", () =>
+    onPage("/w/1/emulator?phone=%2B15550101001", async (page) => {
+      await page.getByText("Refuses", { exact: true }).click()
+      await page.getByText("Sends fail.").waitFor()
+      await page.reload()
+      await page.getByText("Sends fail.").waitFor()
+      await page.getByText("Works", { exact: true }).click()
+      await page.getByText("The platform accepts every send.").waitFor()
+      const phone = page.getByRole("list", { name: "Messages on the phone" })
+      await phone.getByRole("button", { name: "Read it" }).first().click()
+      await phone.getByText("read", { exact: true }).waitFor()
+      await page.getByRole("button", { name: "+ 1 hour" }).click()
+      await page.getByText("moved on by 60 min").waitFor()
+    }))
+
   it("pauses a number until it is resumed, and gives it a label, a pace and a proxy", () =>
     onPage("/w/1/numbers/1", async (page) => {
       await page.getByRole("button", { name: "Pause" }).click()

@@ -1,6 +1,6 @@
 /** The phones that received messages, the latest first. */
 import type { Sent } from "@messaging-service/client"
-import type { Message, SendingNumber } from "../api/additions.ts"
+import type { SendingNumber } from "../api/additions.ts"
 import { nameOf } from "../numbers/connection.ts"
 import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
@@ -18,15 +18,13 @@ export interface Chat {
 export const chatsOf = (
   sent: ReadonlyArray<Sent>,
   numbers: ReadonlyArray<SendingNumber>,
-  messages: ReadonlyArray<Message>,
 ): ReadonlyArray<Chat> => {
   const chats = new Map<string, Array<Arrived>>()
   for (const copy of sent) {
     const number = numbers.find(({ id }) => id === copy.number_id)
     if (number === undefined) continue
-    const message = messages.find(({ id }) => id === copy.message_id)
     const arrived = chats.get(copy.to) ?? []
-    arrived.unshift({ copy, from: nameOf(number), status: message?.status ?? "sent" })
+    arrived.unshift({ copy, from: nameOf(number) })
     chats.set(copy.to, arrived)
   }
   return [...chats].map(([to, arrived]) => ({ to, arrived, last: arrived.at(-1)?.copy.at ?? "" }))

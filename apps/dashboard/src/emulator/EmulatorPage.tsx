@@ -25,16 +25,15 @@ export const EmulatorPage = () => {
   const navigate = useNavigate({ from: "/w/$workspaceId/emulator" })
   const path = { id: Number(workspaceId) }
   const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path }))
-  const sent = useQuery(asked("GET /admin/v1/simulator/sent", { query: { limit: 100 } }))
-  const messages = useQuery(
-    asked("GET /admin/v1/workspaces/{id}/messages", { path, query: { limit: 100 } }),
+  const sent = useQuery(
+    asked("GET /admin/v1/simulator/sent", { query: { limit: 100, workspace_id: path.id } }),
   )
 
   const ours = numbers.data?.data ?? []
-  const chats = chatsOf(sent.data?.data ?? [], ours, messages.data?.data ?? [])
+  const chats = chatsOf(sent.data?.data ?? [], ours)
   const shown = phone ?? chats[0]?.to ?? firstPhone
   const chat = chats.find(({ to }) => to === shown)
-  const error = numbers.error ?? sent.error ?? messages.error
+  const error = numbers.error ?? sent.error
 
   return (
     <main className="flex max-w-7xl flex-col gap-4 p-4 md:p-6">

@@ -1,10 +1,10 @@
 /** What a simulated number meets when it sends. */
-import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import { useState } from "react"
 import type { Behaviour } from "@messaging-service/client"
 import type { SendingNumber } from "../api/additions.ts"
-import { call } from "../api/call.ts"
+import { asked, call } from "../api/call.ts"
+import { useCall } from "../api/useCall.ts"
 import { nameOf, standingOf } from "../numbers/connection.ts"
 import type { Standing } from "../numbers/connection.ts"
 import { useConnections } from "../numbers/connections.ts"
@@ -70,22 +70,16 @@ export const NumberControls = ({
 }
 
 const HowItAnswers = ({ numberId }: { numberId: number }) => {
-  const client = useQueryClient()
-  const [chosen, setChosen] = useState<Send>("succeed")
-  const [latency, setLatency] = useState(0)
-  const { mutate } = useMutation({
-    mutationFn: (next: { send: Send; latency_ms: number }) =>
-      call("PUT /admin/v1/simulator/numbers/{number_id}/behaviour", {
-        path: { number_id: numberId },
-        body: next,
-      }),
-    onSuccess: () => client.invalidateQueries(),
-  })
-  const choose = (send: Send, wait: number) => {
-    setChosen(send)
-    setLatency(wait)
-    mutate({ send, latency_ms: wait })
-  }
+  const path = { number_id: numberId }
+  const asSet = useQuery(asked("GET /admin/v1/simulator/numbers/{number_id}/behaviour", { path }))
+  const set = useCall("PUT /admin/v1/simulator/numbers/{number_id}/behaviour")
+  // What was just pressed shows at once; then the service's own answer.
+  const behaviour = set.isPending ? set.variables.body : asSet.data
+  const chosen = behaviour?.send ?? "succeed"
+  const latency = behaviour?.latency_ms ?? 0
+  const choose = (send: Send, latency_ms: number) =>
+    // A change replaces the whole behaviour.
+    set.mutate({ path, body: { ...asSet.data, send, latency_ms } })
   return (
     <fieldset className="flex flex-col gap-2">
       <legend className="label pb-1">{words.behaviour}</legend>

@@ -3,7 +3,6 @@ import { useMutation, useQueryClient } from "@tanstack/react-query"
 import type { Sent } from "@messaging-service/client"
 import { useEffect, useRef } from "react"
 import type { ReactNode } from "react"
-import type { Message } from "../api/additions.ts"
 import { call } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { Icon } from "../ui/Icon.tsx"
@@ -14,7 +13,6 @@ export interface Arrived {
   readonly copy: Sent
   /** The name of the sending number. */
   readonly from: string
-  readonly status: Message["status"]
 }
 
 export const Phone = ({
@@ -79,7 +77,7 @@ export const Phone = ({
   )
 }
 
-const Bubble = ({ arrived: { copy, from, status } }: { arrived: Arrived }) => {
+const Bubble = ({ arrived: { copy, from } }: { arrived: Arrived }) => {
   const client = useQueryClient()
   const tick = useMutation({
     mutationFn: (what: "delivered" | "read") =>
@@ -106,7 +104,7 @@ const Bubble = ({ arrived: { copy, from, status } }: { arrived: Arrived }) => {
         <p className="text-sm break-words whitespace-pre-wrap">{copy.text}</p>
         <p className="text-right text-2xs text-soft tabular-nums">{hourOf(Date.parse(copy.at))}</p>
       </div>
-      {copy.message_id !== null && <Ticks status={status} tick={tick.mutate} />}
+      {copy.message_id !== null && <Ticks status={copy.status} tick={tick.mutate} />}
     </li>
   )
 }
@@ -117,7 +115,7 @@ const Ticks = ({
   status,
   tick,
 }: {
-  status: Message["status"]
+  status: Sent["status"]
   tick: (what: "delivered" | "read") => void
 }) => (
   <div className="flex items-center gap-2 px-1 text-2xs text-soft">
