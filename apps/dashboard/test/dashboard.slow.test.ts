@@ -177,24 +177,6 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await page.getByRole("dialog", { name: "Keys" }).waitFor()
     }))
 
-  it("opens a workspace once by a magic link, and no other workspace", () =>
-    withPage(async (page) => {
-      const url = await service.portalLink("member")
-      await page.goto(url)
-      // Looking at the link is not using it.
-      await page.reload()
-      await page.getByRole("button", { name: "Open the workspace" }).click()
-      await page.getByRole("heading", { name: "Overview" }).waitFor()
-      assert.notInclude(page.url(), "code")
-      assert.strictEqual(await page.getByRole("link", { name: "Emulator" }).count(), 0)
-      await page.goto(`${service.url}/w/2/messages`)
-      await page.getByRole("alert").waitFor()
-      await page.context().clearCookies()
-      await page.goto(url)
-      await page.getByRole("button", { name: "Open the workspace" }).click()
-      await page.getByText("no longer works").waitFor()
-    }))
-
   it.each([
     ["away", /does not answer/],
     [500, /internal_error · req_/],

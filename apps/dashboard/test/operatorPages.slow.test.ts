@@ -246,6 +246,37 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByText("moved on by 60 min").waitFor()
     }))
 
+  it("lets a customer in by a link that works once, into their workspace alone", () =>
+    onPage("/w/1/settings", async (page) => {
+      await page.getByRole("button", { name: "Make a link" }).click()
+      await page.getByLabel("Role").selectOption("member")
+      await page.getByRole("dialog").getByRole("button", { name: "Make the link" }).click()
+      const link = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
+      await page.getByRole("button", { name: "Done" }).click()
+      await withPage(browser, dashboard, async (customer) => {
+        await customer.goto(link)
+        // Looking at the link is not using it.
+        await customer.reload()
+        await customer.getByRole("button", { name: "Open the workspace" }).click()
+        await customer.getByRole("heading", { level: 1, name: "Messages" }).waitFor()
+        assert.notInclude(customer.url(), "code")
+        const names = await customer
+          .getByRole("navigation", { name: "Pages" })
+          .getByRole("link")
+          .allTextContents()
+        assert.deepStrictEqual(names, ["Messages", "Numbers", "Contacts"])
+        await customer.goto(`${dashboard.url}/w/2/messages`)
+        await customer.getByRole("alert").waitFor()
+        await customer.context().clearCookies()
+        await customer.goto(link)
+        await customer.getByRole("button", { name: "Open the workspace" }).click()
+        await customer.getByText("no longer works").waitFor()
+      })
+      await page.reload()
+      await page.getByRole("button", { name: /^Revoke link / }).click()
+      await page.getByText("revoked", { exact: true }).waitFor()
+    }))
+
   it("pauses a number until it is resumed, and gives it a label, a pace and a proxy", () =>
     onPage("/w/1/numbers/1", async (page) => {
       await page.getByRole("button", { name: "Pause" }).click()

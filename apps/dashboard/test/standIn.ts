@@ -1,8 +1,6 @@
 /**
- * A proxy before the real service that plays what it does not answer yet: portal links, and the operations of
- * `addedOperations.ts`. It also makes requests fail, which is how tests reach those states.
+ * A proxy before the real service that plays what it does not answer yet: the operations of `addedOperations.ts`. It also makes requests fail, which is how tests reach those states.
  */
-import { randomBytes } from "node:crypto"
 import { readFile, readdir } from "node:fs/promises"
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -17,16 +15,6 @@ const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
   ".svg": "image/svg+xml",
-}
-
-/** A portal's session, which the service cannot make yet. */
-interface PortalSession {
-  readonly kind: "portal"
-  readonly workspace_id: number
-  readonly role: string
-  readonly created_at: string
-  readonly expires_at: string
-  readonly return_url: string | null
 }
 
 export interface StandIn {
@@ -65,8 +53,6 @@ export const standIn = async (
     const served = name === "index.html" ? pageFor(content.toString(), base) : content
     files.set(name, gzipSync(served))
   }
-  const portals = new Map<string, PortalSession>()
-  const codes = new Map<string, PortalSession>()
   let failing: Failure | null = null
 
   const ask = async (method: string, path: string, token: string, body?: Json): Promise<Said> => {
@@ -166,28 +152,12 @@ export const standIn = async (
 
     const body = await read(request)
     const cookie = request.headers.cookie ?? ""
-    const portal = portals.get(/(?:^|; )portal=([\w-]+)/.exec(cookie)?.[1] ?? "")
-    const about = async (session: PortalSession) => ({ ...session, ...(await added.about()) })
-
-    if (pathname === "/admin/v1/session") {
-      const opened = method === "POST" ? codes.get(body?.code) : undefined
-      if (opened !== undefined) {
-        codes.delete(body.code)
-        const id = randomBytes(32).toString("base64url")
-        portals.set(id, opened)
-        return say(200, await about(opened), {
-          "set-cookie": `portal=${id}; Path=${base}; HttpOnly; SameSite=Strict; Max-Age=43200`,
-        })
-      }
-      if (portal !== undefined && method === "GET")
-        return say(200, { session: await about(portal) })
-    }
-    // Everybody else is the service's own: it knows its cookies, and where a request came from.
+    // The service knows its cookies, and where a request came from.
     const forward = async () => {
       const real = await fetch(service + pathname + search, {
         method,
         headers: {
-          ...(portal === undefined ? { cookie } : { authorization: `Bearer ${operatorToken}` }),
+          cookie,
           ...fetchSite(request),
           ...(body === undefined ? {} : { "content-type": "application/json" }),
         },
@@ -201,30 +171,9 @@ export const standIn = async (
       })
     }
     if (pathname === "/admin/v1/session") return forward()
-    if (portal === undefined && !(await isSignedIn(cookie)))
-      return refuse(401, "session_ended", "Sign in.")
+    if (!(await isSignedIn(cookie))) return refuse(401, "session_ended", "Sign in.")
     if (pathname === "/admin/v1/events")
       return stream(request, response, new URLSearchParams(search).get("workspace_id") ?? "")
-    if (
-      portal !== undefined &&
-      !pathname.startsWith(`/admin/v1/workspaces/${portal.workspace_id}/`)
-    )
-      return refuse(404, "workspace_not_found", "There is no such workspace.")
-    const link = /^\/admin\/v1\/workspaces\/(\d+)\/portal-sessions$/.exec(pathname)
-    if (link !== null) {
-      const code = randomBytes(32).toString("base64url")
-      const now = Date.now()
-      const { role, return_url = null } = body
-      codes.set(code, {
-        kind: "portal",
-        workspace_id: Number(link[1]),
-        role,
-        created_at: new Date(now).toISOString(),
-        expires_at: new Date(now + 3_600_000).toISOString(),
-        return_url,
-      })
-      return say(201, { url: `${base}portal#code=${code}`, role })
-    }
     const answer = await added.answer(method, pathname, search, body)
     return answer === undefined ? forward() : say(answer.status, answer.body)
   }

@@ -84,7 +84,6 @@ export interface TestDashboard {
   readonly ask: (method: string, path: string, body?: unknown) => Promise<unknown>
   /** Sends a request of the operator; returns its answer. */
   readonly operate: (method: string, path: string, body?: unknown) => Promise<unknown>
-  readonly portalLink: (role: string) => Promise<string>
   readonly stop: () => Promise<void>
 }
 
@@ -115,26 +114,6 @@ const request =
     })
     return response.json()
   }
-
-/** Makes a portal link as the operator does in the console. */
-const makePortalLink = async (url: string, operatorToken: string, role: string) => {
-  const { origin } = new URL(url)
-  const post = (path: string, body: unknown, cookie = "") =>
-    fetch(url + path, {
-      method: "POST",
-      headers: {
-        origin,
-        cookie,
-        "sec-fetch-site": "same-origin",
-        "content-type": "application/json",
-      },
-      body: JSON.stringify(body),
-    })
-  const session = await post("/admin/v1/session", { token: operatorToken })
-  const cookie = session.headers.get("set-cookie")?.split(";")[0] ?? ""
-  const made = await post("/admin/v1/workspaces/1/portal-sessions", { role }, cookie)
-  return origin + ((await made.json()) as { url: string }).url
-}
 
 interface StartOptions {
   /** Plays operations that the service does not answer yet, with pages that call them. Default: false. */
@@ -182,7 +161,6 @@ export const startDashboard = async ({
       standIn: edge,
       ask: request(origin, liveKey.trim()),
       operate: request(origin, operatorToken),
-      portalLink: (role) => makePortalLink(url, operatorToken, role),
       stop: async () => {
         await edge?.close()
         await stopService()

@@ -64,6 +64,7 @@ export type {
   PauseNumber,
   Plan,
   PlanInput,
+  PortalSession,
   QueuedEvent,
   Recipient,
   RedeliverEvent,

@@ -6,6 +6,7 @@ import { Failure, Loading, PageHead } from "../ui/parts.tsx"
 import { CallbackSecret } from "./CallbackSecret.tsx"
 import { DeleteWorkspace } from "./DeleteWorkspace.tsx"
 import { KeysSection } from "./KeysSection.tsx"
+import { PortalLinks } from "./PortalLinks.tsx"
 import { WorkspaceSection } from "./WorkspaceSection.tsx"
 import { settingsWords as words } from "./words.ts"
 
@@ -18,6 +19,7 @@ export const SettingsPage = () => {
     <main className="flex max-w-4xl flex-col gap-8 p-4 md:p-6">
       <PageHead title={words.title} />
       <KeysSection id={id} isOwner={session.role === "owner"} />
+      {session.role === "owner" && <PortalLinks id={id} />}
       <CallbackSecret id={id} />
       {session.kind === "operator" && <ForOperators id={id} />}
     </main>
