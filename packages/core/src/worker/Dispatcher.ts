@@ -467,8 +467,7 @@ const attempt = Effect.fnUntraced(function* attempt(attempts: Attempts, claimed:
   return again(claimed, { ...aftermath, notBefore }, verdict.interrupted)
 })
 
-/** Makes attempts that never fail, and returns their settlements. */
-export const makeAttempt = Effect.gen(function* makeAttempt() {
+const makeAttempts = Effect.gen(function* makeAttempts() {
   const attempts: Attempts = {
     ids: yield* Ids,
     link: (yield* MediaLinks).link,
@@ -479,8 +478,14 @@ export const makeAttempt = Effect.gen(function* makeAttempt() {
     markMissing: markMissingFiles((yield* Store).media),
     transports: { whatsapp: yield* WhatsAppTransport, telegram: yield* TelegramTransport },
   }
-  return (claimed: ClaimedMessage) => attempt(attempts, claimed)
+  return attempts
 })
+
+/** Makes attempts that never fail, and returns their settlements. */
+export const makeAttempt = Effect.map(
+  makeAttempts,
+  (attempts) => (claimed: ClaimedMessage) => attempt(attempts, claimed),
+)
 
 /** Lanes of one claim. */
 const claimBatch = 128
@@ -490,6 +495,17 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
   const ownership = yield* NumberOwnership
   const wakeUp = yield* WakeUp
   const sendCap = yield* DailyQuota
+  const attempts = yield* makeAttempts
+
+  const settle = Effect.fnUntraced(function* settle(settlements: ReadonlyArray<Settlement>) {
+    const { blockedByLock } = yield* lanes.settle(settlements, yield* Clock.currentTimeMillis)
+    // A waiting message may have expired, or lost its number, while in flight.
+    if (settlements.some(({ _tag }) => _tag === "Again")) {
+      yield* wakeUp.wake("expiry")
+      yield* wakeUp.wake("orphaned")
+    }
+    return blockedByLock
+  })
 
   return yield* makeLeasedLoop<ClaimedMessage, Settlement>({
     work: "lanes",
@@ -500,24 +516,24 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
     owned: ownership.owned,
     claim: (query) =>
       Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, sendCap })),
-    perform: yield* makeAttempt,
-    settle: (settlements) =>
-      Effect.gen(function* settle() {
-        const { blockedByLock } = yield* lanes.settle(settlements, yield* Clock.currentTimeMillis)
-        // A waiting message may have expired, or lost its number, while in flight.
-        if (settlements.some(({ _tag }) => _tag === "Again")) {
-          yield* wakeUp.wake("expiry")
-          yield* wakeUp.wake("orphaned")
-        }
-        return blockedByLock
-      }),
-    reclaim: (claimed, leaseUntil) =>
-      lanes
-        .renew(
-          claimed.map(({ lease, number }) => ({ lease, numberId: number.id })),
-          leaseUntil,
-        )
-        .pipe(Effect.map((kept) => claimed.filter(({ number }) => kept.has(number.id)))),
+    perform: (claimed) => attempt(attempts, claimed),
+    settle,
+    reclaim: Effect.fnUntraced(function* reclaim(claimed, leaseUntil) {
+      const kept = yield* lanes.renew(
+        claimed.map(({ lease, number }) => ({ lease, numberId: number.id })),
+        leaseUntil,
+      )
+      // The claim's facts are as old as its answer is late: the number may have been stopped since.
+      const left: Array<ClaimedMessage> = []
+      const stopped: Array<Settlement> = []
+      for (const each of claimed) {
+        if (!kept.has(each.number.id)) continue
+        if (yield* mayStillSend(attempts, each)) left.push(each)
+        else stopped.push(again(each, noAftermath, false))
+      }
+      if (stopped.length > 0) yield* settle(stopped)
+      return left
+    }),
     // An attempt without its lease continues: the transport may have the message by now.
     renew: (held, leaseUntil) =>
       Effect.as(
