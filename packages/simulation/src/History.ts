@@ -35,7 +35,7 @@ export type Ask =
        * Not audited: its workspace is deleted in the storm, or it is sent in calm from a number
        * that is refused, that is full, or that is stopped while its media are fetched.
        */
-      readonly fate?: "deleted" | "refused" | "crowded" | "fetched"
+      readonly fate?: "deleted" | "refused" | "saturated" | "fetched"
       /** The service chooses the number. */
       readonly leavesOutNumber?: true
       /** The name of its contact. */

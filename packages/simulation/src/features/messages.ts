@@ -105,7 +105,7 @@ export interface Probe {
   readonly sendAt?: number | null
   readonly phone?: string
   /** It need not leave, and is not judged for that. */
-  readonly fate?: "refused" | "crowded" | "fetched"
+  readonly fate?: "refused" | "saturated" | "fetched"
   readonly mode?: "live" | "test"
   readonly media?: AskedMedia
 }
@@ -298,7 +298,7 @@ const filledNumber = 5
 const probeRoom = Effect.fnUntraced(function* (stage: Stage) {
   const sendAt = stage.now() + 20 * second
   const part = (text: string) =>
-    sendProbe(stage, { number: filledNumber, text, sendAt, fate: "crowded" })
+    sendProbe(stage, { number: filledNumber, text, sendAt, fate: "saturated" })
   for (let index = 0; index < quota.messages; index++) yield* part(`fills ${index}`)
   yield* part("is too much")
   yield* look("Cancel", nameOf("fills 0", phoneOf(0)))(stage)

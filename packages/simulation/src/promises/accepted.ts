@@ -134,8 +134,8 @@ const violationOf = (facts: Facts, call: SendCall): string | null => {
 
 /** Messages of a number in calm that certainly count together: no more than the number may send. */
 const crowdedViolations = ({ history, sends }: Facts): ReadonlyArray<string> => {
-  const crowded = sends.filter(({ ask }) => ask.fate === "crowded")
-  const accepted = crowded.filter(({ answer }) => answer?._tag === "Accepted")
+  const saturated = sends.filter(({ ask }) => ask.fate === "saturated")
+  const accepted = saturated.filter(({ answer }) => answer?._tag === "Accepted")
   const names = new Set(accepted.map(({ ask }) => nameOf(ask.text, ask.phones[0] ?? "")))
   const cancelled = toldStates(history).filter(
     ({ name, state }) => names.has(name) && state === "cancelled",

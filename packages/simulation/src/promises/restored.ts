@@ -1,4 +1,5 @@
 /** After a store went back in time: no id is reused, and held messages wait for the operator. */
+import { nameOf } from "../History.ts"
 import type { History } from "../History.ts"
 import {
   callsOf,
@@ -65,7 +66,9 @@ const epochViolations = (history: History, held: Held): ReadonlyArray<string> =>
   if (mayBeOver || !isTrueBehind(history, from)) return violations
   const accepted = new Set(
     sendsOf(history).flatMap(({ answer, answered, ask }) =>
-      answer?._tag === "Accepted" && answered < begun.asked ? [ask.text] : [],
+      answer?._tag === "Accepted" && answered < firstAsked
+        ? ask.phones.map((phone) => nameOf(ask.text, phone))
+        : [],
     ),
   )
   // Its next run is due in the next minute.
@@ -74,7 +77,7 @@ const epochViolations = (history: History, held: Held): ReadonlyArray<string> =>
     Math.floor(at / minuteMillis) === Math.floor(begun.askedAt / minuteMillis)
   const reminders = new Set(
     callsOf(history).flatMap(({ ask, asked }) =>
-      ask._tag === "MakeReminder" && asked < begun.asked ? [ask.text] : [],
+      ask._tag === "MakeReminder" && asked < firstAsked ? [ask.text] : [],
     ),
   )
   const answeredAt = history.entries[from]?.at ?? 0
@@ -82,7 +85,7 @@ const epochViolations = (history: History, held: Held): ReadonlyArray<string> =>
     // What a transport already had is in flight, and is not held.
     if (index < from || index > to || givenAt <= answeredAt) continue
     if (wasBeingFetched(history, name)) continue
-    if (accepted.has(textOf(name)) || isDueBefore(name, at)) {
+    if (accepted.has(name) || isDueBefore(name, at)) {
       violations.push(`${name} is held and was handed over`)
     }
   }
