@@ -127,7 +127,7 @@ export const workspaceOfAttempt = (
 /** When an attempt is due; in a saturated workspace only its end counts. */
 const dueAt = (
   tables: Tables,
-  crowded: SaturatedTenants,
+  saturated: SaturatedTenants,
   owned: Owned,
   row: LinkingRow,
 ): number => {
@@ -137,15 +137,15 @@ const dueAt = (
   if (!isOwned(numberId, owned)) return endsAt
   if (leaseUntil !== null) return Math.min(endsAt, leaseUntil)
   const workspaceId = workspaceOfAttempt(tables, row)
-  return workspaceId !== undefined && isSaturated(crowded, workspaceId) ? endsAt : requestedAt
+  return workspaceId !== undefined && isSaturated(saturated, workspaceId) ? endsAt : requestedAt
 }
 
 export const nextLinkingDue = (
   tables: Tables,
-  crowded: SaturatedTenants,
+  saturated: SaturatedTenants,
   owned: Owned,
 ): number | null =>
-  earliest(Array.from(tables.linkings.values(), (row) => dueAt(tables, crowded, owned, row)))
+  earliest(Array.from(tables.linkings.values(), (row) => dueAt(tables, saturated, owned, row)))
 
 type LinkingStoreSteps = Steps<LinkingStore>
 

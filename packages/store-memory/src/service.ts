@@ -135,12 +135,12 @@ export const serviceFigures = (tables: Tables): Steps<ServiceFigures> => ({
 // `DueWork` in memory: the heads of the loops' collections.
 
 const nextDue: Readonly<
-  Record<Work, (tables: Tables, crowded: SaturatedTenants, owned: Owned) => number | null>
+  Record<Work, (tables: Tables, saturated: SaturatedTenants, owned: Owned) => number | null>
 > = {
-  lanes: (tables, crowded, owned) => {
+  lanes: (tables, saturated, owned) => {
     for (const { at, lane } of tables.agenda) {
       if (!isOwned(lane.number.id, owned)) continue
-      if (lane.inFlight !== null || !isSaturated(crowded, lane.number.workspaceId)) return at
+      if (lane.inFlight !== null || !isSaturated(saturated, lane.number.workspaceId)) return at
     }
     return null
   },
@@ -149,17 +149,17 @@ const nextDue: Readonly<
   // Earlier than any time that a clock shows, so always due.
   orphaned: (tables) => (tables.orphaned.size > 0 ? 0 : null),
   reminders: (tables) => tables.dueReminders.first?.reminder.nextRunAt ?? null,
-  deliveries: (tables, crowded) => {
+  deliveries: (tables, saturated) => {
     for (const { at, lane } of tables.deliveryTurns) {
-      if (lane.kind === "webhook" || !isSaturated(crowded, lane.workspaceId)) return at
+      if (lane.kind === "webhook" || !isSaturated(saturated, lane.workspaceId)) return at
     }
     return null
   },
-  number_checks: (tables, crowded, owned) =>
+  number_checks: (tables, saturated, owned) =>
     earliest(
       Array.from(tables.openChecks, (row) =>
         isAskedBy(row.check, standing(row.lane), owned) &&
-        (row.leaseUntil !== null || !isSaturated(crowded, row.check.workspaceId))
+        (row.leaseUntil !== null || !isSaturated(saturated, row.check.workspaceId))
           ? claimableAt(row)
           : null,
       ),

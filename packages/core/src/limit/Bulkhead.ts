@@ -117,8 +117,8 @@ export const saturatedTenants = (
   return [...held].flatMap(([workspaceId, count]) => (count >= share.most ? workspaceId : []))
 }
 
-export const isSaturated = (crowded: SaturatedTenants, workspaceId: WorkspaceId): boolean =>
-  crowded === "all" || crowded.includes(workspaceId)
+export const isSaturated = (saturated: SaturatedTenants, workspaceId: WorkspaceId): boolean =>
+  saturated === "all" || saturated.includes(workspaceId)
 
 // Bulkheads: each holder has at most its share, so work that hangs for one leaves room for the
 // others. Above a bound, callers wait in order or are refused.

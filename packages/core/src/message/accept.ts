@@ -1,7 +1,7 @@
 /**
  * Decides acceptance: from request, facts and time to messages and their cost, or a refusal. Checks
  * in order: past times, number, contact, media, allowance, daily quota (contract: Order of checks).
- * The acceptor at the end loads those facts for sends and reminders.
+ * `makeAcceptor` in `Messages.ts` loads these facts, and commits the decision.
  */
 import { Result } from "effect"
 import { refuse } from "../error/Refusal.ts"

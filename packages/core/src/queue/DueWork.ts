@@ -82,7 +82,7 @@ export interface DueWork {
    * - linking: attempts at their end; claimed ones also at the end of their lease; test ones when
    *   they link themselves; unclaimed live ones when they were requested.
    *
-   * `crowded`: workspaces at their concurrency limit. Of their lanes and number checks only the
+   * `saturated`: workspaces at their concurrency limit. Of their lanes and number checks only the
    * ends of leases count, and of their unclaimed linking attempts only the ends. Their callbacks
    * do not count. Work that needs a number outside `owned` never counts.
    */

@@ -38,7 +38,7 @@ interface LoopOptions<E, R> {
   /** One round; true when it found work, so that another follows at once. */
   readonly runOnce: Effect.Effect<boolean, E, R>
   /** Workspaces at their concurrency limit: only this loop's settlements make room. */
-  readonly crowded?: () => SaturatedTenants
+  readonly saturated?: () => SaturatedTenants
   /** The numbers whose work it may take. Default: all. */
   readonly owned?: Effect.Effect<Owned>
 }
@@ -98,7 +98,7 @@ const isNothingYet = Effect.fnUntraced(function* isNothingYet(work: Work) {
 
 /** Sleeps until there may be work. `isNothing`: the caller knows that there is none. */
 const untilNext = Effect.fnUntraced(function* untilNext<E, R>(
-  { crowded, owned, work }: LoopOptions<E, R>,
+  { saturated, owned, work }: LoopOptions<E, R>,
   latch: Sleeper,
   isNothing: boolean,
 ) {
@@ -109,7 +109,7 @@ const untilNext = Effect.fnUntraced(function* untilNext<E, R>(
   for (let looks = 0; !latch.isOpen(); looks++) {
     const mine = owned === undefined ? "all" : yield* owned
     const isKnown = isNothing && looks === 0
-    const due = isKnown ? null : yield* status.nextDue(work, crowded?.() ?? [], mine)
+    const due = isKnown ? null : yield* status.nextDue(work, saturated?.() ?? [], mine)
     const now = yield* Clock.currentTimeMillis
     if (due !== null && due <= now) {
       // Due, yet this round found nothing: another worker has it.
@@ -618,7 +618,7 @@ const runLeased = Effect.fnUntraced(function* runLeased<Claimed, Result>(
       alsoEachRound === undefined
         ? claiming
         : Effect.zipWith(alsoEachRound, claiming, (also, more) => also || more),
-    crowded: () => saturatedTenants(loop.shared.shares, capacity),
+    saturated: () => saturatedTenants(loop.shared.shares, capacity),
     ...(owned === undefined ? {} : { owned }),
   })
 })

@@ -157,7 +157,7 @@ export class IdleMonitor extends Context.Service<
      */
     readonly settled: Effect.Effect<number | null, StoreUnavailable>
   }
->()("core/Settled") {
+>()("core/IdleMonitor") {
   static readonly layer = Layer.effect(
     IdleMonitor,
     Effect.gen(function* make() {

@@ -79,6 +79,7 @@ describe("a message that is sent", () => {
           transportId: (yield* stored(message)).transportId,
           messageId: message.id,
           numberId: number,
+          workspaceId: workspace,
           to: "+15550000001",
           text: "Hello",
           media: null,

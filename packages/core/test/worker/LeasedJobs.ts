@@ -168,9 +168,9 @@ export const aLoop = (overrides: Given = {}) => {
 
   const status = storeWith({
     queue: {
-      nextDue: (_work, crowded = []) =>
+      nextDue: (_work, saturated = []) =>
         operation("nextDue", () => {
-          if (due.some(({ workspaceId }) => !isSaturated(crowded, workspaceId))) return 0
+          if (due.some(({ workspaceId }) => !isSaturated(saturated, workspaceId))) return 0
           const ends = Array.from(leases.values(), ({ until }) => until)
           return ends.length === 0 ? null : Math.min(...ends)
         }),

@@ -23,7 +23,7 @@ interface Media {
 /** By content type. */
 export type Content = Readonly<Record<string, Media>>
 
-/** Of an answer or of a request; see `headers.ts`. */
+/** Of an answer or of a request. */
 export interface Header {
   readonly name: string
   readonly description: string

@@ -2,6 +2,9 @@
  * The statements and functions of `sql/`: each with the parameters and rows that the catalogue says it has
  * (`rows.generated.ts`), so that a forgotten parameter or column does not compile.
  *
+ * A name with a dot is a statement (`delivery.settle` is in `sql/statements/delivery.sql`), one with
+ * underscores a function (`accept_messages` is `sql/functions/accept_messages.sql`).
+ *
  * Times go in as epoch milliseconds, exactly, and come out as dates; ids go in as numbers and come out as bigints.
  */
 import { PgTypes } from "@effect/sql-pg"

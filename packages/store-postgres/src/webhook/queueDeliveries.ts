@@ -1,10 +1,8 @@
 /**
- * Queueing deliveries in the commit that they report: an event's to webhook endpoints, and a callback.
- * It only inserts, so that those who write for one target do not wait for one another; the claim
- * counts how many of a target go out at once.
- *
- * A lane that got a delivery is marked in `webhook_marks`; a claim takes the marks and looks at those
- * lanes again.
+ * What statements that queue deliveries share: their parameters for a callback, and word to this
+ * process's loops after the commit. The functions of `sql/` insert the deliveries, and mark their lanes
+ * in `webhook_marks`, which a claim takes. They only insert, so writers for one target do not wait for
+ * one another; the claim counts how many of a target go out at once.
  */
 import type { Callback } from "@messaging-service/core"
 import { Effect } from "effect"

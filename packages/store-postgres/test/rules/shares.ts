@@ -188,25 +188,25 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
   )
 
   it.effect("which workspaces are at their limit", () =>
-    compare("crowded workspaces", {
+    compare("saturated workspaces", {
       rows: { q: "(most integer, whole integer)" },
       tables: ["lanes"],
       sql: `(
         select case
-          when crowded.list is null then '"all"'
-          else to_json(array(select one from unnest(crowded.list) one order by 1))
+          when saturated.list is null then '"all"'
+          else to_json(array(select one from unnest(saturated.list) one order by 1))
         end
         from (
           select saturated_tenants(array(select l.workspace_id from lanes l), q.most, q.whole)
-        ) crowded (list)
+        ) saturated (list)
       )`,
       draw: Effect.gen(function* () {
         const holders = yield* Effect.replicateEffect(aWorkspaceId, yield* draw.below(9))
         const [most, whole] = [1 + (yield* draw.below(3)), 1 + (yield* draw.below(9))]
-        const crowded = saturatedTenants(countByWorkspace(holders), { whole, share: { most } })
+        const saturated = saturatedTenants(countByWorkspace(holders), { whole, share: { most } })
         return {
           facts: { q: { most, whole }, lanes: holders.map((id) => ({ workspace_id: id })) },
-          core: crowded === "all" ? crowded : crowded.toSorted((a, b) => a - b),
+          core: saturated === "all" ? saturated : saturated.toSorted((a, b) => a - b),
         }
       }),
     }),

@@ -28,13 +28,13 @@ export const brokenBy = (acceptance: Acceptance) =>
 
 /**
  * When that work is next due within 50 days after `era`, else null: later work is another test's.
- * Without `crowded` the query for all kinds of work has the same answer.
+ * Without `saturated` the query for all kinds of work has the same answer.
  */
-export const nextDueOf = (work: Work, era: number, crowded?: SaturatedTenants) =>
+export const nextDueOf = (work: Work, era: number, saturated?: SaturatedTenants) =>
   Effect.gen(function* () {
     const status = (yield* Store).queue
-    const due = yield* status.nextDue(work, crowded)
-    if (crowded === undefined) {
+    const due = yield* status.nextDue(work, saturated)
+    if (saturated === undefined) {
       const { [work]: earliest } = yield* status.earliestDue()
       assert.strictEqual(earliest, due)
     }

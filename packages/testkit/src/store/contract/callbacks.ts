@@ -269,9 +269,9 @@ export const callbacks: Topic = (it) => {
       yield* aCallback(number, aCallbackUrl(), era)
       // Read by a claim that may take none.
       assert.deepStrictEqual(yield* claimDue({ now: era, ...sharing(0) }), [])
-      const due = (crowded: SaturatedTenants) =>
+      const due = (saturated: SaturatedTenants) =>
         Effect.map(
-          Store.use(({ queue: status }) => status.nextDue("deliveries", crowded)),
+          Store.use(({ queue: status }) => status.nextDue("deliveries", saturated)),
           (moment) => moment !== null && moment <= era,
         )
       assert.isTrue(yield* due([]))

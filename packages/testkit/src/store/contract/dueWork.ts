@@ -94,8 +94,8 @@ export const workStatus: Topic = (it, { parallel }) => {
       yield* aMessage(number, { now: era })
       yield* aMessage(other, { now: era })
       yield* claimOne(number, { now: era, leaseUntil: era + minute })
-      for (const crowded of [[workspace.id], "all"] as const) {
-        const due = Store.use(({ queue: status }) => status.nextDue("lanes", crowded))
+      for (const saturated of [[workspace.id], "all"] as const) {
+        const due = Store.use(({ queue: status }) => status.nextDue("lanes", saturated))
         assert.strictEqual(yield* due, era + minute)
       }
       const soonest = (most: number, whole: number) =>

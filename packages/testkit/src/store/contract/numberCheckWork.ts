@@ -166,8 +166,8 @@ export const numberCheckWork: Topic = (it) => {
       const both = [greedy.number, modest.number]
       const limits = { now: era + minute, leaseUntil: era + hour, perWorkspace: 3 }
       const holding = (held: number) => new Map([[greedy.workspace.id, held]])
-      const nextDue = (crowded: ReadonlyArray<WorkspaceId>) =>
-        Store.use(({ queue: status }) => status.nextDue("number_checks", crowded))
+      const nextDue = (saturated: ReadonlyArray<WorkspaceId>) =>
+        Store.use(({ queue: status }) => status.nextDue("number_checks", saturated))
       const claimed = yield* claim(both, { ...limits, limit: 3, held: holding(1) })
       assert.deepStrictEqual(ids(claimed), ids([at(many, 0), at(many, 1), one]))
       assert.deepStrictEqual(

@@ -89,8 +89,8 @@ export const reminderRuns: Topic = (it) => {
       yield* aMessage(number)
       assert.strictEqual(guardOf(yield* run(number, aRun(reminder))), "allowance")
       const limit = { messages: 1, windowMillis: day }
-      const crowded = anAcceptance(number, { allowance: 0, limit })
-      assert.strictEqual(guardOf(yield* store.run(crowded, aRun(reminder))), "quota")
+      const saturated = anAcceptance(number, { allowance: 0, limit })
+      assert.strictEqual(guardOf(yield* store.run(saturated, aRun(reminder))), "quota")
       yield* Store.use(({ numbers }) => numbers.remove(workspace.id, number.id, noon))
       assert.strictEqual(guardOf(yield* run(number, aRun(reminder))), "number")
       assert.deepStrictEqual(yield* get(reminder), reminder)
