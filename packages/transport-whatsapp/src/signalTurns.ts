@@ -1,7 +1,7 @@
 /**
- * Serialises calls to the encryption library by remote address. That library queues calls for one address
- * over all numbers of the process, and runs a queued call inside the async context of the first. The
- * library above batches writes by that context, so a second number's writes would land in another's
+ * Serialises calls to libsignal by remote address. libsignal queues calls for one address over all
+ * numbers of the process, and runs a queued call inside the async context of the first. Baileys batches
+ * writes by that context, so a second number's writes would land in another's
  * batch, or in one that is over. Here the second number waits before it enters the queue.
  */
 import type { SignalRepositoryWithLIDStore, UserFacingSocketConfig } from "baileys"

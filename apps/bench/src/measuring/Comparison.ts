@@ -1,7 +1,4 @@
-/**
- * What a row of the table is: candidates that are measured side by side, and the ratios between them
- * that must hold. A row that comes later is one more of these.
- */
+/** One row of the results: candidates measured in the same rounds, and the ratios required of them. */
 import type { Effect, Scope } from "effect"
 import type { Setup } from "../Setup.ts"
 import type { CheckFailed } from "./checks.ts"
@@ -11,7 +8,7 @@ export type Unit = "per second" | "ms" | "µs" | "kB" | "counted"
 
 export interface Candidate {
   readonly name: string
-  /** The row's, where it is left out. */
+  /** Default: the row's unit. */
   readonly unit?: Unit
   /** One run: its figure, once what it left behind was checked. */
   readonly run: Effect.Effect<number, CheckFailed>

@@ -69,8 +69,7 @@ export interface DueWork {
    * The earliest moment at which the loop of that kind could take work; may lie in the past. Null
    * when nothing waits. Moments that count:
    *
-   * - lanes: free ones when next due, resting ones (send cap, flood wait) at the end of their
-   * rest,
+   * - lanes: free ones when next due, resting ones (send cap, flood wait) at the end of their rest,
    *   claimed ones at the end of their lease; those of disconnected numbers or disabled workspaces
    *   never, except messages in flight.
    * - test messages: when due; those of disabled workspaces never.

@@ -223,6 +223,7 @@ export const shareOut = ({ shards, workers }: ShardTable, me: WorkerId): Sharing
   if (mine === undefined) return { take: [], give: [] }
   const given = givenBy(holders, free.length, me)
   const order = fullestFirst(mine.held, loads)
+  // `deal` adds to the loads of those that take, so it comes after everything that reads them.
   return {
     give: mine.load > mine.most ? order.slice(0, given) : someOf(order, given),
     take: deal(free, holders, loads, me),

@@ -1,5 +1,5 @@
 -- name: admit
--- Requests that are admitted together and count in the same window count as one write of several.
+-- Requests that share a window, admitted in one call, are counted by one update.
 -- Never null: place, id, workspace_id, version, name, mode, scopes, last4, created_at,
 -- w_id, w_name, w_demo,
 -- w_account_disabled, w_api_v2_enabled, w_plan_reminders, w_plan_qr_code_api,
@@ -15,7 +15,7 @@ cross join lateral admit_requests(
 ) admitted
 
 -- name: admitV1
--- All of one clock minute, which the keys of a workspace share. Locks: the rows of the workspaces'
+-- All requests fall in one clock minute; the keys of a workspace share its counter. Locks: the rows of the workspaces'
 -- windows in the order of their ids; then those of the keys, which keep the last use, in the order of
 -- theirs.
 -- Never null: place, counts, id, workspace_id, version, name, mode, scopes, last4, created_at,
@@ -90,7 +90,7 @@ left join counted on counted.workspace_id = (found.workspace).id
 left join key_windows windows on windows.key_id = (found.key).id
 
 -- name: lockWorkspace
--- Index api_keys_by_workspace. The workspace's row is locked: two inserts count one after the other.
+-- Locks the workspace's row, so that two inserts cannot both pass the limit of keys.
 select
 from workspaces w
 where w.id = :workspaceId

@@ -17,9 +17,8 @@ from outbox o
 select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as id
 
 -- name: beginsNow
--- A transaction that begins now: all that have taken a position began before it. The end of a
--- snapshot would not do: it stands behind the latest transaction that is over, and one with a
--- higher id may be under way.
+-- The id of a new transaction: every transaction that has taken an outbox position has a lower one.
+-- pg_snapshot_xmax would not do. It follows the highest finished id, and a running one may be higher.
 -- Never null: id
 select pg_current_xact_id()::text::bigint as id
 

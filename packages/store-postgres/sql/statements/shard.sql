@@ -4,8 +4,8 @@ values (:name, :most, 0)
 returning id
 
 -- name: beat
--- One row, or none when the worker is not there. Statements that end a worker wait for its row, so a
--- worker that was found alive here is ended by none that has not seen this beat.
+-- One row, or none when the worker is not there. A statement that ends a worker locks its row first and
+-- then compares the beat, so a beat that was recorded here saves the worker.
 -- Never null: workers, most, beats, holders, terms, linked, linking
 with alive as (
   update workers w

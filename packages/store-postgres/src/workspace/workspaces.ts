@@ -17,8 +17,8 @@ import type { Params, Row } from "../database/Sql.ts"
 import { toNumber } from "../number/numberRow.ts"
 import { insertNumber, listNumbers, toNewNumber } from "../number/numbers.ts"
 
-// A workspace as its table keeps it, with the plan's columns inline. The names of a row's columns begin so that
-// they can stand beside those of a key or of a reminder.
+// A workspace as its table keeps it, with the plan's columns inline. Columns have the prefix `w_`, so that one
+// row can also hold a key or a reminder.
 
 export type WorkspaceRow = Row<"workspace.get">
 
