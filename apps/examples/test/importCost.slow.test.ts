@@ -27,7 +27,7 @@ const service: Readonly<Record<string, number>> = {
   "service open": 1_470_000,
   "service/compose runDatabaseCommand": 435_000,
   "service/compose openService": 1_435_000,
-  "service/testing openTest": 725_000,
+  "service/testing openTest": 740_000,
 }
 
 const packages = join(import.meta.dirname, "../../../packages")

@@ -92,6 +92,8 @@ const answers = Effect.gen(function* () {
     OPERATOR_TOKEN: operatorToken,
     SEED_EXAMPLE: "false",
     CLOCK: "adjustable",
+    // Whether its pages are built differs from clone to clone.
+    DASHBOARD: "false",
     ALLOW_PRIVATE_TARGETS: "true",
     LOG_LEVEL: "error",
     DATABASE_URL: "memory:",

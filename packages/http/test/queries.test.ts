@@ -31,7 +31,7 @@ layer(layerService())("query parameters", (it) => {
   it.effect("are refused when unknown, by every operation of version 2 and of the operator", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors
-      const { token } = yield* aSender()
+      const { token, workspace } = yield* aSender()
       const document = (yield* socket.call({ path: "/openapi.json" })).body as Described
       let asked = 0
       for (const [path, operations] of Object.entries(document.paths)) {
@@ -46,7 +46,10 @@ layer(layerService())("query parameters", (it) => {
               : {}
           const answer = yield* socket.call({
             method: method.toUpperCase(),
-            path: `${path.replaceAll(/\{\w+\}/g, "999999")}?colour=red`,
+            path: `${path
+              // Version 2's operations find the workspace before they read the query.
+              .replace("/workspaces/{id}/", `/workspaces/${workspace.id}/`)
+              .replaceAll(/\{\w+\}/g, "999999")}?colour=red`,
             token: prefix === "/api/v2" ? token : operatorToken,
             ...body,
           })

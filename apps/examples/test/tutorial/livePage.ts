@@ -28,7 +28,7 @@ export const livePage = (file: string) => {
     assert.isNotNull(line, "the page has no line that starts the service")
     const set = (line?.groups?.["set"] ?? "").trim().split(" ")
     const { scripts } = JSON.parse(yield* read("package.json"))
-    const [, program = ""] = /^exec node (\S+)$/.exec(scripts.start) ?? []
+    const [, program = ""] = /exec node (\S+)$/.exec(scripts.start) ?? []
     return {
       program: join(root, program),
       environment: Object.fromEntries(set.map((each) => each.split("=") as [string, string])),
