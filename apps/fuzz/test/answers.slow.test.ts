@@ -102,6 +102,13 @@ const answers = Effect.gen(function* () {
     "GET",
     `${server.url}/openapi.json`,
   )
+  // Compressing the page takes longer than the fuzzer waits; it happens once for each coding.
+  for (const coding of ["br", "gzip"]) {
+    yield* Effect.promise(async () => {
+      const page = await fetch(`${server.url}/docs`, { headers: { "accept-encoding": coding } })
+      await page.arrayBuffer()
+    })
+  }
   const lines: Array<string> = []
   const shapes = makeShapes()
   const target = {
