@@ -487,6 +487,9 @@ export const makeAttempt = Effect.map(
   (attempts) => (claimed: ClaimedMessage) => attempt(attempts, claimed),
 )
 
+const leasesOf = (claimed: ReadonlyArray<ClaimedMessage>) =>
+  claimed.map(({ lease, number }) => ({ lease, numberId: number.id }))
+
 /** Lanes of one claim. */
 const claimBatch = 128
 
@@ -519,10 +522,7 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
     perform: (claimed) => attempt(attempts, claimed),
     settle,
     reclaim: Effect.fnUntraced(function* reclaim(claimed, leaseUntil) {
-      const kept = yield* lanes.renew(
-        claimed.map(({ lease, number }) => ({ lease, numberId: number.id })),
-        leaseUntil,
-      )
+      const kept = yield* lanes.renew(leasesOf(claimed), leaseUntil)
       // The claim's facts are as old as its answer is late: the number may have been stopped since.
       const left: Array<ClaimedMessage> = []
       const stopped: Array<Settlement> = []
@@ -535,14 +535,7 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
       return left
     }),
     // An attempt without its lease continues: the transport may have the message by now.
-    renew: (held, leaseUntil) =>
-      Effect.as(
-        lanes.renew(
-          held.map(({ lease, number }) => ({ lease, numberId: number.id })),
-          leaseUntil,
-        ),
-        [],
-      ),
+    renew: (held, leaseUntil) => Effect.as(lanes.renew(leasesOf(held), leaseUntil), []),
   })
 })
 

@@ -14,7 +14,7 @@ import type { Run } from "./Calls.ts"
 import { makeListening } from "./Listening.ts"
 import { makeNodeHandler } from "./nodeHandler.ts"
 import { operatorApi, storeApi, workspacesApi } from "./OperatorApi.ts"
-import { basePathOf, startsWorker } from "./options.ts"
+import { basePathOf, isBelow, startsWorker } from "./options.ts"
 import { fields, listOf, oneOf, refusalOf } from "./rules.ts"
 import { cutOffMillis, exitWithin, startWork } from "./Work.ts"
 
@@ -77,7 +77,7 @@ const makeHandler = (
 
   return async (request, address) => {
     const url = new URL(request.url)
-    if (url.pathname !== base && !url.pathname.startsWith(`${base}/`)) return unmounted()
+    if (!isBelow(base, url.pathname)) return unmounted()
     url.pathname = url.pathname.slice(base.length)
     const inner = base === "" ? request : new Request(url, request)
     if (isClosed()) late.add(inner)

@@ -8,6 +8,7 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import type { ReadableStream } from "node:stream/web"
 import type { Messaging, NodeRequest } from "../api/Messaging.ts"
+import { isBelow } from "./options.ts"
 
 /** A request as frameworks hand it on. */
 interface FrameworkRequest extends IncomingMessage {
@@ -35,16 +36,13 @@ const parsedBody = (request: FrameworkRequest): Uint8Array<ArrayBuffer> | null =
 
 type Body = NonNullable<RequestInit["body"]>
 
-const bodyOf = (request: FrameworkRequest): Body | null => {
-  if (request.method === "GET" || request.method === "HEAD") return null
-  // Node's type of a web stream and the global one are declared apart.
-  return request.readableDidRead
-    ? parsedBody(request)
-    : (Readable.toWeb(request) as unknown as Body)
-}
-
-/** Fails where no web request can say the same, such as a method that it forbids. */
-const toWebRequest = (request: FrameworkRequest, url: string, signal: AbortSignal): Request => {
+/** `parsed` is the body where a parser has read it. Throws for a method that web requests forbid. */
+const toWebRequest = (
+  request: FrameworkRequest,
+  url: string,
+  parsed: Body | null,
+  signal: AbortSignal,
+): Request => {
   const headers = new Headers()
   for (let index = 0; index + 1 < request.rawHeaders.length; index += 2) {
     const name = request.rawHeaders[index] ?? ""
@@ -52,10 +50,13 @@ const toWebRequest = (request: FrameworkRequest, url: string, signal: AbortSigna
     if (!name.startsWith(":")) headers.append(name, request.rawHeaders[index + 1] ?? "")
   }
   const host = request.headers.host ?? request.headers[":authority"] ?? "localhost"
+  const method = request.method ?? "GET"
+  const hasNone = method === "GET" || method === "HEAD"
   const init: RequestInit & { readonly duplex: "half" } = {
-    method: request.method ?? "GET",
+    method,
     headers,
-    body: bodyOf(request),
+    // Node's type of a web stream and the global one are declared apart.
+    body: hasNone ? null : (parsed ?? (Readable.toWeb(request) as unknown as Body)),
     signal,
     duplex: "half",
   }
@@ -92,9 +93,10 @@ export const makeNodeHandler =
     const response = givenResponse as ServerResponse
     const url = request.originalUrl ?? request.url ?? "/"
     const path = url.split(/[?#]/, 1)[0] ?? ""
-    if (next !== undefined && path !== base && !path.startsWith(`${base}/`)) return next()
+    if (next !== undefined && !isBelow(base, path)) return next()
 
-    if (request.readableDidRead && parsedBody(request) === null) {
+    const parsed = request.readableDidRead ? parsedBody(request) : null
+    if (request.readableDidRead && parsed === null) {
       process.emitWarning(readElsewhere, { code: "MESSAGING_BODY_READ" })
       return writeError(response, 500, "internal_error", readElsewhere)
     }
@@ -102,7 +104,7 @@ export const makeNodeHandler =
     response.once("close", () => disconnected.abort())
     let translated: Request
     try {
-      translated = toWebRequest(request, url, disconnected.signal)
+      translated = toWebRequest(request, url, parsed, disconnected.signal)
     } catch {
       return writeError(response, 404, "not_found", "There is nothing at this address.")
     }

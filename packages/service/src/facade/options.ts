@@ -181,6 +181,10 @@ const transportRule: Rule = (value, field) =>
 export const basePathOf = ({ basePath = "" }: HandlerOptions): string =>
   basePath.replace(/^\/*(.*?)\/*$/, (_, inner: string) => (inner === "" ? "" : `/${inner}`))
 
+/** Whether the service answers that path. */
+export const isBelow = (base: string, path: string): boolean =>
+  path === base || path.startsWith(`${base}/`)
+
 const isBasePath = (given: unknown): boolean => {
   if (!isText(given)) return false
   const path = basePathOf({ basePath: given }) || "/"
