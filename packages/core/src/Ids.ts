@@ -69,7 +69,7 @@ export const linkingId = (ids: typeof Ids.Service): LinkingId => ids.alphanumeri
 /** `req_` and 24 letters and digits; the value of `X-Request-Id`. */
 export const requestId = (ids: typeof Ids.Service): string => `req_${ids.alphanumeric(24)}`
 
-/** That many letters and digits, which sort as the whole numbers do that they stand for. */
+/** A whole number as that many letters and digits, which sort as the numbers do. */
 const digits62 = (value: number, size: number): string => {
   let rest = Math.max(0, Math.floor(value))
   let text = ""

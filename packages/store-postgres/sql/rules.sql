@@ -869,8 +869,8 @@ begin atomic
   limit 1;
 end;
 
--- The workspaces of which no more may be taken; null, for all, when no place is left. `p_holders` names a
--- workspace once for each lease that it holds.
+-- Workspaces at their concurrency limit; null, for all, when nothing is left. `p_holders` names a workspace
+-- once for each lease that it holds.
 create function saturated_tenants(p_holders bigint[], p_most bigint, p_whole bigint) returns bigint[]
 language plpgsql stable
 as $$

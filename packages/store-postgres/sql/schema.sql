@@ -112,7 +112,7 @@ create table sign_in_links (
   return_url text,
   -- Its index serves the exchange.
   code_hash text not null unique,
-  -- The operator token that it stands for, as a signature.
+  -- The operator token that it replaces, as a signature.
   token_mark text,
   created_at timestamptz not null,
   code_expires_at timestamptz not null,
@@ -332,7 +332,7 @@ create table session_keys (
   primary key (number_id, type, id)
 ) with (fillfactor = 70);
 
--- How the connection of each live number stands, as its worker last reported.
+-- The connection of each live number, as its worker last reported it.
 create table connection_reports (
   number_id bigint primary key references numbers,
   state text not null,
@@ -490,8 +490,8 @@ create index messages_test_due on messages (due_at, id) where state = 'waiting' 
 -- that says one condition cannot be planned with the other index.
 create index messages_test_due_of_workspace on messages (workspace_id, due_at, id)
   where state between 'waiting' and 'waiting' and mode = 'test';
--- Serves receipts, which know a message by this id alone. The ids are random: behind a checkpoint each
--- insert logs a page, of which a hash index has fewer.
+-- Serves receipts, which know a message by this id alone. The ids are random: after a checkpoint each
+-- insert logs a whole page, and a hash index has fewer pages.
 create index messages_by_transport_id on messages using hash (transport_id);
 -- Serves the sweep of attachments: who has one, and who still waits for it.
 create index messages_with_attachment on messages (attachment_id, state)

@@ -1,6 +1,6 @@
 /**
- * What is the whole service's: its secrets, what the store is told from others by, what callbacks are
- * signed with, and the offset of the adjustable clock, the same for all processes.
+ * What all processes share: the service's secrets, the store's identity, the salts that sign callbacks,
+ * and the offset of the adjustable clock.
  */
 import { noCallersTransactions, Store, StoreUnavailable } from "@messaging-service/core"
 import type {
@@ -104,8 +104,8 @@ const clockStore = (database: DatabaseService): ClockStore => ({
   ),
 })
 
-// How the whole service stands, in one statement. It is made every few seconds by every process that
-// is watched, and so reads no table from end to end that grows with what was sent.
+// The figures of the whole service, in one statement. Every watched process runs it every few seconds,
+// so it scans no table that grows with what was sent.
 
 const figures = statement("service.figures")
 
@@ -163,8 +163,8 @@ export const layerStoresOf = (wanted: Schema) => Layer.effect(Store, storesOf(wa
 export const layerStores = layerStoresOf(schema)
 
 /**
- * A program shares layers by identity: the stores' own would be those of the first database that it
- * opens. These are made anew, and shared as what they are: the stores on this database.
+ * A program shares layers by identity, so the exported layer would stay on the first database that it
+ * opened. This makes a new one for this database.
  */
 export const storesOn = <Stores, E, F>(
   stores: Layer.Layer<Stores, E, Database>,

@@ -3,7 +3,7 @@
  * (contract: Browser sessions). An operator's session replaces the operator token, a portal's session
  * acts in one workspace with one role.
  *
- * All times are the system's: moving an adjustable clock must sign nobody out.
+ * All times are the system's: moving an adjustable clock ends no session.
  */
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"

@@ -296,8 +296,8 @@ export const findOrRefuse = <Id, A, E, C extends Code>(
   )
 
 /**
- * What callers are told of a store that did not answer: one that is well but has no room at the moment says
- * when to come back, all else is a fault.
+ * The refusal for a store that did not answer. A healthy store without room says when to come back; all
+ * else is a fault.
  */
 export const refusalOfStore = ({
   retryAfter,

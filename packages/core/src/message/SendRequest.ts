@@ -89,7 +89,7 @@ export type SendMessage = CommandOf<typeof SendBody.Encoded>
 /** The same message to many recipients. */
 export type SendBatch = CommandOf<typeof BatchBody.Encoded>
 
-/** What a message's fields are refused with, beside `validation_failed`. */
+/** What a message's fields are refused with, apart from `validation_failed`. */
 const contentCodes = [
   "text_required",
   "text_too_long",

@@ -566,7 +566,7 @@ export const previewRuns = (
         from: formatOffset(Math.trunc(period.offset / minuteMillis)),
         to: formatOffset(Math.trunc(next.offset / minuteMillis)),
       })
-      // A moved run stands for the first of the times that it gathers.
+      // A moved run replaces the first of the times that it gathers.
       const hasMoved = runs.some(({ at, mark }) => at === next.start && mark === "moved")
       const walls = wallTimesIn(cron, next.start + period.offset, next.start + next.offset)
       skipped.push(...walls.slice(hasMoved ? 1 : 0).map(formatWall))

@@ -379,7 +379,7 @@ export const ReminderChangeBody = Schema.Struct({
 
 export type ChangeReminder = CommandOf<typeof ReminderChangeBody.Encoded>
 
-/** What a reminder's fields are refused with, beside `validation_failed`. */
+/** What a reminder's fields are refused with, apart from `validation_failed`. */
 const codes = [
   "text_required",
   "text_too_long",

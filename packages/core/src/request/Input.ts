@@ -443,7 +443,7 @@ export const bodyRule = "The body must be a JSON object."
 
 /** What the schema of an input does not say. */
 interface Rules<C extends Code> {
-  /** Codes of the schema and of the rules here, beside `validation_failed`. */
+  /** Codes of the schema and of the rules here, apart from `validation_failed`. */
   readonly codes?: ReadonlyArray<C>
   /** Rules that read several fields of the raw input; they run whether or not the fields decoded. */
   readonly across?: (

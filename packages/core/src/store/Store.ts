@@ -1,6 +1,6 @@
 /**
  * The store: all that the service keeps, as one service. It holds no rules: those are core's, and
- * limits and times come with each call. The interface of each namespace stands with its noun, and
+ * limits and times come with each call. The interface of each namespace is with its noun, and
  * each method says there what it promises. Every method keeps these promises:
  *
  * 1. One commit. What a method writes exists as a whole or not at all.

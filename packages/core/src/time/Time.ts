@@ -112,7 +112,7 @@ const fourDigits = (value: number): string =>
 /** A moment in a command: a date, or ISO 8601 text with an offset. */
 export type Moment = Date | string
 
-/** The text of a date; empty for one that is invalid. What is no date is left as it is. */
+/** The text of a date; empty for one that is invalid. Other values are unchanged. */
 export const momentText = (value: unknown): unknown => {
   if (!(value instanceof Date)) return value
   return Number.isNaN(value.getTime()) ? "" : value.toISOString()

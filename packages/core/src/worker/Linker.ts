@@ -251,9 +251,7 @@ export const makeConnectionReporter = Effect.gen(function* makeConnectionReporte
     sources.length === 0
       ? Effect.never
       : runOnce.pipe(
-          Effect.catchCause((cause) =>
-            logFailure("how connections stand is written down later", cause),
-          ),
+          Effect.catchCause((cause) => logFailure("connections are reported later", cause)),
           Effect.andThen(sleep(lookMillis)),
           Effect.forever,
         )

@@ -1,4 +1,4 @@
--- Claims a key for a request; null when it is claimed, else what stands in the way.
+-- Claims a key for a request; null when it is claimed, else what prevents it.
 create function claim_idempotency_key(
   p_claim_key_id bigint,
   p_claim_key text,

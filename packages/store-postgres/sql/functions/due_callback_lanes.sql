@@ -1,5 +1,5 @@
--- Due lanes of callbacks beside p_lanes, locked, the longest due first. Each has a call for one place
--- at least: when a workspace has more lanes than places, others may have theirs instead.
+-- Due lanes of callbacks other than p_lanes, locked, the longest due first. Each gets one call at least:
+-- a workspace with more lanes than room leaves the rest to others.
 create function due_callback_lanes(
   p_now timestamptz,
   p_limit integer,

@@ -1,4 +1,4 @@
--- How the endpoint stands, once its lane is locked: running, stopped or no endpoint.
+-- The state of the endpoint, once its lane is locked: running, stopped or no endpoint.
 create function lock_webhook_endpoint(p_workspace_id bigint, p_mode text, p_id bigint)
 returns text
 language plpgsql

@@ -1,4 +1,4 @@
--- Like the next, it returns the event's type, or how the endpoint stands.
+-- Returns the event's type, or the state of an endpoint that takes none.
 create function queue_webhook_ping(
   p_workspace_id bigint,
   p_mode text,

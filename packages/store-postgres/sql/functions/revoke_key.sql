@@ -1,5 +1,5 @@
--- Revokes a key, once: the webhook endpoints that it made stop with it. Returns the key as it then
--- stands; null when the workspace has no such key.
+-- Revokes a key, once: the webhook endpoints that it made stop with it. Returns the key
+-- afterwards; null when the workspace has no such key.
 --
 -- Locks: the key, so that no endpoint is made with it meanwhile; then the lanes of its endpoints.
 create function revoke_key(p_workspace_id bigint, p_id bigint, p_now timestamptz)

@@ -1,9 +1,9 @@
--- A number connects, is being connected or drops out, its lane with it, and the address that its
--- connection is reported to is told. The lane's next due moment is kept while it rests and nothing of it
--- may have left, so that connecting needs no count. Returns the number as it then stands; none when it is unknown or removed.
+-- Sets a number's status and its lane's, and queues the callback that reports the connection. The lane
+-- keeps its next due moment while it rests and nothing of it may have left, so connecting needs no count.
+-- Returns the number afterwards; none when it is unknown or removed.
 --
 -- Locks: the lane first, as before every change of a status; only a later statement looks at the
--- number, so that no change is told twice.
+-- number, so that no change is reported twice.
 create function set_number_status(
   p_number bigint,
   p_status text,

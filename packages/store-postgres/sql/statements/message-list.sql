@@ -1,5 +1,5 @@
 -- Lists of messages, newest first: keyset by id, so that page 10,000 costs what page 1 does. Each list is a merge
--- of a few ordered scans, each of which finds nothing but what belongs on the page: a filter that matches nothing
+-- of a few ordered scans, and each finds nothing but what belongs on the page: a filter that matches nothing
 -- reads nothing, however many messages there are.
 --
 -- Ids are given out at acceptance and times read a little earlier, on several machines: filters by time allow for

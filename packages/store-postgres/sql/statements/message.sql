@@ -176,7 +176,7 @@ where m.transport_id = :transportId
 limit 1
 
 -- name: tick
--- Locks the message alone, and so tells how it really stands; neither lane nor workspace matter.
+-- Locks the message alone, and so sees its real state; neither lane nor workspace matter.
 -- Never null: id, workspace_id, mode, number_id, platform, to_kind, text, created_at, due_at,
 -- transport_id, state
 with known as materialized (

@@ -2,7 +2,7 @@
 select to_regnamespace(:name) is not null as installed
 
 -- name: usersOf
--- Whoever may use the tables may call the functions.
+-- Roles that may use the tables may call the functions.
 select case when acl.grantee = 0 then 'public' else acl.grantee::regrole::text end as role
 from pg_catalog.pg_namespace n
 cross join lateral aclexplode(n.nspacl) acl

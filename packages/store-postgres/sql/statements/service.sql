@@ -18,7 +18,7 @@ where name = :name
   and value = :before
 
 -- name: identity
--- By what this store is told from others; the first process that starts on it gives it the mark.
+-- The identity of this store; the first process that starts on it gives it the mark.
 -- Never null: identity
 insert into service_secrets (name, value)
 values (:place, :mark)

@@ -73,7 +73,7 @@ class Batcher<In, Out, E> {
   #waiting: Array<Waiting<In, Out, E>> = []
   #underWay = 0
   readonly #turns = Semaphore.makeUnsafe(retriesAtOnce)
-  /** How many calls of a key a lock blocks: later ones of it need not be tried beside others. */
+  /** How many calls of a key a lock blocks; later calls of that key then skip the batches. */
   readonly #blocked = new Map<string | number, number>()
 
   constructor(
@@ -154,7 +154,7 @@ class Batcher<In, Out, E> {
     )
   }
 
-  /** Until the rows are free, or it took too long: beside all batches. */
+  /** Retries outside the batches, until the rows are free or the time is over. */
   #retryUntilFree(one: Waiting<In, Out, E>): Effect.Effect<void> {
     const { blockedMillis, isBlockedByLock } = this.#options
     const until = performance.now() + blockedMillis
@@ -189,7 +189,7 @@ class Batcher<In, Out, E> {
 
 const inputOf = <In>({ input }: { readonly input: In }): In => input
 
-/** Whether the exit is a failure of which that is so. */
+/** Whether the exit is a failure that matches. */
 const failsAs = <E>(exit: Exit.Exit<unknown, E>, is: (error: E) => boolean): boolean =>
   Exit.isFailure(exit) &&
   exit.cause.reasons.some((reason) => reason._tag === "Fail" && is(reason.error))
@@ -221,8 +221,8 @@ const maxBatch = 64
  */
 const concurrency = 2
 
-/** There are five hot kinds, of which workers and servers have some each; a pool that is too small for
- * twice four has less room for each. */
+/** Of the five hot kinds a worker or a server uses at most four, each twice; a smaller pool leaves less
+ * for each. */
 const connectionsForAll = 8
 
 /** How the hot calls are batched on a pool of this size. */

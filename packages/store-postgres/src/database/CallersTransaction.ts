@@ -3,8 +3,8 @@
  * store's statements runs on the caller's client, alone: nothing is shared with other callers, nothing
  * is tried again, and processes are woken by the caller's commit.
  *
- * A savepoint stands before what is joined, so that a statement that fails undoes no more than that.
- * A refusal is no failure of a statement: it leaves what it leaves anywhere else, which is nothing.
+ * A savepoint precedes what is joined, so a failed statement undoes no more than that. A refusal is no
+ * failed statement, and writes nothing, as everywhere else.
  */
 import { CannotJoin, StoreUnavailable } from "@messaging-service/core"
 import type { CallersTransactions, TransactionClient } from "@messaging-service/core"
@@ -31,13 +31,12 @@ const boundIdle = `set_config(
   true
 )`
 
-/** Where a store keeps what it is told from others by. */
+/** The row that holds a store's identity. */
 export const identityPlace = "store-identity"
 
 /**
- * By what a store is told from others, of its row at that place, as the statement `service.identity` has it: what
- * it was given once; and, since a
- * copy has the same mark, the ids of its table and its database, of which a restored dump may share one.
+ * A store's identity, as the statement `service.identity` reads it: the mark that it was given once, and
+ * the ids of its table and its database. A copy has the same mark, and a restored dump may share one id.
  */
 const identity = `value || ' in ' || tableoid || ' of ' || (
     select d.oid
@@ -203,7 +202,7 @@ const codeOf = (error: unknown): string | undefined => {
   return within === undefined ? undefined : codeOf(within)
 }
 
-/** A failure that the caller's transaction is the reason of is told as such. */
+/** Blames the caller's transaction where it caused the failure. */
 const blamed = (failure: StoreUnavailable, isOwn: boolean): StoreUnavailable | CannotJoin => {
   const code = codeOf(failure.cause) ?? ""
   if (unseen.includes(code)) return isOwn ? failure : elsewhere

@@ -289,7 +289,7 @@ export class Statement<Name extends SqlName> {
     return database.list<Row<Name>>(holder, this.#name, text, this.bind(params), this.#over)
   }
 
-  /** A page of a list, of which one row more is read. */
+  /** A page of a list; it reads one row more, to know whether another page follows. */
   page<A extends { readonly id: number }>(
     database: DatabaseService,
     holder: string | number,

@@ -1,4 +1,4 @@
-/** The store with simulated phones beside them, for `@messaging-service/emulator`. */
+/** The store together with simulated phones, for `@messaging-service/emulator`. */
 import { Layer } from "effect"
 import { Database } from "../database/Database.ts"
 import type { DatabaseOptions } from "../database/Connection.ts"

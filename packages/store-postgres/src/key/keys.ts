@@ -19,7 +19,7 @@ import { millis, statement, toColumns } from "../database/Sql.ts"
 import type { Element, Params, Row } from "../database/Sql.ts"
 import { toWorkspace } from "../workspace/workspaces.ts"
 
-// An API key as its table keeps it, and its windows, with which its last use stands.
+// An API key as its table keeps it, and its rate windows, which also hold its last use.
 
 const toKey = (row: Row<"key.list">): ApiKey => ({
   id: Number(row.id) as KeyId,

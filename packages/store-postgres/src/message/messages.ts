@@ -34,7 +34,7 @@ import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { listMessages } from "./messageList.ts"
 import { toMessage } from "./toMessage.ts"
 
-// What a batch of acceptances is told as parameters of one call, and what each of them is answered.
+// A batch of acceptances as parameters of one call, and the outcome of each.
 
 /** A message as acceptance writes it. All else its acceptance says. */
 type MessageElement = Omit<Element<"accept_messages", "m">, "mAcceptance">
@@ -135,9 +135,8 @@ const secondOf = <Value>([, value]: Indexed<Value>): Value => value
 
 const numberOf = ({ numberId }: Acceptance): NumberId => numberId
 
-// Ending messages, and what each end writes beside the message: its event with the deliveries to
-// webhook endpoints, its callback, and the allowance that is given back. Settling an attempt writes the
-// same in a function of its own.
+// Ending messages. Each end also writes its event, the deliveries to webhook endpoints, its callback and
+// the refund of the allowance. Settling an attempt writes the same in a function of its own.
 
 type ChangeElement = Omit<Element<"end_messages">, "numberId" | "messageId">
 
@@ -189,7 +188,7 @@ const toEndingElement = (change: MessageChange): Element<"end_messages"> => ({
   ...toChangeElement(change),
 })
 
-/** Of several changes for one message the first stands: which one the server takes depends on its plan. */
+/** Keeps the first of several changes to one message: else the server's plan would choose. */
 const toEndParams = (changes: ReadonlyArray<MessageChange>): Params<"end_messages"> => {
   const now = changes.reduce((latest, { event }) => Math.max(latest, event.createdAt), -Infinity)
   const first = new Map(changes.toReversed().map((change) => [change.message.id, change]))

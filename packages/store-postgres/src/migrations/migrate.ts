@@ -23,7 +23,7 @@ export interface Migration {
   readonly id: number
   readonly name: string
   /**
-   * Statements of one transaction, each ended by a semicolon, the first of which takes all locks; or
+   * Statements of one transaction, each ended by a semicolon; the first takes all locks. Or
    * one `create index concurrently` or `drop index concurrently`.
    */
   readonly sql: string

@@ -22,7 +22,7 @@ import { newCallback } from "../webhook/queueDeliveries.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { toNumber } from "./numberRow.ts"
 
-// How the connections of numbers stand: what processes report of them, and all that tells of one.
+// Connections of numbers: what processes report of them, and everything about one.
 
 const insertReports = statement("number.report")
 const getConnection = statement("number.connection")

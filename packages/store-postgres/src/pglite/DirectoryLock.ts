@@ -20,8 +20,8 @@ const isBusy = (cause: unknown): boolean =>
 const heldHere = new Set<string>()
 
 /**
- * Holds the directory for as long as the scope is open; fails when it is in use. The lock lies in a file
- * beside it, which stays: to remove a file that others may be about to lock would let in two.
+ * Locks the directory for as long as the scope is open; fails when it is in use. The lock is a file next
+ * to it. It stays: removing a file that others are about to lock would let in two.
  */
 export const lockDirectory = (
   directory: string,

@@ -92,7 +92,7 @@ export class DurableNodeFS extends NodeFS {
   }
 }
 
-/** Exit status of PGlite's backend that stands for the long jump of an ordinary SQL error. */
+/** Exit status of PGlite's backend for the long jump of an ordinary SQL error. */
 const longJump = 100
 
 const isSqlError = (cause: unknown): boolean =>

@@ -44,7 +44,7 @@ const readyForQuery = 0x5a
 /** Status of a transaction that failed, in which nothing runs but its end. */
 const failedTransaction = 0x45
 
-/** How the session stands, as the answer to a whole turn ends with it. */
+/** The session's status, which ends the answer to a whole turn. */
 const statusOf = (answer: Uint8Array): number | undefined =>
   answer.at(-6) === readyForQuery ? answer.at(-1) : undefined
 

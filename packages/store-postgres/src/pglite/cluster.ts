@@ -24,8 +24,8 @@ const syncTree = async (directory: string): Promise<void> => {
 }
 
 /**
- * A database whose first making was broken off would never open: a file beside it says that it is being
- * made, and with that file there it is made again from the start, since nothing can have been kept in it yet.
+ * A database whose first making was interrupted would never open. So a file next to it marks the making;
+ * where that file is left, the database is made again from the start, since nothing can be in it yet.
  * Returns what to do once it is made, unless it was there: PGlite copies a new cluster into place without any sync.
  */
 export const beginCluster = async (dataDir: string): Promise<(() => Promise<void>) | undefined> => {
@@ -44,8 +44,8 @@ export const beginCluster = async (dataDir: string): Promise<(() => Promise<void
 }
 
 /**
- * One with all tables that a bundle brings with it beside this code (`rolldown.config.ts`); without it PGlite makes an
- * empty one.
+ * A cluster with all tables, which a bundle carries next to this code (`rolldown.config.ts`); without it
+ * PGlite makes an empty one.
  */
 export const packedCluster = async (): Promise<Blob | undefined> => {
   try {

@@ -34,7 +34,7 @@ import { toNumber } from "../number/numberRow.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 import { pacingOrNull, toOwnedParams, toPacing, toShareParams } from "./lane.ts"
 
-/** How many of that workspace are held; `mark` stands before the names of parameters. */
+/** Number of leases of that workspace; `mark` precedes the names of parameters. */
 const heldOf = (workspace: string, mark = ""): string =>
   `:code.held_of(${workspace}, ${mark}p_workspaces, ${mark}p_held)`
 
@@ -189,7 +189,7 @@ const toSettled = ({ blockedByLock, done }: SettledSome) => {
   return { settled, blockedByLock }
 }
 
-/** In the order in which a workload is told how many places there are of each. */
+/** In the order of a workload's counts. */
 const shared = [
   "lanes",
   "number_checks",
@@ -244,8 +244,8 @@ export const dueWork = (database: DatabaseService): DueWork => ({
 // themselves four times a second, with one statement for all of them.
 // The word is sent outside of every transaction (a transaction that notifies holds a global lock
 // until it is flushed) and at most ten times a second, however much work there is. It is sent and
-// heard on one connection, so that a process knows its own words. Only work that is made in a caller's
-// transaction is told of inside it, since only its own session knows when it is committed.
+// heard on one connection, so that a process knows its own words. Only a caller's transaction notifies
+// from inside, since only its session knows when it commits.
 
 const pollMillis = 250
 

@@ -159,7 +159,7 @@ export const webhookStore = (database: DatabaseService): WebhookStore => ({
 // for the other each delivery brings its own address, and the claim keeps to the workspace's share.
 // A recorded attempt goes to the log, and its delivery ends or gets its next turn; endpoints to which
 // nothing gets through stop. Then marked lanes are looked at, and the longest due of free lanes are taken, a few
-// of each. What is in flight stands in the lane, so that a claim changes no delivery.
+// of each. The lane holds what is in flight, so that a claim changes no delivery.
 // Locks: the lanes of callbacks that are new, by id; the lanes of the results and those that are marked by id,
 // at once; then the endpoints that stop; then further lanes, without waiting for any.
 
@@ -290,7 +290,7 @@ const toEvent = (row: OutboxRow): OutboxEvent => ({
   body: row.body,
 })
 
-/** How many gaps are remembered; readers that stand at others look twice. */
+/** Number of remembered gaps; readers at other gaps look twice. */
 const remembered = 64
 
 export const outbox = (database: DatabaseService): Outbox => {
@@ -335,7 +335,7 @@ export const outbox = (database: DatabaseService): Outbox => {
       const last = rows.at(-1)
       if (gap === null && (events.length > 0 || last === undefined)) return events
       if (gap !== null) remember(gap, yield* transactionNow)
-      // Behind the gaps that are passed: their notes are gone, and each would be looked at anew.
+      // Past the gaps that are over: they are forgotten, and each would be looked at again.
       if (last !== undefined) position = Number(last.id)
       over = yield* allOverBefore
     }
