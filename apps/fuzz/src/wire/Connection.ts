@@ -27,6 +27,7 @@ export interface Ask {
   readonly bytes: Buffer
   /** Decides whether an answer has a body. */
   readonly method: string
+  /** How long to wait for an answer; once a short wait has met its beginning, `answerMillis`. */
   readonly patienceMillis: number
   /** Sends on a separate connection and hangs up afterwards. */
   readonly alone: boolean
@@ -82,6 +83,9 @@ export const makeConnection = (address: Address): Connection => {
   }
 }
 
+/** The least time for an answer that has begun: a short patience is for requests that get none. */
+const answerMillis = 10_000
+
 /** Writes, and reads until an answer, an end, or the time limit. */
 const exchange = (socket: Socket, { bytes, method, patienceMillis }: Ask): Promise<Outcome> =>
   new Promise((resolve) => {
@@ -101,8 +105,13 @@ const exchange = (socket: Socket, { bytes, method, patienceMillis }: Ask): Promi
       else if (reading.kind === "malformed") settle(reading)
       else if (ended) settle({ kind: "closed", why: failure })
     }
-    const timer = setTimeout(() => settle({ kind: "silence" }), patienceMillis)
+    const wait = (millis: number) => setTimeout(() => settle({ kind: "silence" }), millis)
+    let timer = wait(patienceMillis)
     socket.on("data", (data) => {
+      if (received.length === 0 && patienceMillis < answerMillis) {
+        clearTimeout(timer)
+        timer = wait(answerMillis)
+      }
       received.push(data)
       look(false)
     })
