@@ -74,8 +74,9 @@ const build = async (args: ReadonlyArray<string>, env: Readonly<Record<string, s
 }
 
 export interface TestDashboard {
+  /** Where the operator's pages are: the stand-in, `ADMIN_PORT`, or the service itself. */
   readonly url: string
-  /** The service itself, behind the stand-in. */
+  /** Where customers are, and keys. */
   readonly serviceUrl: string
   readonly operatorToken: string
   /** Plays what the service does not answer yet, and makes requests fail. Null for the service alone. */
@@ -89,20 +90,34 @@ export interface TestDashboard {
 
 const startTimeoutMillis = 30_000
 
-/** Waits for the line that names its address. */
-const listening = (child: ChildProcess): Promise<string> =>
-  new Promise<string>((resolveOrigin, reject) => {
+/** Waits for a line that matches. */
+const saysLine = (child: ChildProcess, line: RegExp): Promise<RegExpExecArray> =>
+  new Promise((resolveMatch, reject) => {
     let text = ""
     const late = setTimeout(() => reject(new Error(`not ready: ${text}`)), startTimeoutMillis)
     child.once("exit", (code) => reject(new Error(`ended with ${code}: ${text}`)))
     child.stdout?.on("data", (chunk: Buffer) => {
       text += chunk.toString()
-      const url = /listening on (\S+)/.exec(text)?.[1]
-      if (url === undefined) return
+      const match = line.exec(text)
+      if (match === null) return
       clearTimeout(late)
-      resolveOrigin(url)
+      resolveMatch(match)
     })
   })
+
+/** Starts a program of the service. */
+const startProgram = (name: "server" | "worker", env: Readonly<Record<string, string>>) => {
+  const child = spawn(process.execPath, [resolve(app, `../${name}/src/main.ts`)], {
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  })
+  const ended = new Promise((done) => child.once("exit", done))
+  const stop = async () => {
+    child.kill("SIGTERM")
+    await ended
+  }
+  return { child, stop }
+}
 
 const request =
   (origin: string, token: string) =>
@@ -120,10 +135,13 @@ interface StartOptions {
   readonly withStandIn?: boolean
   /** The base path below which the stand-in serves everything. */
   readonly base?: string
+  /** Variables of the service, above those of a service on memory. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 export const startDashboard = async ({
   base = "/",
+  settings = {},
   withStandIn = false,
 }: StartOptions = {}): Promise<TestDashboard> => {
   const directory = await mkdtemp(join(tmpdir(), "dashboard-"))
@@ -131,36 +149,42 @@ export const startDashboard = async ({
   await (withStandIn ? build([files], { VITE_STAND_IN: "true" }) : build([], {}))
 
   const operatorToken = "operator-token-of-the-test-of-the-dashboard"
-  const child = spawn(process.execPath, [resolve(app, "../server/src/main.ts")], {
-    env: {
-      PATH: process.env["PATH"],
-      PORT: "0",
-      DATABASE_URL: "memory:",
-      DATA_DIR: join(directory, "data"),
-      OPERATOR_TOKEN: operatorToken,
-      CLOCK: "adjustable",
-      ALLOW_PRIVATE_TARGETS: "true",
-    },
-    stdio: ["ignore", "pipe", "inherit"],
-  })
-  const ended = new Promise((done) => child.once("exit", done))
+  const env: Readonly<Record<string, string>> & { readonly DATA_DIR: string } = {
+    PORT: "0",
+    DATABASE_URL: "memory:",
+    DATA_DIR: join(directory, "data"),
+    OPERATOR_TOKEN: operatorToken,
+    CLOCK: "adjustable",
+    ALLOW_PRIVATE_TARGETS: "true",
+    ...settings,
+  }
+  const server = startProgram("server", env)
+  const programs = [server]
   const stopService = async () => {
-    child.kill("SIGTERM")
-    await ended
+    await Promise.all(programs.map(({ stop }) => stop()))
     await rm(directory, { recursive: true, force: true })
   }
   try {
-    const origin = await listening(child)
-    const liveKey = await readFile(join(directory, "data/example-live-key.memory"), "utf8")
+    const [, origin = "", adminOrigin = origin] = await saysLine(
+      server.child,
+      /listening on (\S+) \(version [\d.]+(?:; operator API on (http:\S+?))?\)/,
+    )
+    if (env["WORKER"] === "separate") {
+      const worker = startProgram("worker", env)
+      programs.push(worker)
+      await saysLine(worker.child, /worker ready/)
+    }
+    const ending = env["DATABASE_URL"] === "memory:" ? ".memory" : ""
+    const liveKey = await readFile(join(env.DATA_DIR, `example-live-key${ending}`), "utf8")
     const edge = withStandIn ? await standIn(origin, operatorToken, files, base) : null
-    const url = edge?.url ?? origin
+    const url = edge?.url ?? adminOrigin
     return {
       url,
       serviceUrl: origin,
       operatorToken,
       standIn: edge,
       ask: request(origin, liveKey.trim()),
-      operate: request(origin, operatorToken),
+      operate: request(adminOrigin, operatorToken),
       stop: async () => {
         await edge?.close()
         await stopService()

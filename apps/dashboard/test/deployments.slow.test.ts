@@ -1,0 +1,111 @@
+/** The whole way of an operator and of a customer, on each persistent store and in each form of deployment. */
+import { EmbeddedPostgres, putDataDirectory } from "@messaging-service/testkit"
+import { Effect, ManagedRuntime, Redacted } from "effect"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import type { Browser, Page } from "playwright-core"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { goTo, shown, signIn, withPage } from "./browserPages.ts"
+import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
+import type { TestDashboard } from "./startDashboard.ts"
+
+const phone = "+15550101001"
+
+/** Sends from the page, and finds the message on the recipient's phone. */
+const sendAndSeeItArrive = async (page: Page, dashboard: TestDashboard): Promise<void> => {
+  await goTo(page, dashboard, "/w/1/messages/new")
+  await page.getByLabel("To", { exact: true }).fill(phone)
+  await page.getByLabel("Text", { exact: true }).fill("Your table is ready")
+  await page.getByRole("button", { name: "Send", exact: true }).click()
+  await shown(page, "sent").first().waitFor()
+  await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(phone)}`)
+  const bubbles = page.getByRole("list", { name: "Messages on the phone" })
+  await bubbles.getByText("Your table is ready").waitFor()
+}
+
+/** Logs the number out on its phone: the page of numbers says so by itself. */
+const seeTheLogout = async (page: Page, dashboard: TestDashboard): Promise<void> => {
+  await goTo(page, dashboard, "/w/1/emulator")
+  await page.getByRole("button", { name: "Log out on the phone" }).click()
+  await goTo(page, dashboard, "/w/1/numbers")
+  await shown(page, /logged out/i)
+    .first()
+    .waitFor()
+}
+
+const makePortalLink = async (page: Page, dashboard: TestDashboard): Promise<string> => {
+  await goTo(page, dashboard, "/w/1/settings")
+  await page.getByRole("button", { name: "Make a link" }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "Make the link" }).click()
+  return (await page.getByRole("dialog").locator("code").textContent()) ?? ""
+}
+
+const openPortal = async (page: Page, link: string): Promise<void> => {
+  await page.goto(link)
+  await page.getByRole("button", { name: "Open the workspace" }).click()
+  await page.getByRole("heading", { level: 1 }).waitFor()
+  await page.getByRole("link", { name: "Messages", exact: true }).click()
+  await shown(page, "Your table is ready").first().waitFor()
+}
+
+/** What both do, one after the other. */
+const goTheWholeWay = async (browser: Browser, dashboard: TestDashboard): Promise<void> => {
+  let link = ""
+  await withPage(browser, dashboard, async (page) => {
+    await signIn(page, dashboard)
+    await sendAndSeeItArrive(page, dashboard)
+    link = await makePortalLink(page, dashboard)
+    await seeTheLogout(page, dashboard)
+  })
+  assert.isTrue(link.startsWith(`${dashboard.serviceUrl}/portal#code=`), "on PORT")
+  await withPage(browser, { ...dashboard, url: dashboard.serviceUrl }, (page) =>
+    openPortal(page, link),
+  )
+}
+
+describe.skipIf(skipsWithoutBrowser)("the whole way of operator and customer", () => {
+  const postgres = ManagedRuntime.make(EmbeddedPostgres.layer())
+  let browser: Browser
+
+  beforeAll(async () => {
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await postgres.dispose()
+  })
+
+  const goWith = async (settings: Readonly<Record<string, string>>) => {
+    const dashboard = await startDashboard({ settings })
+    try {
+      await goTheWholeWay(browser, dashboard)
+    } finally {
+      await dashboard.stop()
+    }
+  }
+
+  it("is the same on the embedded database", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "dashboard-embedded-"))
+    const data = join(directory, "data")
+    const store = resolve(import.meta.dirname, "../../../packages/store-postgres/package.json")
+    try {
+      await Effect.runPromise(putDataDirectory(store, data))
+      await goWith({ DATABASE_URL: "", DATA_DIR: data })
+    } finally {
+      await rm(directory, { recursive: true, force: true })
+    }
+  })
+
+  it("is the same on PostgreSQL with a worker of its own and the operator on ADMIN_PORT", async () => {
+    const { url } = await postgres.runPromise(
+      Effect.flatMap(EmbeddedPostgres, (cluster) => cluster.createDatabase()),
+    )
+    await goWith({
+      DATABASE_URL: Redacted.value(url),
+      SECRETS_KEY: "0123456789abcdef".repeat(4),
+      WORKER: "separate",
+      ADMIN_PORT: "0",
+    })
+  })
+})
