@@ -1,9 +1,11 @@
 /**
- * What packing adds to each manifest, and to none in the tree: where the package's source is. Only the
- * clone that is packed knows, by its `origin`, or else the variable `REPOSITORY`. An address that others
- * cannot reach, such as a folder of this machine, is none.
+ * What packing changes in manifests, and in none of the tree. Each gets the address of its source. Only the
+ * clone that is packed knows that, by its `origin`, or else the variable `REPOSITORY`. An address that others
+ * cannot reach, such as a folder of this machine, is none. Programs lose their dependencies, which their
+ * bundles hold, and name the one library that is not in them.
  */
 import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { relative } from "node:path"
 
 const root = import.meta.dirname
@@ -55,11 +57,29 @@ const repository = () => {
   return found
 }
 
+const isBundle = ({ bin = {}, publishConfig = {} }) =>
+  Object.values(publishConfig.bin ?? bin).some((file) => file.includes("/bundle/"))
+
+/** The one version of the library of WhatsApp that a bundle works with. */
+const whatsAppLibrary = () => {
+  const file = `${root}/packages/transport-whatsapp/node_modules/baileys/package.json`
+  return {
+    peerDependencies: { baileys: JSON.parse(readFileSync(file, "utf8")).version },
+    peerDependenciesMeta: { baileys: { optional: true } },
+  }
+}
+
+const bundled = ({ dependencies = {}, ...manifest }) => ({
+  ...manifest,
+  ...("@messaging-service/transport-whatsapp" in dependencies ? whatsAppLibrary() : {}),
+})
+
 export const hooks = {
   beforePacking: (manifest, directory) => {
     const url = repository()
+    const packed = isBundle(manifest) ? bundled(manifest) : manifest
     return url === null
-      ? manifest
-      : { ...manifest, repository: { type: "git", url, directory: relative(root, directory) } }
+      ? packed
+      : { ...packed, repository: { type: "git", url, directory: relative(root, directory) } }
   },
 }

@@ -29,7 +29,15 @@ it.effect("all platforms run the same Node, named to the last digit", () =>
 )
 
 /** Commands of pnpm itself. */
-const ofPnpm: ReadonlyArray<string> = ["install", "test", "exec", "vitest", "publish", "store"]
+const ofPnpm: ReadonlyArray<string> = [
+  "add",
+  "install",
+  "test",
+  "exec",
+  "vitest",
+  "publish",
+  "store",
+]
 
 const pages = globSync("{*.md,.github/**/*.md,docs/**/*.md,{apps,packages}/*/README.md}", {
   cwd: root,

@@ -128,15 +128,18 @@ const missing = ["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"]
 
 class NotLoaded extends Data.TaggedError("NotLoaded")<{ readonly cause: unknown }> {}
 
+/** A name without the version behind it. */
+const withoutVersion = (name: string): string => name.replace(/(?<=.)@.*$/, "")
+
 const isMissing = (name: string, cause: unknown): boolean =>
   cause instanceof Error &&
-  cause.message.includes(name) &&
+  cause.message.includes(withoutVersion(name)) &&
   "code" in cause &&
   missing.includes(String(cause.code))
 
 /**
  * Loads a module of a package that the setting needs. Fails with a line that names the package to
- * install.
+ * install. The name may carry a version.
  */
 export const optionalPackage = <Module>(
   name: string,

@@ -22,6 +22,16 @@ it.effect("says what to install", () =>
   }),
 )
 
+it.effect("names the version to install, if only one will do", () =>
+  Effect.gen(function* () {
+    const loading = optionalPackage("@scope/birds@1.2.0", "live", () =>
+      Promise.reject(missing("@scope/birds")),
+    )
+    const { message } = yield* Effect.flip(loading)
+    assert.match(message, /, which is not installed: npm install @scope\/birds@1\.2\.0$/)
+  }),
+)
+
 it.effect("names the option of `open` that chose the embedded database", () =>
   Effect.gen(function* () {
     const name = "@electric-sql/pglite"
