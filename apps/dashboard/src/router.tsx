@@ -5,7 +5,6 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  lazyRouteComponent,
   redirect,
 } from "@tanstack/react-router"
 import { base } from "./api/base.ts"
@@ -17,6 +16,7 @@ import { parseMessageSearch } from "./messages/messageSearch.ts"
 import { ranges } from "./overview/range.ts"
 import type { Range } from "./overview/range.ts"
 import { pagesFor } from "./ui/pages.ts"
+import { lazyPage, PageFailure } from "./ui/lazyPage.tsx"
 import { parseTrail } from "./ui/trail.ts"
 import { Shell } from "./ui/Shell.tsx"
 import { WorkspacesPage } from "./workspaces/WorkspacesPage.tsx"
@@ -101,77 +101,77 @@ const overview = createRoute({
     const range = ranges.find((one) => one === raw["range"])
     return range === undefined ? {} : { range }
   },
-  component: lazyRouteComponent(() => import("./overview/OverviewPage.tsx"), "OverviewPage"),
+  component: lazyPage(() => import("./overview/OverviewPage.tsx"), "OverviewPage"),
 })
 
 const messages = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/messages",
   validateSearch: parseMessageSearch,
-  component: lazyRouteComponent(() => import("./messages/MessagesPage.tsx"), "MessagesPage"),
+  component: lazyPage(() => import("./messages/MessagesPage.tsx"), "MessagesPage"),
 })
 
 const newMessage = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/messages/new",
-  component: lazyRouteComponent(() => import("./messages/NewMessagePage.tsx"), "NewMessagePage"),
+  component: lazyPage(() => import("./messages/NewMessagePage.tsx"), "NewMessagePage"),
 })
 
 const numbers = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/numbers",
-  component: lazyRouteComponent(() => import("./numbers/NumbersPage.tsx"), "NumbersPage"),
+  component: lazyPage(() => import("./numbers/NumbersPage.tsx"), "NumbersPage"),
 })
 
 const number = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/numbers/$numberId",
-  component: lazyRouteComponent(() => import("./numbers/NumberPage.tsx"), "NumberPage"),
+  component: lazyPage(() => import("./numbers/NumberPage.tsx"), "NumberPage"),
 })
 
 const link = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/numbers/$numberId/link",
-  component: lazyRouteComponent(() => import("./numbers/LinkPage.tsx"), "LinkPage"),
+  component: lazyPage(() => import("./numbers/LinkPage.tsx"), "LinkPage"),
 })
 
 const settings = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/settings",
-  component: lazyRouteComponent(() => import("./settings/SettingsPage.tsx"), "SettingsPage"),
+  component: lazyPage(() => import("./settings/SettingsPage.tsx"), "SettingsPage"),
 })
 
 const contacts = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/contacts",
   validateSearch: parseTrail,
-  component: lazyRouteComponent(() => import("./contacts/ContactsPage.tsx"), "ContactsPage"),
+  component: lazyPage(() => import("./contacts/ContactsPage.tsx"), "ContactsPage"),
 })
 
 const webhooks = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/webhooks",
-  component: lazyRouteComponent(() => import("./webhooks/WebhooksPage.tsx"), "WebhooksPage"),
+  component: lazyPage(() => import("./webhooks/WebhooksPage.tsx"), "WebhooksPage"),
 })
 
 const webhookLog = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/webhooks/$webhookId",
   validateSearch: parseTrail,
-  component: lazyRouteComponent(() => import("./webhooks/WebhookPage.tsx"), "WebhookPage"),
+  component: lazyPage(() => import("./webhooks/WebhookPage.tsx"), "WebhookPage"),
 })
 
 const held = createRoute({
   getParentRoute: () => inside,
   path: "/service/held",
-  component: lazyRouteComponent(() => import("./held/HeldPage.tsx"), "HeldPage"),
+  component: lazyPage(() => import("./held/HeldPage.tsx"), "HeldPage"),
 })
 
 const heldOf = createRoute({
   getParentRoute: () => inside,
   path: "/service/held/$workspaceId",
   validateSearch: parseTrail,
-  component: lazyRouteComponent(() => import("./held/HeldMessagesPage.tsx"), "HeldMessagesPage"),
+  component: lazyPage(() => import("./held/HeldMessagesPage.tsx"), "HeldMessagesPage"),
 })
 
 const emulator = createRoute({
@@ -181,7 +181,7 @@ const emulator = createRoute({
     typeof raw["phone"] === "string" || typeof raw["phone"] === "number"
       ? { phone: String(raw["phone"]) }
       : {},
-  component: lazyRouteComponent(() => import("./emulator/EmulatorPage.tsx"), "EmulatorPage"),
+  component: lazyPage(() => import("./emulator/EmulatorPage.tsx"), "EmulatorPage"),
 })
 
 const tree = root.addChildren([
@@ -208,7 +208,13 @@ const tree = root.addChildren([
 ])
 
 export const makeRouter = (client: QueryClient) =>
-  createRouter({ routeTree: tree, basepath: base, context: { client }, defaultPreload: "intent" })
+  createRouter({
+    routeTree: tree,
+    basepath: base,
+    context: { client },
+    defaultPreload: "intent",
+    defaultErrorComponent: PageFailure,
+  })
 
 declare module "@tanstack/react-router" {
   interface Register {

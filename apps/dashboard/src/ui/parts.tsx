@@ -41,7 +41,7 @@ export const PageHead = ({
 }) => (
   <header className="flex min-h-9 flex-wrap items-center gap-x-3 gap-y-2">
     <div className="mr-auto flex min-w-0 flex-wrap items-baseline gap-x-3">
-      <h1 className="text-xl font-semibold">{title}</h1>
+      <h1 className="min-w-0 text-xl font-semibold break-words">{title}</h1>
       {about && <p className="text-sm text-soft">{about}</p>}
     </div>
     {children}

@@ -1,0 +1,223 @@
+/** The pages where a browser, a network or a stranger does what nobody wishes for. */
+import { createServer } from "node:http"
+import type { Browser, Page } from "playwright-core"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { goTo, overflows, shown, signIn, withPage } from "./browserPages.ts"
+import { fillWorkspace, screens } from "./screens.ts"
+import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
+import type { TestDashboard } from "./startDashboard.ts"
+
+/** Markup, a reversal of the writing direction, and a word without an end. */
+const hostile = `"><img src=x onerror="document.title='ran'"><script>document.title='ran'</script>\u202E${"w".repeat(60)}`
+
+const day = 86_400_000
+
+describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
+  let browser: Browser
+  let dashboard: TestDashboard
+  let endReceiver: () => Promise<void>
+
+  beforeAll(async () => {
+    dashboard = await startDashboard()
+    endReceiver = await fillWorkspace(dashboard)
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await dashboard?.stop()
+    await endReceiver?.()
+  })
+
+  const signedIn = (
+    act: (page: Page) => Promise<void>,
+    options: { readonly mayComplain?: boolean; readonly width?: number } = {},
+  ) =>
+    withPage(
+      browser,
+      dashboard,
+      async (page) => {
+        await signIn(page, dashboard)
+        await act(page)
+      },
+      options,
+    )
+
+  const messageCount = async (): Promise<number> => {
+    const page = (await dashboard.ask("GET", "/api/v2/messages?limit=1")) as {
+      readonly data: ReadonlyArray<{ readonly id: number }>
+    }
+    return page.data[0]?.id ?? 0
+  }
+
+  /** A page of another origin of the same host: its requests carry the cookie. */
+  const startSibling = async (): Promise<{ url: string; close: () => Promise<void> }> => {
+    const server = createServer((_, response) =>
+      response.writeHead(200, { "content-type": "text/html" }).end("<form method=post></form>"),
+    )
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const address = server.address()
+    const port = typeof address === "object" && address !== null ? address.port : 0
+    return {
+      url: `http://127.0.0.1:${port}`,
+      close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+    }
+  }
+
+  it("does nothing that a page of another port asks for with the operator's cookie", async () => {
+    const sibling = await startSibling()
+    const before = await messageCount()
+    const target = `${dashboard.url}/admin/v1/workspaces/1/messages`
+    const body = JSON.stringify({ to: { phone: "+15550100002" }, text: "forged" })
+    try {
+      await signedIn(
+        async (page) => {
+          await page.goto(sibling.url)
+          const read = await page.evaluate(
+            async ([url, json]) => {
+              const answers: Array<string> = []
+              for (const mode of ["no-cors", "cors"] as const)
+                for (const method of ["GET", "POST"])
+                  answers.push(
+                    await fetch(url ?? "", {
+                      mode,
+                      method,
+                      credentials: "include",
+                      ...(method === "POST" ? { body: json ?? "" } : {}),
+                    }).then(
+                      (answer) => answer.text(),
+                      () => "",
+                    ),
+                  )
+              return answers.join("")
+            },
+            [target, body],
+          )
+          assert.strictEqual(read, "", "another origin reads nothing")
+          const sawForm = page.waitForResponse(target)
+          await page.evaluate((url) => {
+            const form = document.forms[0]
+            if (form === undefined) return
+            form.action = url
+            form.submit()
+          }, target)
+          assert.strictEqual((await sawForm).status(), 403)
+          await page.getByText("cross_site_request").waitFor()
+        },
+        { mayComplain: true },
+      )
+      assert.strictEqual(await messageCount(), before)
+    } finally {
+      await sibling.close()
+    }
+  })
+
+  it("keeps filter and open message in the address: back closes, reload shows the same", () =>
+    signedIn(async (page) => {
+      await goTo(page, dashboard, "/w/1/messages?status=%5B%22sent%22%5D")
+      await page.locator("tbody tr").first().click()
+      const panel = page
+        .getByRole("list", { name: "What happened" })
+        .or(page.getByRole("complementary"))
+      await panel.first().waitFor()
+      const address = page.url()
+      await page.reload()
+      await panel.first().waitFor()
+      assert.strictEqual(page.url(), address)
+      await page.goBack()
+      await page.waitForURL((url) => !url.searchParams.has("open"))
+      assert.include(page.url(), "sent")
+      await page.goForward()
+      await panel.first().waitFor()
+    }))
+
+  it("keeps what it shows while the service is away, says so, and goes on", () =>
+    signedIn(
+      async (page) => {
+        await goTo(page, dashboard, "/w/1/contacts")
+        await shown(page, "+15550100444").first().waitFor()
+        await page.context().setOffline(true)
+        // Its file is not there yet.
+        await page.getByRole("link", { name: "Settings", exact: true }).click()
+        await page.getByText("The service does not answer.").first().waitFor()
+        await page.getByRole("link", { name: "Contacts", exact: true }).click()
+        await shown(page, "+15550100444").first().waitFor()
+        await page.getByRole("link", { name: "Settings", exact: true }).click()
+        await page.getByText("The service does not answer.").first().waitFor()
+        await page.context().setOffline(false)
+        await page.getByRole("button", { name: "Try again" }).click()
+        await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor()
+      },
+      { mayComplain: true },
+    ))
+
+  it("loads itself again when a server with other files has taken over", () =>
+    signedIn(
+      async (page) => {
+        await goTo(page, dashboard, "/w/1/contacts")
+        // The file of that page went with the older server.
+        let gone = 0
+        await page.route(/assets\/SettingsPage-[\w-]+\.js/, async (route) => {
+          gone += 1
+          if (gone === 1) await route.fulfill({ status: 404, body: "{}" })
+          else await route.continue()
+        })
+        await page.getByRole("link", { name: "Settings", exact: true }).click()
+        await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor()
+        assert.strictEqual(gone, 2)
+      },
+      { mayComplain: true },
+    ))
+
+  it("follows the service's time when the browser's clock is wrong by a day", () =>
+    withPage(browser, dashboard, async (page) => {
+      await page.clock.install({ time: Date.now() + day })
+      await page.clock.resume()
+      await signIn(page, dashboard)
+      await goTo(page, dashboard, "/w/1/messages")
+      const time = page.locator("tbody tr time").first()
+      // Today's are told by the second.
+      assert.match((await time.textContent()) ?? "", /^\d\d:\d\d:\d\d$/)
+    }))
+
+  it("serves ten tabs of one session", () =>
+    signedIn(async (page) => {
+      const tabs = await Promise.all(
+        Array.from({ length: 10 }, async () => {
+          const tab = await page.context().newPage()
+          await tab.goto(`${dashboard.url}/w/1/messages`)
+          return tab
+        }),
+      )
+      for (const tab of tabs) await shown(tab, "Your table is ready").first().waitFor()
+      for (const tab of tabs) assert.strictEqual(await tab.getByRole("alert").count(), 0)
+    }))
+
+  it("shows hostile text as text on every screen, and breaks at no width", async () => {
+    const workspace = "/admin/v1/workspaces/1"
+    await dashboard.operate("PATCH", workspace, { name: hostile.slice(0, 100) })
+    await dashboard.operate("PATCH", `${workspace}/numbers/1`, { label: hostile.slice(0, 100) })
+    await dashboard.operate("POST", `${workspace}/contacts`, {
+      name: hostile.slice(0, 100),
+      phone: "+15550100445",
+    })
+    await dashboard.ask("POST", "/api/v2/messages", {
+      to: { phone: "+15550101001" },
+      text: hostile.repeat(5),
+    })
+    await dashboard.operate("POST", "/admin/v1/simulator/settle")
+    await signedIn(
+      async (page) => {
+        const wide: Array<string> = []
+        for (const { name, path } of screens) {
+          if (path === null) continue
+          await goTo(page, dashboard, path)
+          await page.waitForLoadState("networkidle")
+          if (await overflows(page)) wide.push(name)
+          assert.notStrictEqual(await page.title(), "ran", name)
+        }
+        assert.deepStrictEqual(wide, [])
+      },
+      { width: 360 },
+    )
+  })
+})
