@@ -7,7 +7,7 @@ import { CheckField, FormEnd, TextField, fieldProblem, textOf } from "../ui/form
 import { Section } from "../ui/Section.tsx"
 import { workspaceWords as words } from "./words.ts"
 
-const megabyte = 1_000_000
+const mebibyte = 1_048_576
 
 const numberOrNull = (text: string): number | null => (text === "" ? null : Number(text))
 
@@ -25,7 +25,7 @@ const shownIn = (data: FormData) => ({
         reminders: data.has("reminders"),
         qr_code_api: data.has("qr codes"),
         max_numbers: numberOrNull(textOf(data, "max numbers")),
-        media_storage_bytes: Math.round(Number(textOf(data, "storage")) * megabyte),
+        media_storage_bytes: Math.round(Number(textOf(data, "storage")) * mebibyte),
       }
     : null,
 })
@@ -168,7 +168,7 @@ const PlanFields = ({ error, plan }: { plan: Workspace["plan"]; error: Error | n
       <TextField
         name="storage"
         label={words.storage}
-        defaultValue={(plan?.media_storage_bytes ?? defaultStorageBytes) / megabyte}
+        defaultValue={(plan?.media_storage_bytes ?? defaultStorageBytes) / mebibyte}
         type="number"
         step="any"
         min={0}

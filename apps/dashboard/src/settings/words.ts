@@ -92,7 +92,7 @@ export const workspaceWords = {
   remaining: "Messages that remain",
   unlimited: "Empty: unlimited.",
   maxNumbers: "Numbers at most",
-  storage: "Storage for files (MB)",
+  storage: "Storage for files (MiB)",
   reminders: "Reminders",
   qrCodes: "Linking by QR code through the API",
   hasPlan: "The workspace has an active plan",
