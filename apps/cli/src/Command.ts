@@ -6,6 +6,7 @@ import type { MessagingClient, OperatorClient } from "@messaging-service/client"
 import type { Output } from "./Output.ts"
 import type { Machine } from "./Machine.ts"
 import { usageError } from "./ending.ts"
+import { durationMillis, isRelative, momentOf } from "./moment.ts"
 
 /** A textual value: an argument, or the value of an option. */
 export interface Value<A> {
@@ -14,8 +15,8 @@ export interface Value<A> {
   readonly about: string
   /** The only allowed texts, for completion. */
   readonly choices?: ReadonlyArray<string>
-  /** Fails with a usage error. */
-  readonly read: (text: string, name: string) => A
+  /** Fails with a usage error. `now` is in milliseconds. */
+  readonly read: (text: string, name: string, now: number) => A
 }
 
 /** How often it may occur. */
@@ -137,8 +138,30 @@ export const number = whole(0, "non-negative")
 export const id = (of: string): Value<number> => count("ID", `The id of the ${of}.`)
 
 /** A time with an offset; a time of day alone would need a zone that no script states. */
-export const time = (about: string): Value<string> =>
-  text("TIME", `${about} ISO 8601 with an offset.`)
+export const time = (about: string): Value<string> => ({
+  shown: "TIME",
+  about: `${about} ISO 8601 with an offset, or +2h from now.`,
+  read: momentOf,
+})
+
+/** The same, for work that may be repeated: `isRelative` tells whether a repeat names another time. */
+export const moment = (
+  about: string,
+): Value<{ readonly at: string; readonly isRelative: boolean }> => ({
+  ...time(about),
+  read: (given, name, now) => ({ at: momentOf(given, name, now), isRelative: isRelative(given) }),
+})
+
+/** Seconds, written like `90s`, `2h` or `1d12h`. */
+export const seconds = (about: string): Value<number> => ({
+  shown: "DURATION",
+  about: `${about} Such as 90s, 2h or 1d12h.`,
+  read: (given, name) => {
+    const millis = durationMillis(given)
+    if (millis === undefined) throw usageError(`${name} is a duration such as 90s, 2h or 1d12h`)
+    return millis / 1000
+  },
+})
 
 /** The operator's workspace. */
 export const workspace = once(count("ID", "The workspace."))

@@ -17,6 +17,8 @@ export interface Output {
     columns: ReadonlyArray<Column<NoInfer<Item>>>,
     most?: number,
   ): Promise<void>
+  /** A record in one line, as it happens: those columns. */
+  event<Item extends object>(item: Item, columns: ReadonlyArray<Column<NoInfer<Item>>>): void
   /** For people only, where a record shows nothing. */
   say(line: string): void
   /** Unchanged text, for people only. */
@@ -67,8 +69,77 @@ const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
     .join("")
 }
 
-export const makeOutput = (machine: Machine, json: boolean): Output => {
-  const line = (value: unknown) => machine.print(`${JSON.stringify(value)}\n`)
+/** A field of a record by its name, or by names with dots between them. */
+const fieldOf = (item: unknown, path: string): unknown =>
+  path
+    .split(".")
+    .reduce<unknown>(
+      (inner, name) =>
+        typeof inner === "object" && inner !== null && Object.hasOwn(inner, name)
+          ? (inner as Readonly<Record<string, unknown>>)[name]
+          : undefined,
+      item,
+    )
+
+/** Only these fields of a record, by their names; null where it lacks one. */
+const picked = (item: object, fields: ReadonlyArray<string>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(fields.map((name) => [name, fieldOf(item, name) ?? null]))
+
+/** The chosen fields of records; undefined for all. */
+const chosenFields = (
+  fields: ReadonlyArray<string> | undefined,
+  remark: Output["remark"],
+): {
+  readonly of: (item: object) => object
+  readonly columns: <Item extends object>(
+    own: ReadonlyArray<Column<Item>>,
+  ) => ReadonlyArray<Column<Item>>
+} => {
+  if (fields === undefined) return { of: (item) => item, columns: (own) => own }
+  let isChecked = false
+  /** The first record says which fields there are. */
+  const check = (item: object) => {
+    if (isChecked) return
+    isChecked = true
+    const names = Object.keys(item)
+    const unknown = fields.filter((name) => !names.includes(name.split(".")[0] ?? ""))
+    if (unknown.length === 0) return
+    remark(`there is no field ${unknown.join(", ")}; there are ${names.join(", ")}`, {
+      unknown_fields: unknown,
+    })
+  }
+  return {
+    of: (item) => {
+      check(item)
+      return picked(item, fields)
+    },
+    columns: () =>
+      fields.map((name, at) => [
+        name,
+        (item) => {
+          if (at === 0) check(item)
+          return fieldOf(item, name)
+        },
+      ]),
+  }
+}
+
+const remarker =
+  (machine: Machine, json: boolean, progress: Output["progress"]): Output["remark"] =>
+  (text, about) => {
+    progress(undefined)
+    const said = json
+      ? JSON.stringify({ remark: { message: text, ...about } })
+      : `messaging: ${text}`
+    machine.remark(`${said}\n`)
+  }
+
+/** Output with only those fields of each record, or with all. */
+export const makeOutput = (
+  machine: Machine,
+  json: boolean,
+  fields?: ReadonlyArray<string>,
+): Output => {
   let hasProgress = false
   let hasRecord = false
   const progress = (text: string | undefined) => {
@@ -80,6 +151,9 @@ export const makeOutput = (machine: Machine, json: boolean): Output => {
     progress(undefined)
     machine.print(text)
   }
+  const remark = remarker(machine, json, progress)
+  const chosen = chosenFields(fields, remark)
+  const line = (item: object) => machine.print(`${JSON.stringify(chosen.of(item))}\n`)
   return {
     json,
     one: (item, columns) => {
@@ -88,11 +162,12 @@ export const makeOutput = (machine: Machine, json: boolean): Output => {
       hasRecord = true
       const pairs =
         columns === undefined
-          ? Object.entries(item)
-          : columns.map(([name, of]) => [name, of(item)] as const)
+          ? Object.entries(chosen.of(item))
+          : chosen.columns(columns).map(([name, of]) => [name, of(item)] as const)
       print(table(pairs.map(([name, value]) => [labelOf(name), shown(value)])))
     },
-    all: async (items, columns, most = Number.POSITIVE_INFINITY) => {
+    all: async (items, own, most = Number.POSITIVE_INFINITY) => {
+      const columns = chosen.columns(own)
       const heading = columns.map(([name]) => name.toUpperCase())
       let rows: Array<ReadonlyArray<string>> = [heading]
       let seen = 0
@@ -109,19 +184,18 @@ export const makeOutput = (machine: Machine, json: boolean): Output => {
       if (seen === 0) print("none\n")
       else print(table(rows))
     },
+    event: (item, columns) => {
+      if (json) return line(item)
+      const cells = chosen.columns(columns).map(([, of]) => shown(of(item)))
+      print(`${cells.join("  ")}\n`)
+    },
     say: (text) => {
       if (!json) print(`${printable(text)}\n`)
     },
     show: (text) => {
       if (!json) print(text)
     },
-    remark: (text, about) => {
-      progress(undefined)
-      const said = json
-        ? JSON.stringify({ remark: { message: text, ...about } })
-        : `messaging: ${text}`
-      machine.remark(`${said}\n`)
-    },
+    remark,
     progress,
   }
 }

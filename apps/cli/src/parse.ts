@@ -3,6 +3,7 @@ import { parseArgs } from "node:util"
 import type { Command, Taken, TakenRecord } from "./Command.ts"
 import { count, flag, maybe, number, text } from "./Command.ts"
 import { usageError } from "./ending.ts"
+import { nearest } from "./suggest.ts"
 
 /** Options of every command. */
 export const common = {
@@ -25,6 +26,7 @@ export const common = {
   retries: maybe(
     number("COUNT", "How often to repeat a lost or rate-limited request. Default: 3."),
   ),
+  fields: maybe(text("NAMES", "Shows only these fields, such as id,status,error.code.")),
   json: flag("Prints one JSON value to a line."),
   help: flag("Shows this help."),
 } satisfies TakenRecord
@@ -36,6 +38,7 @@ export interface CommonOptions {
   readonly "operator-key-file"?: string
   readonly timeout?: number
   readonly retries?: number
+  readonly fields?: string
   readonly json: boolean
   readonly help: boolean
 }
@@ -102,12 +105,17 @@ const asParsed = (taken: Taken) =>
         multiple: taken.times === "many" || taken.times === "any",
       } as const)
 
-const valueOf = (taken: Taken, name: string, given: ReadonlyArray<string>): unknown => {
+const valueOf = (
+  taken: Taken,
+  name: string,
+  given: ReadonlyArray<string>,
+  now: number,
+): unknown => {
   if (taken.kind === "flag") return given.length > 0
   const { times, value } = taken
   const isNeeded = times === "once" || times === "many"
   if (isNeeded && given.length === 0) throw usageError(`${name} is missing`)
-  const read = given.map((each) => value.read(each, name))
+  const read = given.map((each) => value.read(each, name, now))
   return times === "once" || times === "maybe" ? read[0] : read
 }
 
@@ -115,13 +123,14 @@ const valueOf = (taken: Taken, name: string, given: ReadonlyArray<string>): unkn
 const readArguments = (
   takes: TakenRecord,
   positionals: ReadonlyArray<string>,
+  now: number,
 ): ReadonlyArray<readonly [string, unknown]> => {
   let left = positionals
   const read = Object.entries(takes).map(([name, taken]) => {
     const isList = taken.kind === "value" && (taken.times === "many" || taken.times === "any")
     const own = isList ? left : left.slice(0, 1)
     left = isList ? [] : left.slice(1)
-    return [name, valueOf(taken, name.toUpperCase(), own)] as const
+    return [name, valueOf(taken, name.toUpperCase(), own, now)] as const
   })
   const [stray] = left
   if (stray !== undefined) throw usageError(`"${stray}" is one argument too many`)
@@ -133,16 +142,17 @@ const optionTexts = (given: unknown): ReadonlyArray<string> => {
   return Array.isArray(given) ? given.map(String) : [String(given)]
 }
 
-/** Reads a command's values; a wrong one is a usage error. */
+/** Reads a command's values, with times from `now` on; a wrong one is a usage error. */
 export const readLine = (
   { arguments: takes, options }: Pick<Command, "arguments" | "options">,
   rest: ReadonlyArray<string>,
+  now: number,
 ): { readonly given: Readonly<Record<string, unknown>>; readonly common: CommonOptions } => {
   const all: TakenRecord = { ...common, ...options }
   const parsed = split(all, rest)
   const read = Object.entries(all).map(
     ([name, taken]) =>
-      [name, () => valueOf(taken, `--${name}`, optionTexts(parsed.values[name]))] as const,
+      [name, () => valueOf(taken, `--${name}`, optionTexts(parsed.values[name]), now)] as const,
   )
   const isCommon = (name: string) => name in common
   const valuesOf = (which: typeof read) =>
@@ -152,7 +162,7 @@ export const readLine = (
   if (shared.help) return { given: {}, common: shared }
   return {
     given: {
-      ...Object.fromEntries(readArguments(takes, parsed.positionals)),
+      ...Object.fromEntries(readArguments(takes, parsed.positionals, now)),
       ...valuesOf(read.filter(([name]) => !isCommon(name))),
     },
     common: shared,
@@ -173,6 +183,9 @@ const split = (all: TakenRecord, rest: ReadonlyArray<string>) => {
       strict: true,
     })
   } catch (error) {
-    throw usageError(error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error))
+    const message = error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error)
+    const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? []
+    const meant = unknown === undefined ? undefined : nearest(unknown, Object.keys(all))
+    throw usageError(meant === undefined ? message : `${message}; did you mean --${meant}?`)
   }
 }

@@ -10,6 +10,7 @@ import { makeOutput } from "./Output.ts"
 import { findCommand, readLine, refuseFormerNames } from "./parse.ts"
 import type { CommonOptions } from "./parse.ts"
 import type { Machine } from "./Machine.ts"
+import { nearest } from "./suggest.ts"
 
 /** Runs one command line to its end. */
 export const run = async (line: ReadonlyArray<string>, machine: Machine): Promise<number> => {
@@ -50,13 +51,15 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
       return machine.print(help(commands, first))
     }
     const group = isGroup && first !== undefined ? `${first} ` : ""
+    const meant = meantBy(words)
+    const hint = meant === undefined ? "" : ` did you mean "${meant}"?`
     throw usageError(
-      `there is no command "${words.join(" ")}"; messaging ${group}--help lists them`,
+      `there is no command "${words.join(" ")}";${hint} messaging ${group}--help lists them`,
     )
   }
-  const { common, given } = readLine(command, rest)
+  const { common, given } = readLine(command, rest, machine.now())
   if (common.help) return machine.print(commandHelp(command))
-  const output = makeOutput(machine, common.json)
+  const output = makeOutput(machine, common.json, fieldsOf(common))
   let changes = false
   const asking = {
     ...machine,
@@ -90,6 +93,24 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
   } finally {
     output.progress(undefined)
   }
+}
+
+/** The command with nearly these words; only its first one when the second is like none. */
+const meantBy = ([first = "", second]: ReadonlyArray<string>): string | undefined => {
+  const all = commands.map((each) => each.words.split(" "))
+  const firsts = all.flatMap((each) => each.slice(0, 1))
+  const group = firsts.includes(first) ? first : nearest(first, firsts)
+  const seconds = all.filter(([word]) => word === group).flatMap((each) => each.slice(1))
+  const meant = second === undefined || seconds.includes(second) ? second : nearest(second, seconds)
+  if (meant !== undefined && seconds.includes(meant)) return `${group} ${meant}`
+  return group === first ? undefined : group
+}
+
+const fieldsOf = ({ fields }: CommonOptions): ReadonlyArray<string> | undefined => {
+  if (fields === undefined) return undefined
+  const names = fields.split(",").map((name) => name.trim())
+  if (names.includes("")) throw usageError("--fields is a list of names, such as id,status")
+  return names
 }
 
 /** The client reports a wrong url or key, and sends no request then. */

@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { commands } from "../src/commands/index.ts"
 import { customerCommands } from "./customerCommands.ts"
 import { operatorCommands } from "./operatorCommands.ts"
+import { phoneCommands } from "./phoneCommands.ts"
 import { Running, aWorkspace } from "./Running.ts"
 import type { RunOptions } from "./Running.ts"
 import type { Entries } from "./Scene.ts"
@@ -13,6 +14,7 @@ import type { Entries } from "./Scene.ts"
 const entries: Entries = {
   ...customerCommands,
   ...operatorCommands,
+  ...phoneCommands,
 
   completion: async ({ messaging }) => {
     for (const shell of ["bash", "zsh", "fish"]) {

@@ -90,8 +90,7 @@ export const followCommands = [
           ({ message }) => event.length === 0 || event.includes(message.status),
         )
         for (const change of wanted) {
-          if (output.json) output.one(change)
-          else output.say(columns.map(([, of]) => of(change) ?? "").join("  "))
+          output.event(change, columns)
         }
         return Math.max(every * 1000, restAfter(requests))
       }

@@ -6,6 +6,7 @@ import { followCommands } from "./follow.ts"
 import { checkCommands, mediaCommands } from "./media.ts"
 import { messageCommands } from "./messages.ts"
 import { numberCommands } from "./numbers.ts"
+import { phoneCommands } from "./phones.ts"
 import { reminderCommands } from "./reminders.ts"
 import { restoreCommands } from "./restore.ts"
 import { telegramCommands } from "./telegram.ts"
@@ -31,6 +32,7 @@ export const commands: ReadonlyArray<Command> = [
   ...webhookCommands,
   ...workspaceCommands,
   ...restoreCommands,
+  ...phoneCommands,
   command({
     words: "completion",
     as: "none",

@@ -18,6 +18,7 @@ import {
   id,
   many,
   maybe,
+  moment,
   text,
   time,
   workspace,
@@ -251,6 +252,21 @@ const toldOf = (message: number) => (error: unknown) => {
   throw new MessagingError({ ...error, text: words })
 }
 
+type Moment = ReturnType<ReturnType<typeof moment>["read"]>
+
+/** A repeat with the same key must be the same message. */
+const refuseRelative = (given: {
+  readonly at?: Moment | undefined
+  readonly expires?: Moment | undefined
+}) => {
+  for (const name of ["at", "expires"] as const) {
+    if (given[name]?.isRelative !== true) continue
+    throw usageError(
+      `--${name} is an absolute time with --idempotency-key: a repeat from a later moment would be another message`,
+    )
+  }
+}
+
 export const messageCommands = [
   command({
     words: "send",
@@ -263,8 +279,8 @@ export const messageCommands = [
       "to-file": maybe(text("FILE", "Recipients, one to a line.")),
       ...content,
       from: maybe(count("ID", "The sending number; required if several are connected.")),
-      at: maybe(time("When to send.")),
-      expires: maybe(time("It is not sent after that time.")),
+      at: maybe(moment("When to send.")),
+      expires: maybe(moment("It is not sent after that time.")),
       "idempotency-key": maybe(text("KEY", "Makes the command safe to repeat within 24 hours.")),
       wait: flag("Waits until it was sent or failed; for up to 20 recipients."),
     },
@@ -272,6 +288,7 @@ export const messageCommands = [
       const { output, machine } = tools
       const to = await recipientsOf(given.to, given["to-file"])
       if (to.length === 0) throw usageError("give recipients with --to or --to-file")
+      if (given["idempotency-key"] !== undefined) refuseRelative(given)
       if (given.wait && to.length > 20) throw usageError("--wait is for up to 20 recipients")
       const words = await interruptible(
         machine.signal,
@@ -281,8 +298,8 @@ export const messageCommands = [
       const message = {
         ...words,
         ...(given.from === undefined ? {} : { from: given.from }),
-        ...(given.at === undefined ? {} : { send_at: given.at }),
-        ...(given.expires === undefined ? {} : { expires_at: given.expires }),
+        ...(given.at === undefined ? {} : { send_at: given.at.at }),
+        ...(given.expires === undefined ? {} : { expires_at: given.expires.at }),
       }
       // Show each part at once: the service may refuse a later part.
       const shown = given.wait

@@ -1,0 +1,149 @@
+/** Simulated phones and their clock, for a service with `TRANSPORT=simulated`. */
+import type { Sent } from "@messaging-service/client"
+import {
+  any,
+  choice,
+  command,
+  count,
+  flag,
+  id,
+  maybe,
+  number,
+  once,
+  seconds,
+  text,
+} from "../Command.ts"
+import { usageError } from "../ending.ts"
+import { limit, listed } from "./lists.ts"
+import { messageColumns } from "./messages.ts"
+
+const phone = { id: once(id("number")) }
+
+const copyColumns = [
+  ["at", ({ at }: Sent) => at],
+  ["message", ({ message_id }: Sent) => message_id],
+  ["status", ({ status }: Sent) => status],
+  ["number", ({ number_id }: Sent) => number_id],
+  ["to", ({ to }: Sent) => to],
+  ["text", ({ text: words }: Sent) => words],
+  ["file", ({ media }: Sent) => media?.file_name],
+] as const
+
+export const phoneCommands = [
+  command({
+    words: "phones behaviour",
+    as: "operator",
+    summary: "Shows how a simulated phone behaves, or sets its whole behaviour.",
+    about: "Any option sets it: the others then get their defaults. --reset sets all defaults.",
+    arguments: phone,
+    options: {
+      send: maybe(
+        choice(["succeed", "fail", "hang", "drop"], "What a send does. Default: succeed."),
+      ),
+      "error-message": maybe(text("TEXT", "The reason of a failed send.")),
+      "latency-ms": maybe(number("MILLIS", "How long a send takes. Default: 0.")),
+      group: any(text("NAME", "A group that the phone belongs to. Default: Team.")),
+      reset: flag("Sets all defaults."),
+    },
+    run: async ({ group, id: of, reset, send, ...given }, { operator, output }) => {
+      const message = given["error-message"]
+      const latency = given["latency-ms"]
+      const wanted = {
+        ...(send === undefined ? {} : { send }),
+        ...(message === undefined ? {} : { error_message: message }),
+        ...(latency === undefined ? {} : { latency_ms: latency }),
+        ...(group.length === 0 ? {} : { groups: group }),
+      }
+      const isSet = Object.keys(wanted).length > 0
+      if (isSet && reset) throw usageError("--reset excludes the other options")
+      const { behaviour, setBehaviour } = operator().simulator
+      output.one(await (isSet || reset ? setBehaviour(of, wanted) : behaviour(of)))
+    },
+  }),
+  command({
+    words: "phones scan",
+    as: "operator",
+    summary: "Scans the QR code of a connecting number, or types its pairing code.",
+    arguments: phone,
+    options: { phone: maybe(text("PHONE", "The phone that scans. Default: the known one.")) },
+    run: async ({ id: of, phone: by }, { operator, output }) =>
+      output.one(await operator().simulator.scan(of, by === undefined ? undefined : { phone: by })),
+  }),
+  command({
+    words: "phones logout",
+    as: "operator",
+    summary: "Logs a number out on its phone.",
+    arguments: phone,
+    run: async ({ id: of }, { operator, output }) =>
+      output.one(await operator().simulator.logOut(of)),
+  }),
+  command({
+    words: "phones registered",
+    as: "operator",
+    summary: "Shows which phones exist, or sets it.",
+    about: "Without a list all phones exist but those that end in 0000.",
+    arguments: { phone: any(text("PHONE", "The only phones that exist from now on.")) },
+    options: { reset: flag("All but those that end in 0000.") },
+    run: async ({ phone: phones, reset }, { operator, output }) => {
+      if (reset && phones.length > 0) throw usageError("--reset excludes phones")
+      const { registered, setRegistered } = operator().simulator
+      const isSet = reset || phones.length > 0
+      output.one(await (isSet ? setRegistered({ phones: reset ? null : phones }) : registered()))
+    },
+  }),
+  command({
+    words: "phones sent",
+    as: "operator",
+    summary: "Lists what recipients received, newest first: each copy once.",
+    options: {
+      number: maybe(count("ID", "Only from that number.")),
+      workspace: maybe(count("ID", "Only of that workspace.")),
+      to: maybe(text("TO", "Only to exactly that recipient.")),
+      ...limit,
+    },
+    run: ({ number: from, to, workspace, ...given }, { operator, output }) =>
+      listed(given, output, copyColumns, (page) =>
+        operator().simulator.sent({
+          ...page,
+          ...(from === undefined ? {} : { number_id: from }),
+          ...(workspace === undefined ? {} : { workspace_id: workspace }),
+          ...(to === undefined ? {} : { to }),
+        }),
+      ),
+  }),
+  command({
+    words: "phones tick",
+    as: "operator",
+    summary: "Confirms a message as its recipient's phone does.",
+    arguments: {
+      id: once(id("message")),
+      status: once(choice(["delivered", "read"], "delivered or read.")),
+    },
+    run: async ({ id: of, status }, { operator, output }) =>
+      output.one(await operator().simulator.tick(of, { status }), messageColumns),
+  }),
+  command({
+    words: "clock get",
+    as: "operator",
+    summary: "Shows the service's time.",
+    run: async (_, { operator, output }) => output.one(await operator().simulator.clock()),
+  }),
+  command({
+    words: "clock advance",
+    as: "operator",
+    summary: "Moves the service's time forward, and does all work that falls due.",
+    about: "Needs CLOCK=adjustable.",
+    arguments: { duration: once(seconds("How far.")) },
+    run: async ({ duration }, { operator, output }) =>
+      output.one(await operator().simulator.advance({ seconds: duration })),
+  }),
+  command({
+    words: "clock settle",
+    as: "operator",
+    summary: "Waits until no work is due or in flight.",
+    run: async (_, { operator, output }) => {
+      await operator().simulator.settle()
+      output.one(await operator().simulator.clock())
+    },
+  }),
+]

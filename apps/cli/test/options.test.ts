@@ -1,0 +1,120 @@
+/** What every command takes alike: times from now on, chosen fields, and words that were mistyped. */
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { Running, aWorkspace } from "./Running.ts"
+
+const to = ["--to", "+15550100002", "--text", "Hello"]
+
+layer(Running.layer, { excludeTestServices: true })("the options", (it) => {
+  const test = (name: string, body: (running: typeof Running.Service) => Promise<void>) =>
+    it.effect(name, () => Effect.flatMap(Running, (running) => Effect.promise(() => body(running))))
+
+  describe("times from now on", () => {
+    for (const [given, millis] of [
+      ["+2h", 7_200_000],
+      ["+1d12h", 129_600_000],
+      ["+90m", 5_400_000],
+      ["+1d2h3m4s", 93_784_000],
+    ] as const) {
+      test(`--at ${given}`, async ({ url }) => {
+        const { messaging } = await aWorkspace(url)
+        const before = Date.now()
+        const { output } = await messaging(["send", ...to, "--at", given, "--json"])
+        const { send_at: due } = JSON.parse(output) as { readonly send_at: string }
+        assert.closeTo(Date.parse(due), before + millis, 3000)
+      })
+    }
+
+    test("--since=-1h lists the messages since an hour ago", async ({ url }) => {
+      const { client, messaging } = await aWorkspace(url)
+      await client.messages.send({ to: { phone: "+15550100002" }, text: "Hello" })
+      const listed = await messaging(["list", "--since=-1h", "--json"])
+      assert.lengthOf(listed.output.trimEnd().split("\n"), 1)
+      const later = await messaging(["list", "--since", "+1h", "--json"])
+      assert.strictEqual(later.output, "")
+    })
+
+    for (const given of ["+", "+2", "+2hours", "+h", "+1h1d", "-", "+9999999d"]) {
+      test(`refuses ${given}`, async ({ url }) => {
+        const { messaging } = await aWorkspace(url)
+        const ran = await messaging(["send", ...to, `--at=${given}`])
+        assert.deepInclude(ran, { code: 2, asked: [] })
+        assert.match(ran.remarks, /--at is ISO 8601 with an offset, or from now on such as \+2h/)
+      })
+    }
+
+    test("are refused with --idempotency-key, since a repeat would differ", async ({ url }) => {
+      const { messaging } = await aWorkspace(url)
+      for (const option of ["--at", "--expires"]) {
+        const line = ["send", ...to, option, "+2h", "--idempotency-key", "a"]
+        const ran = await messaging(line)
+        assert.deepInclude(ran, { code: 2, asked: [] })
+        assert.match(
+          ran.remarks,
+          new RegExp(`${option} is an absolute time with --idempotency-key`),
+        )
+      }
+    })
+  })
+
+  describe("--fields", () => {
+    test("shows only those, in their order, to people and to programs", async ({ url }) => {
+      const { client, messaging } = await aWorkspace(url)
+      const { id } = await client.messages.send({ to: { phone: "+15550100002" }, text: "Hello" })
+      const json = await messaging(["get", String(id), "--fields", "text,id,to.phone", "--json"])
+      assert.strictEqual(json.output, `{"text":"Hello","id":${id},"to.phone":"+15550100002"}\n`)
+      const table = await messaging(["list", "--fields", "id, text"])
+      assert.match(table.output, new RegExp(`^ID +TEXT\n${id} +Hello\n$`))
+      const one = await messaging(["get", String(id), "--fields", "text"])
+      assert.strictEqual(one.output, "text  Hello\n")
+      for (const ran of [json, table, one]) assert.strictEqual(ran.remarks, "")
+    })
+
+    test("names a field that is not there once, and the fields that are", async ({ url }) => {
+      const { client, messaging } = await aWorkspace(url)
+      const batch = { to: [{ phone: "+15550100002" }, { phone: "+15550100003" }], text: "Hello" }
+      await client.messages.sendBatch(batch)
+      const ran = await messaging(["list", "--fields", "id,txet", "--json"])
+      assert.strictEqual(ran.code, 0)
+      const lines = ran.output.trimEnd().split("\n")
+      assert.deepStrictEqual(
+        lines.map((line) => (JSON.parse(line) as { readonly txet: unknown }).txet),
+        [null, null],
+      )
+      const [told, ...more] = ran.remarks.trimEnd().split("\n")
+      assert.isEmpty(more)
+      const { remark } = JSON.parse(told ?? "") as { readonly remark: { readonly message: string } }
+      assert.match(remark.message, /^there is no field txet; there are id, status, /)
+    })
+
+    test("is a list of names", async ({ url }) => {
+      const { messaging } = await aWorkspace(url)
+      const ran = await messaging(["list", "--fields", "id,,text"])
+      assert.deepInclude(ran, { code: 2, asked: [] })
+    })
+  })
+
+  for (const [line, meant] of [
+    [["sned"], 'did you mean "send"?'],
+    [["reminders", "crate"], 'did you mean "reminders create"?'],
+    [["webhook", "list"], 'did you mean "webhooks list"?'],
+    [["workspace", "rename"], 'did you mean "workspaces"?'],
+    [["sned", "--to", "+15550100002"], 'did you mean "send"?'],
+    [["send", "--txet", "Hello"], "did you mean --text?"],
+    [["list", "--filds", "id"], "did you mean --fields?"],
+  ] as const) {
+    test(`${line.join(" ")}: ${meant}`, async ({ url }) => {
+      const { messaging } = await aWorkspace(url)
+      const ran = await messaging(line)
+      assert.deepInclude(ran, { code: 2, asked: [] })
+      assert.include(ran.remarks, meant)
+    })
+  }
+
+  for (const line of [["frobnicate"], ["reminders"], ["list", "--color"]]) {
+    test(`${line.join(" ")}: nothing is near`, async ({ url }) => {
+      const { messaging } = await aWorkspace(url)
+      assert.notInclude((await messaging(line)).remarks, "did you mean")
+    })
+  }
+})

@@ -1,0 +1,66 @@
+/** Commands for simulated phones and their clock. */
+import { assert } from "@effect/vitest"
+import { to } from "./Scene.ts"
+import type { Entries } from "./Scene.ts"
+
+export const phoneCommands: Entries = {
+  "phones behaviour": async ({ client, json, messaging, number, operator }) => {
+    const [defaults] = await json("phones behaviour", [number])
+    assert.deepInclude(defaults, { send: "succeed", latency_ms: 0, groups: ["Team"] })
+    const set = ["--send", "fail", "--error-message", "No room.", "--group", "Cooks"]
+    const [failing] = await json("phones behaviour", [number, ...set])
+    assert.deepInclude(failing, { send: "fail", error_message: "No room.", groups: ["Cooks"] })
+    const { id } = await client.messages.send({ to: { phone: to }, text: "Hello" })
+    await operator.simulator.settle()
+    assert.strictEqual((await client.messages.get(id)).status, "failed")
+    assert.deepStrictEqual((await json("phones behaviour", [number, "--reset"]))[0], defaults)
+    const both = ["phones", "behaviour", String(number), "--reset", "--send", "fail"]
+    assert.deepInclude(await messaging(both), { code: 2, asked: [] })
+  },
+  "phones scan": async ({ client, json, operator }) => {
+    const { id } = await client.numbers.connect({})
+    await operator.simulator.settle()
+    const [scanned] = await json("phones scan", [id, "--phone", "+15550100077"])
+    assert.deepInclude(scanned, { status: "connected", phone: "15550100077" })
+  },
+  "phones logout": async ({ json, number }) =>
+    assert.strictEqual((await json("phones logout", [number]))[0]?.["status"], "disconnected"),
+  "phones registered": async ({ json }) => {
+    const [set] = await json("phones registered", [to, "+15550100003"])
+    assert.deepStrictEqual(set?.["phones"], [to, "+15550100003"])
+    assert.deepStrictEqual((await json("phones registered"))[0], set)
+    assert.deepStrictEqual(await json("phones registered", ["--reset"]), [{ phones: null }])
+  },
+  "phones sent": async ({ client, json, number, operator, text, workspace }) => {
+    const { id } = await client.messages.send({ to: { phone: to }, text: "Hello" })
+    await operator.simulator.settle()
+    const inside = ["--workspace", workspace, "--number", number, "--to", to]
+    const copies = await json("phones sent", inside)
+    assert.lengthOf(copies, 1)
+    assert.deepInclude(copies[0], { message_id: id, text: "Hello" })
+    assert.match(await text("phones sent", inside), /^AT .*\n.* Hello/)
+  },
+  "phones tick": async ({ client, json, operator }) => {
+    const { id } = await client.messages.send({ to: { phone: to }, text: "Hello" })
+    await operator.simulator.settle()
+    assert.strictEqual((await json("phones tick", [id, "read"]))[0]?.["status"], "read")
+  },
+  "clock get": async ({ json, operator }) => {
+    const { now } = await operator.simulator.clock()
+    const [shown] = await json("clock get")
+    assert.isAtLeast(Date.parse(String(shown?.["now"])), Date.parse(now))
+  },
+  "clock advance": async ({ client, json, operator }) => {
+    const { now } = await operator.simulator.clock()
+    const due = new Date(Date.parse(now) + 3_600_000).toISOString()
+    const { id } = await client.messages.send({ to: { phone: to }, text: "Hello", send_at: due })
+    const [later] = await json("clock advance", ["1h30m"])
+    assert.isAtLeast(Date.parse(String(later?.["now"])) - Date.parse(now), 5_400_000)
+    assert.strictEqual((await client.messages.get(id)).status, "sent")
+  },
+  "clock settle": async ({ client, json }) => {
+    const { id } = await client.messages.send({ to: { phone: to }, text: "Hello" })
+    await json("clock settle")
+    assert.strictEqual((await client.messages.get(id)).status, "sent")
+  },
+}
