@@ -289,7 +289,6 @@ export const addedOperations = (operator: AsOperator, withKey: AsKey) => {
         return { status: 200, body: await cancelMany(workspace, body.ids) }
       const message = /^\/messages\/(\d+)(\/timeline)?$/.exec(rest)
       if (message?.[2] !== undefined) return timeline(workspace, message[1] ?? "")
-      if (/^\/numbers\/\d+$/.test(rest) && method === "GET") return v2(workspace, "GET", rest)
       if (rest === "/connections") return { status: 200, body: await connections(workspace) }
       if (rest === "/figures")
         return {

@@ -30,6 +30,11 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await act(page)
     })
 
+  const assertEventually = async (holds: () => Promise<boolean>) => {
+    const deadline = Date.now() + 15_000
+    while (!(await holds())) assert.isBelow(Date.now(), deadline, "never held")
+  }
+
   /** The service's own answer. */
   const get = (path: string) =>
     dashboard.operate("GET", `/admin/v1/workspaces/${path}`) as Promise<Record<string, unknown>>
@@ -246,6 +251,70 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByText("moved on by 60 min").waitFor()
     }))
 
+  /** The pixels of the shown QR code. */
+  const pixels = (page: Page) =>
+    page.getByAltText("QR code to scan with the phone").evaluate((image) => {
+      const canvas = document.createElement("canvas")
+      canvas.width = 248
+      canvas.height = 248
+      canvas.getContext("2d")?.drawImage(image as HTMLImageElement, 0, 0, 248, 248)
+      return canvas.toDataURL()
+    })
+
+  it("links a phone by a QR code that changes without flicker and vanishes once taken", () =>
+    onPage("/w/1/numbers", async (page) => {
+      await page.getByRole("button", { name: "Link a phone" }).click()
+      await page.getByRole("button", { name: "Show the code" }).click()
+      const code = page.getByAltText("QR code to scan with the phone")
+      await code.waitFor()
+      await page.getByText(/^Another code in (0:5\d|1:00)$/).waitFor()
+      await page.getByText(/^(9:5\d|10:00) left$/).waitFor()
+      const first = await pixels(page)
+      const flickers = await page.evaluateHandle(() => {
+        const seen: Array<string> = []
+        new MutationObserver(() => {
+          const image = document.querySelector<HTMLImageElement>("img[width='248']")
+          if (!image) seen.push("gone")
+          else if (!image.complete) seen.push("loading")
+        }).observe(document.body, { childList: true, subtree: true, attributes: true })
+        return seen
+      })
+      await dashboard.operate("POST", "/admin/v1/simulator/clock/advance", { seconds: 65 })
+      await assertEventually(async () => (await pixels(page)) !== first)
+      assert.deepStrictEqual(await flickers.jsonValue(), [])
+      const number = /numbers\/(\d+)\/link/.exec(page.url())?.[1] ?? ""
+      await page.route(`**/workspaces/1/numbers/${number}`, async (route) => {
+        const answer = await route.fetch()
+        const body = (await answer.json()) as { connect: object }
+        await route.fulfill({ json: { ...body, connect: { ...body.connect, linking: true } } })
+      })
+      await page.getByText("The phone has taken the code. Linking finishes…").waitFor()
+      await code.waitFor({ state: "detached" })
+      assert.strictEqual(await page.getByText("Another code in").count(), 0)
+      await page.unroute(`**/workspaces/1/numbers/${number}`)
+      await code.waitFor()
+      await page.getByRole("button", { name: "Scan as the simulated phone" }).click()
+      await page.getByText("is linked").waitFor()
+      assert.strictEqual(await code.count(), 0)
+      assert.deepInclude(await get(`1/numbers/${number}`), { status: "connected", connect: null })
+    }))
+
+  it("links a phone by a typed code, and offers another attempt when the time is over", () =>
+    onPage("/w/1/numbers", async (page) => {
+      await page.getByRole("button", { name: "Link a phone" }).click()
+      await page.getByText("Type a code on the phone").click()
+      await page.getByLabel("Its number, with + and country code").fill("+15550108888")
+      await page.getByRole("button", { name: "Show the code" }).click()
+      await page.getByRole("img", { name: /^Code: ([A-Z0-9] ?){8}$/ }).waitFor()
+      await page.getByText(/^Another code in [23]:/).waitFor()
+      await dashboard.operate("POST", "/admin/v1/simulator/clock/advance", { seconds: 601 })
+      await page.getByText("The time is over").waitFor()
+      await page.getByRole("button", { name: "Show a new code" }).click()
+      await page.getByAltText("QR code to scan with the phone").waitFor()
+      await page.getByRole("button", { name: "Scan as the simulated phone" }).click()
+      await page.getByText("is linked").waitFor()
+    }))
+
   it("lets a customer in by a link that works once, into their workspace alone", () =>
     onPage("/w/1/settings", async (page) => {
       await page.getByRole("button", { name: "Make a link" }).click()
@@ -265,6 +334,10 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
           .getByRole("link")
           .allTextContents()
         assert.deepStrictEqual(names, ["Messages", "Numbers", "Contacts"])
+        await customer.getByRole("link", { name: "Numbers" }).click()
+        await customer.getByRole("heading", { level: 1, name: "Numbers" }).waitFor()
+        await customer.locator("main li").first().waitFor()
+        assert.strictEqual(await customer.locator("main").getByRole("button").count(), 0)
         await customer.goto(`${dashboard.url}/w/2/messages`)
         await customer.getByRole("alert").waitFor()
         await customer.context().clearCookies()

@@ -454,7 +454,8 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        readonly get?: never;
+        /** Read a number */
+        readonly get: operations["getWorkspaceNumber"];
         readonly put?: never;
         readonly post?: never;
         /** Remove a number */
@@ -1304,6 +1305,7 @@ export interface components {
         readonly Number: SendingNumber;
         readonly NumberCheck: NumberCheck;
         readonly NumberCheckResult: NumberCheckResult;
+        readonly OperatedConnect: OperatedConnect;
         readonly OperatedNumber: OperatedNumber;
         readonly Pacing: Pacing;
         readonly PauseNumber: PauseNumber;
@@ -2403,6 +2405,29 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly getWorkspaceNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The number. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OperatedNumber"];
                 };
             };
         };
@@ -4724,6 +4749,38 @@ export interface NumberCheckResult {
      */
     readonly checked_at: string | null;
 }
+export interface OperatedConnect {
+    /** @description Link to the QR image, valid for 10 minutes; each call makes a new one. */
+    readonly qr_code_url: string | null;
+    /** @description Code of 8 characters to type on the phone; null until it is ready. */
+    readonly pairing_code: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly pairing_code_expires_at: string | null;
+    /** @description True from the scan or code entry until linking finishes. */
+    readonly linking: boolean;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly requested_at: string | null;
+    /**
+     * Format: date-time
+     * @description When another QR code replaces the shown one.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly qr_code_expires_at: string | null;
+    /**
+     * Format: date-time
+     * @description When linking ends unless a phone takes a code.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly ends_at: string | null;
+}
 export interface OperatedNumber {
     /** @description The `from` of messages and reminders. */
     readonly id: number;
@@ -4736,8 +4793,8 @@ export interface OperatedNumber {
     readonly status: "connected" | "connecting" | "disconnected";
     /** @enum {string} */
     readonly login_method: "qr" | "phone_code";
-    /** @description Set only while `status` is `connecting`, and only by GET of a single number. */
-    readonly connect: components["schemas"]["Connect"] | null;
+    /** @description Set only while `status` is `connecting`, and only by GET of a single number. Null for a portal's member. */
+    readonly connect: components["schemas"]["OperatedConnect"] | null;
     readonly pacing: components["schemas"]["Pacing"];
     /** @description The proxy of its connection. */
     readonly proxy: {

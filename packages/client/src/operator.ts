@@ -180,6 +180,8 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       list: at.get("/admin/v1/workspaces/{id}/numbers"),
       /** Starts linking a WhatsApp number, as `numbers.connect` of a key does. */
       link: at.create("/admin/v1/workspaces/{id}/numbers/link"),
+      /** A number with its pacing and proxy, and while it connects its code and when that ends. */
+      get: at.get("/admin/v1/workspaces/{id}/numbers/{number_id}"),
       /** Changes the label, the pacing or the proxy. */
       update: at.patch("/admin/v1/workspaces/{id}/numbers/{number_id}"),
       /** Removes a number; its waiting messages become cancelled. */

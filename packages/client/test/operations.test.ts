@@ -282,6 +282,8 @@ const entries: {
     ),
   listWorkspaceNumbers: async ({ operator, workspace, number }) =>
     assert.strictEqual((await operator.numbers.list(workspace))[0]?.id, number),
+  getWorkspaceNumber: async ({ operator, workspace, number }) =>
+    assert.isNull((await operator.numbers.get(workspace, number)).proxy),
   updateNumber: async ({ operator, workspace, number }) =>
     assert.strictEqual(
       (await operator.numbers.update(workspace, number, { pacing: { per_minute: 30 } })).pacing

@@ -327,11 +327,13 @@ export const layerLinking: Layer.Layer<NumberLinking, never, Ids> = Layer.effect
     const shownFor = (event: Effect.Effect<LinkingEvent>, millis: number) =>
       Stream.concat(Stream.fromEffect(event), Stream.fromEffectDrain(Effect.sleep(millis)))
 
-    const qrCode = Effect.sync((): LinkingEvent => ({
-      _tag: "QrShown",
-      // A reference and three keys, as long as the real ones.
-      text: `2@${[100, 44, 44, 44].map((length) => ids.alphanumeric(length)).join(",")}`,
-    }))
+    const qrCode = (millis: number) =>
+      Effect.map(Clock.currentTimeMillis, (now): LinkingEvent => ({
+        _tag: "QrShown",
+        // A reference and three keys, as long as the real ones.
+        text: `2@${[100, 44, 44, 44].map((length) => ids.alphanumeric(length)).join(",")}`,
+        expiresAt: now + millis,
+      }))
 
     const pairingCode = Effect.map(Clock.currentTimeMillis, (now): LinkingEvent => ({
       _tag: "PairingCodeShown",
@@ -344,7 +346,9 @@ export const layerLinking: Layer.Layer<NumberLinking, never, Ids> = Layer.effect
     return NumberLinking.of({
       link: ({ method }) =>
         method === "qr"
-          ? Stream.flatMap(Stream.fromIterable(qrMillis), (millis) => shownFor(qrCode, millis))
+          ? Stream.flatMap(Stream.fromIterable(qrMillis), (millis) =>
+              shownFor(qrCode(millis), millis),
+            )
           : shownFor(pairingCode, pairingCodeMillis),
     })
   }),

@@ -295,6 +295,7 @@ create table linking_attempts (
   -- When a test number links itself.
   links_at timestamptz,
   qr_text text,
+  qr_expires_at timestamptz,
   pairing_code text,
   pairing_code_expires_at timestamptz,
   linking boolean not null,

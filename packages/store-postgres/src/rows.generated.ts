@@ -8,7 +8,7 @@ export const sqlTypes = {
     columns: { guard: "text?", ids: "bigint[]?" },
   },
   "add_linking": {
-    params: { nWorkspaceId: "bigint", nMode: "text", nPhone: "text", nLabel: "text", nPlatform: "text", nLoginMethod: "text", nCreatedAt: "timestamptz", limit: "bigint", aId: "text", aMode: "text", aMethod: "text", aPhone: "text", aRequestedAt: "timestamptz", aEndsAt: "timestamptz", aLinksAt: "timestamptz", aQrText: "text", aPairingCode: "text", aPairingCodeExpiresAt: "timestamptz", aLinking: "boolean", aCallbackUrl: "text", aPacing: "integer[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
+    params: { nWorkspaceId: "bigint", nMode: "text", nPhone: "text", nLabel: "text", nPlatform: "text", nLoginMethod: "text", nCreatedAt: "timestamptz", limit: "bigint", aId: "text", aMode: "text", aMethod: "text", aPhone: "text", aRequestedAt: "timestamptz", aEndsAt: "timestamptz", aLinksAt: "timestamptz", aQrText: "text", aQrExpiresAt: "timestamptz", aPairingCode: "text", aPairingCodeExpiresAt: "timestamptz", aLinking: "boolean", aCallbackUrl: "text", aPacing: "integer[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
     columns: { number_id: "bigint?", guard: "text?" },
   },
   "admit_requests": {
@@ -156,7 +156,7 @@ export const sqlTypes = {
     columns: { answer: "text?" },
   },
   "reconnect_linking": {
-    params: { workspaceId: "bigint", numberId: "bigint", aId: "text", aMode: "text", aMethod: "text", aPhone: "text", aRequestedAt: "timestamptz", aEndsAt: "timestamptz", aLinksAt: "timestamptz", aQrText: "text", aPairingCode: "text", aPairingCodeExpiresAt: "timestamptz", aLinking: "boolean", aCallbackUrl: "text", aPacing: "integer[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
+    params: { workspaceId: "bigint", numberId: "bigint", aId: "text", aMode: "text", aMethod: "text", aPhone: "text", aRequestedAt: "timestamptz", aEndsAt: "timestamptz", aLinksAt: "timestamptz", aQrText: "text", aQrExpiresAt: "timestamptz", aPairingCode: "text", aPairingCodeExpiresAt: "timestamptz", aLinking: "boolean", aCallbackUrl: "text", aPacing: "integer[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
     columns: { guard: "text?", phone: "text?", label: "text?" },
   },
   "redeliver_webhook_event": {
@@ -401,18 +401,18 @@ export const sqlTypes = {
   },
   "linking.get": {
     params: { numberId: "bigint" },
-    columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?" },
+    columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", qr_expires_at: "timestamptz?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?" },
   },
   "linking.claim": {
     params: { workspaces: "bigint[]", held: "integer[]", perWorkspace: "integer", now: "timestamptz", of: "bigint", shards: "bigint[]", limit: "bigint", leaseUntil: "timestamptz" },
-    columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?", lease: "bigint", workspace_id: "bigint" },
+    columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", qr_expires_at: "timestamptz?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?", lease: "bigint", workspace_id: "bigint" },
   },
   "linking.renew": {
     params: { leaseUntil: "timestamptz", ids: "text[]", leases: "bigint[]" },
     columns: { id: "text" },
   },
   "linking.show": {
-    params: { id: "text", lease: "bigint", qrText: "text", pairingCode: "text", pairingCodeExpiresAt: "timestamptz", linking: "boolean", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text" },
+    params: { id: "text", lease: "bigint", qrText: "text", qrExpiresAt: "timestamptz", pairingCode: "text", pairingCodeExpiresAt: "timestamptz", linking: "boolean", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text" },
     columns: { id: "text" },
   },
   "linking.taken": {
@@ -421,11 +421,11 @@ export const sqlTypes = {
   },
   "linking.lapsed": {
     params: { now: "timestamptz", limit: "bigint" },
-    columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?" },
+    columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", qr_expires_at: "timestamptz?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?" },
   },
   "linking.dueTest": {
     params: { now: "timestamptz", limit: "bigint" },
-    columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?" },
+    columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", qr_expires_at: "timestamptz?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?" },
   },
   "media.discard": {
     params: { id: "bigint" },

@@ -68,6 +68,10 @@ interface Services {
   readonly numbers: NumberStore
 }
 
+/** The validity of a connection's first QR code and of each later one, by the library. */
+const firstQrMillis = 60_000
+const nextQrMillis = 20_000
+
 /** Shows codes until the phone accepts one. */
 const showCodes = Effect.fnUntraced(function* showCodes(
   { method, phone }: LinkingRequest,
@@ -75,12 +79,13 @@ const showCodes = Effect.fnUntraced(function* showCodes(
   shown: Shown,
 ) {
   const { credentials, events, socket } = connection
-  let lastQr: string | null = null
+  let lastQr: { readonly text: string; readonly expiresAt: number } | null = null
   let isCodeAsked = false
-  const showQr = (text: string) =>
+  const showQr = ({ expiresAt, text }: { readonly text: string; readonly expiresAt: number }) =>
     Queue.offer(shown, {
       _tag: "QrShown",
       text: withSecret(text, credentials.advSecretKey),
+      expiresAt,
     })
   const askCode = Effect.gen(function* askCode() {
     const code = yield* Effect.promise(() => socket.requestPairingCode(phone ?? ""))
@@ -94,8 +99,12 @@ const showCodes = Effect.fnUntraced(function* showCodes(
     const event = yield* Queue.take(events)
     switch (event._tag) {
       case "QrShown":
-        lastQr = event.text
-        if (method === "qr") yield* showQr(event.text)
+        lastQr = {
+          text: event.text,
+          expiresAt:
+            (yield* Clock.currentTimeMillis) + (lastQr === null ? firstQrMillis : nextQrMillis),
+        }
+        if (method === "qr") yield* showQr(lastQr)
         else if (!isCodeAsked) {
           isCodeAsked = true
           yield* askCode

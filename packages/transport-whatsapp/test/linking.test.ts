@@ -9,7 +9,7 @@ import {
 } from "@messaging-service/core"
 import type { LinkingEvent } from "@messaging-service/core"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { Sessions } from "../src/Account.ts"
 import {
   aLinkedNumber,
@@ -40,6 +40,9 @@ layer(layerWorld)("linking", (it) => {
       const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
       const shown = yield* linkTo(id, digits)
       assert.deepStrictEqual(tags(shown), ["QrShown", "Taken", "Linked"])
+      const [code] = shown
+      const validUntil = code?._tag === "QrShown" ? code.expiresAt : 0
+      assert.strictEqual(validUntil - (yield* Clock.currentTimeMillis), 60_000)
       assert.deepStrictEqual(shown.at(-1), { _tag: "Linked", phone: digits })
       const { status } = yield* Sessions
       assert.strictEqual(status(id)?.state, "connected")

@@ -62,10 +62,14 @@ export const numberCommands = [
   }),
   command({
     words: "numbers get",
-    as: "key",
-    summary: "Shows a number.",
+    as: "key or operator",
+    summary: "Shows a number: the key's, or one of a workspace with its pacing and proxy.",
     arguments: { id: once(id("number")) },
-    run: async (given, { client, output }) => output.one(await client().numbers.get(given.id)),
+    options: { workspace: maybe(workspace.value) },
+    run: async ({ id: number, workspace: inside }, { client, operator, output }) =>
+      inside === undefined
+        ? output.one(await client().numbers.get(number))
+        : output.one(await operator().numbers.get(inside, number)),
   }),
   command({
     words: "numbers connect",

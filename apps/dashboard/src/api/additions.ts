@@ -116,7 +116,6 @@ export interface Additions {
     { readonly ids: ReadonlyArray<number> }
   >
   "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline": Operation<Timeline>
-  "GET /admin/v1/workspaces/{id}/numbers/{number_id}": Operation<SendingNumber>
   "GET /admin/v1/workspaces/{id}/connections": Operation<{
     readonly data: ReadonlyArray<NumberState>
   }>

@@ -2,9 +2,9 @@
 import { useMutation, useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { useEffect, useState } from "react"
-import type { SendingNumber } from "../api/additions.ts"
 import { base } from "../api/base.ts"
 import { asked, call } from "../api/call.ts"
+import type { Answer } from "../api/operations.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Empty, Failure, PageHead } from "../ui/parts.tsx"
@@ -13,14 +13,17 @@ import { linkWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/numbers/$numberId/link")
 
-/** How long an attempt lasts (contract: Limits). */
-const attemptMillis = 10 * 60 * 1000
+type LinkedNumber = Answer<"GET /admin/v1/workspaces/{id}/numbers/{number_id}">
+
+/** What to show of an attempt; null to a member, and when the attempt has just ended. */
+type Connect = LinkedNumber["connect"]
 
 /** While the code is shown, and in case the stream of news is silent. */
 const pollMillis = 2000
 
 export const LinkPage = () => {
   const { numberId, workspaceId } = route.useParams()
+  const { session } = useRouteContext({ from: "/inside" })
   const path = { id: Number(workspaceId), number_id: Number(numberId) }
   const {
     data: number,
@@ -45,10 +48,19 @@ export const LinkPage = () => {
         <Linked phone={number.phone ?? ""} workspaceId={workspaceId} />
       )}
       {number?.status === "disconnected" && <Over path={path} changed={changed} />}
-      {number?.status === "connecting" && <Linking number={number} />}
+      {number?.status === "connecting" &&
+        (session.role === "member" ? <NotForMembers /> : <Linking number={number} />)}
     </main>
   )
 }
+
+const NotForMembers = () => (
+  <div className="card">
+    <Empty icon="phone" title={words.linking}>
+      {words.notForMembers}
+    </Empty>
+  </div>
+)
 
 /** Plays the phone, where phones are simulated. */
 const Scan = ({ changed, numberId }: { numberId: number; changed: () => void }) => {
@@ -112,7 +124,7 @@ const Over = ({
   )
 }
 
-const Linking = ({ number }: { number: SendingNumber }) => {
+const Linking = ({ number }: { number: LinkedNumber }) => {
   const now = useServiceTime()
   const byQr = number.login_method === "qr"
   const isTaken = number.connect?.linking === true
@@ -145,21 +157,26 @@ const Linking = ({ number }: { number: SendingNumber }) => {
         {byQr ? (
           <Code connect={number.connect} isTaken={isTaken} />
         ) : (
-          <PairingCode connect={number.connect} now={now} />
+          <PairingCode connect={number.connect} isTaken={isTaken} />
         )}
-        <Left number={number} now={now} />
+        {!isTaken && <NextCode at={codeEndsAt(number.connect)} now={now} />}
+        <Left connect={number.connect} now={now} />
       </div>
     </div>
   )
 }
 
-const stateOf = ({ connect }: SendingNumber): string => {
+/** When another code replaces the shown one; null without one. */
+const codeEndsAt = (connect: Connect): string | null =>
+  connect?.qr_code_expires_at ?? connect?.pairing_code_expires_at ?? null
+
+const stateOf = ({ connect }: LinkedNumber): string => {
   if (connect?.linking === true) return words.taken
   return connect?.qr_code_url || connect?.pairing_code ? words.waiting : words.asking
 }
 
 /** The picture changes only once the next one is loaded: no flicker while a camera points at it. */
-const Code = ({ connect, isTaken }: { connect: SendingNumber["connect"]; isTaken: boolean }) => {
+const Code = ({ connect, isTaken }: { connect: Connect; isTaken: boolean }) => {
   const [shown, setShown] = useState<string | null>(null)
   // The service's own link may name another origin than this page's: only its last two parts are ours.
   const path = connect?.qr_code_url ? new URL(connect.qr_code_url).pathname : null
@@ -186,50 +203,43 @@ const Code = ({ connect, isTaken }: { connect: SendingNumber["connect"]; isTaken
 }
 
 /** Four and four, as the phone asks for it; a screen reader spells it. */
-const PairingCode = ({ connect, now }: { connect: SendingNumber["connect"]; now: number }) => {
-  const code = connect?.pairing_code ?? null
-  const ends = connect?.pairing_code_expires_at ?? null
+const PairingCode = ({ connect, isTaken }: { connect: Connect; isTaken: boolean }) => {
+  const code = isTaken ? null : (connect?.pairing_code ?? null)
   if (code === null) return <span className="my-16 size-8 animate-pulse rounded-full bg-edge" />
   return (
-    <>
-      <p
-        role="img"
-        aria-label={words.code([...code].join(" "))}
-        className="flex gap-1 py-6 font-mono text-2xl font-semibold"
-      >
-        {[...code].map((letter, index) => (
-          <span
-            // Their place is all that tells them apart.
-            // oxlint-disable-next-line react/no-array-index-key
-            key={index}
-            className={`grid h-11 w-8 place-items-center rounded-md border border-edge bg-surface ${index === 3 ? "mr-3" : ""}`}
-          >
-            {letter}
-          </span>
-        ))}
-      </p>
-      {ends !== null && (
-        <p className="text-sm text-soft tabular-nums">
-          {words.anotherIn(left(Date.parse(ends) - now))}
-        </p>
-      )}
-    </>
+    <p
+      role="img"
+      aria-label={words.code([...code].join(" "))}
+      className="flex gap-1 py-6 font-mono text-2xl font-semibold"
+    >
+      {[...code].map((letter, index) => (
+        <span
+          // Their place is all that tells them apart.
+          // oxlint-disable-next-line react/no-array-index-key
+          key={index}
+          className={`grid h-11 w-8 place-items-center rounded-md border border-edge bg-surface ${index === 3 ? "mr-3" : ""}`}
+        >
+          {letter}
+        </span>
+      ))}
+    </p>
   )
 }
 
-const Left = ({ now, number }: { number: SendingNumber; now: number }) => {
-  const requested = number.connect?.requested_at
-  if (!requested) return null
-  const ends = Date.parse(requested) + attemptMillis
-  const millis = Math.min(attemptMillis, Math.max(0, ends - now))
+const NextCode = ({ at, now }: { at: string | null; now: number }) =>
+  at === null ? null : (
+    <p className="text-sm text-soft tabular-nums">{words.anotherIn(left(Date.parse(at) - now))}</p>
+  )
+
+/** How much of the attempt is left, by the service's own times. */
+const Left = ({ connect, now }: { connect: Connect; now: number }) => {
+  if (!connect?.requested_at || !connect.ends_at) return null
+  const ends = Date.parse(connect.ends_at)
+  const whole = ends - Date.parse(connect.requested_at)
+  const millis = Math.min(whole, Math.max(0, ends - now))
   return (
     <div className="flex w-full flex-col gap-1.5">
-      <progress
-        aria-label={words.timeLeft}
-        max={attemptMillis}
-        value={millis}
-        className="h-1 w-full"
-      />
+      <progress aria-label={words.timeLeft} max={whole} value={millis} className="h-1 w-full" />
       <p className="text-center text-xs text-soft tabular-nums">{words.left(left(millis))}</p>
     </div>
   )

@@ -7,7 +7,7 @@ import { Meter, Spark } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
-import { canLink, nameOf, standingOf } from "./connection.ts"
+import { nameOf, standingOf } from "./connection.ts"
 import type { Standing } from "./connection.ts"
 import { numbersWords as words } from "./words.ts"
 
@@ -15,9 +15,11 @@ interface RowProps {
   readonly number: SendingNumber
   readonly state: NumberState | undefined
   readonly workspaceId: string
+  /** False for a portal's member. */
+  readonly mayChange: boolean
 }
 
-export const NumberRow = ({ number, state, workspaceId }: RowProps) => {
+export const NumberRow = ({ mayChange, number, state, workspaceId }: RowProps) => {
   const standing = standingOf(number, state)
   const actions = useActions(workspaceId, number.id)
   return (
@@ -42,12 +44,14 @@ export const NumberRow = ({ number, state, workspaceId }: RowProps) => {
         </div>
         <Quota state={state} />
         <div className="flex justify-end gap-2 max-md:justify-start">
-          <Remedy
-            remedy={standing.remedy}
-            numberId={number.id}
-            workspaceId={workspaceId}
-            actions={actions}
-          />
+          {mayChange && (
+            <Remedy
+              remedy={standing.remedy}
+              numberId={number.id}
+              workspaceId={workspaceId}
+              actions={actions}
+            />
+          )}
         </div>
       </div>
       <Says standing={standing} state={state} error={actions.error} />
@@ -117,23 +121,19 @@ const Remedy = ({
       )
     case "link":
       return (
-        canLink && (
-          <Button look="primary" busy={link.isPending} onClick={() => link.mutate()}>
-            {words.linkAgain}
-          </Button>
-        )
+        <Button look="primary" busy={link.isPending} onClick={() => link.mutate()}>
+          {words.linkAgain}
+        </Button>
       )
     case "code":
       return (
-        canLink && (
-          <Link
-            className="control"
-            to="/w/$workspaceId/numbers/$numberId/link"
-            params={{ workspaceId, numberId: String(numberId) }}
-          >
-            {words.showCode}
-          </Link>
-        )
+        <Link
+          className="control"
+          to="/w/$workspaceId/numbers/$numberId/link"
+          params={{ workspaceId, numberId: String(numberId) }}
+        >
+          {words.showCode}
+        </Link>
       )
     case null:
       return (

@@ -3,7 +3,6 @@ import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { asked } from "../api/call.ts"
 import { Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
-import { canLink } from "./connection.ts"
 import { useConnections } from "./connections.ts"
 import { LinkDialog } from "./LinkDialog.tsx"
 import { NumberRow } from "./NumberRow.tsx"
@@ -18,11 +17,12 @@ export const NumbersPage = () => {
   const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path }))
   const states = useConnections(path.id)
   const list = numbers.data?.data
+  const mayChange = session.role !== "member"
 
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.title} about={words.about}>
-        {canLink && session.role !== "member" && <LinkDialog workspaceId={workspaceId} />}
+        {mayChange && <LinkDialog workspaceId={workspaceId} />}
       </PageHead>
       {numbers.error && <Failure error={numbers.error} again={() => void numbers.refetch()} />}
       <div className="card">
@@ -39,6 +39,7 @@ export const NumbersPage = () => {
               workspaceId={workspaceId}
               number={number}
               state={states?.find((one) => one.number_id === number.id)}
+              mayChange={mayChange}
             />
           ))}
         </ul>

@@ -1,6 +1,5 @@
 /** How a number is, in a word and a sentence, and what a user can do about it. */
 import type { NumberState, SendingNumber } from "../api/additions.ts"
-import { isOffered } from "../api/offered.ts"
 import {
   disconnectedSentences,
   numbersWords,
@@ -13,9 +12,6 @@ export interface NumberPath {
   readonly id: number
   readonly number_id: number
 }
-
-/** Whether pages can show the code that links a phone. */
-export const canLink = isOffered("GET /admin/v1/workspaces/{id}/numbers/{number_id}")
 
 /** A number as people call it. */
 export const nameOf = ({ id, label, phone }: SendingNumber): string =>

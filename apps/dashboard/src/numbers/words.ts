@@ -39,6 +39,8 @@ export const linkDialogWords = {
 
 export const linkWords = {
   title: "Link a phone",
+  linking: "A phone is being linked",
+  notForMembers: "Owners and administrators of the workspace see its code.",
   scan: "Scan as the simulated phone",
   allNumbers: "All numbers",
   linked: (phone: string) => `+${phone} is linked`,

@@ -170,6 +170,20 @@ export interface NumberView extends SendingNumber {
   readonly connect: ConnectView | null
 }
 
+/** Makes the reader of what a number shows while it connects, with a fresh QR link; else null. */
+export const makeConnectReader = Effect.gen(function* makeConnectReader() {
+  const { numbers } = yield* Store
+  const { link } = yield* QrLinks
+  const secrets = yield* Secrets
+
+  return Effect.fnUntraced(function* readConnect({ id, status }: SendingNumber) {
+    if (status !== "connecting") return null
+    const sealed = yield* numbers.getLinking(id)
+    const attempt = sealed === null ? null : openedAttempt(secrets, sealed)
+    return connectView(attempt, yield* Clock.currentTimeMillis, link)
+  })
+})
+
 const isSeen = (caller: Authorized, number: SendingNumber): boolean =>
   isSeenBy(caller.mode, number) && mayUse(caller, number.id)
 
@@ -186,7 +200,12 @@ interface LinkingWork {
 /** What a test number shows, since it has no connection to bring a code. */
 const testView = ({ ids }: LinkingWork, { method }: ConnectRequest, now: number): LinkingView =>
   method === "qr"
-    ? { ...nothingShown, qrText: `test:${ids.alphanumeric(40)}` }
+    ? {
+        ...nothingShown,
+        qrText: `test:${ids.alphanumeric(40)}`,
+        // It has one code, and links itself long before.
+        qrExpiresAt: now + linkingMillis,
+      }
     : {
         ...nothingShown,
         pairingCode: {
@@ -355,17 +374,16 @@ export class Connections extends Context.Service<
     Effect.gen(function* make() {
       const { numbers } = yield* Store
 
-      const { link } = yield* QrLinks
+      const connectOf = yield* makeConnectReader
       const idempotent = yield* makeIdempotent
       const callbackUrls = yield* CallbackUrls
-      const secrets = yield* Secrets
       const linking: LinkingWork = {
         numbers,
         attempts: numbers,
         ids: yield* Ids,
         wakeUp: yield* WakeUp,
         startingPacing: yield* StartingPacing,
-        secrets,
+        secrets: yield* Secrets,
       }
 
       const notFound = refuse("number_not_found", { inPath: true })
@@ -381,11 +399,8 @@ export class Connections extends Context.Service<
           const number = id === undefined ? null : yield* numbers.get(caller.workspace.id, id)
           if (number === null || !isSeen(caller, number)) return yield* notFound
           // A live number has a real phone, which a test key must not link.
-          const shows = number.status === "connecting" && number.mode === caller.mode
-          if (!shows) return { ...number, connect: null }
-          const sealed = yield* numbers.getLinking(number.id)
-          const attempt = sealed === null ? null : openedAttempt(secrets, sealed)
-          return { ...number, connect: connectView(attempt, yield* Clock.currentTimeMillis, link) }
+          const connect = number.mode === caller.mode ? yield* connectOf(number) : null
+          return { ...number, connect }
         }),
         connect: Effect.fn("Connections.connect")(function* connect(
           given,

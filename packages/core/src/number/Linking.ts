@@ -46,6 +46,8 @@ export interface PairingCode {
 export interface LinkingView {
   /** Text of the current QR code; null before the first. */
   readonly qrText: string | null
+  /** When another QR code replaces it; null without one. */
+  readonly qrExpiresAt: number | null
   readonly pairingCode: PairingCode | null
   /** The phone took the code, and linking finishes. */
   readonly linking: boolean
@@ -134,7 +136,12 @@ export const hasPhone = (
   other.mode === linked.mode &&
   phoneWithoutLink(other, attempt) === phone
 
-export const nothingShown: LinkingView = { qrText: null, pairingCode: null, linking: false }
+export const nothingShown: LinkingView = {
+  qrText: null,
+  qrExpiresAt: null,
+  pairingCode: null,
+  linking: false,
+}
 
 /** Makes a fresh link to an attempt's QR image. */
 export type QrLink = (attempt: LinkingAttempt, now: number) => string
@@ -142,11 +149,24 @@ export type QrLink = (attempt: LinkingAttempt, now: number) => string
 /** What callers see of an attempt (contract: Numbers). */
 export interface ConnectView {
   readonly qrCodeUrl: string | null
+  /** When another QR code replaces it; null without one. */
+  readonly qrCodeExpiresAt: number | null
   /** A code that is still valid. */
   readonly pairingCode: PairingCode | null
   readonly linking: boolean
   /** Null when the attempt has just ended. */
   readonly requestedAt: number | null
+  /** When the attempt ends without a link; null when it has just ended. */
+  readonly endsAt: number | null
+}
+
+const noConnectView: ConnectView = {
+  qrCodeUrl: null,
+  qrCodeExpiresAt: null,
+  pairingCode: null,
+  linking: false,
+  requestedAt: null,
+  endsAt: null,
 }
 
 /** What a connecting number's attempt shows at `now`. */
@@ -155,17 +175,17 @@ export const connectView = (
   now: number,
   qrLink: QrLink,
 ): ConnectView => {
-  if (attempt === null) {
-    return { qrCodeUrl: null, pairingCode: null, linking: false, requestedAt: null }
-  }
-  const { endsAt, linking, pairingCode, qrText, requestedAt } = attempt
+  if (attempt === null) return noConnectView
+  const { endsAt, linking, pairingCode, qrExpiresAt, qrText, requestedAt } = attempt
   // A code expires with its attempt at the latest.
   const expiresAt = Math.min(pairingCode?.expiresAt ?? 0, endsAt)
   return {
     qrCodeUrl: qrText === null ? null : qrLink(attempt, now),
+    qrCodeExpiresAt: qrText === null || qrExpiresAt === null ? null : Math.min(qrExpiresAt, endsAt),
     pairingCode: pairingCode === null || expiresAt <= now ? null : { ...pairingCode, expiresAt },
     linking,
     requestedAt,
+    endsAt,
   }
 }
 

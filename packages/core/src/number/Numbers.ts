@@ -31,7 +31,8 @@ import type {
 } from "../transport/Transport.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { makeOrphaned, Workspaces } from "../workspace/Workspaces.ts"
-import { makeConnectionCallbacks } from "./Connections.ts"
+import { makeConnectionCallbacks, makeConnectReader } from "./Connections.ts"
+import type { ConnectView } from "./Linking.ts"
 import { connectionOf, isShutOut } from "./NumberStore.ts"
 import type {
   NumberStore,
@@ -192,6 +193,12 @@ export interface OperatedNumber extends SendingNumber {
   readonly proxy: { readonly host: string; readonly port: number } | null
 }
 
+/** A number as operators read it, with the codes to scan or type while it connects. */
+export interface OperatedNumberView extends OperatedNumber {
+  /** Null unless it is connecting, and for readers who may not link it. */
+  readonly connect: ConnectView | null
+}
+
 const withSettings = (
   number: SendingNumber,
   settings: NumberSettings | undefined,
@@ -271,6 +278,24 @@ export const makeConnectionChanged = Effect.gen(function* makeConnectionChanged(
 
 const notFound = refuse("number_not_found", { inPath: true })
 
+/** The change that a patch asks for, with its proxy sealed. */
+const toChange = (
+  secrets: Secrets["Service"],
+  id: NumberId,
+  { label, pacing, proxyUrl: proxy }: typeof NumberPatch.Type,
+): NumberChange => {
+  const sealed = ({ host, href, port }: ProxyUrl): SealedProxy => ({
+    host,
+    port,
+    url: secrets.seal(proxyPlace(id), href),
+  })
+  return {
+    ...(label === undefined ? {} : { label }),
+    ...(pacing === undefined ? {} : { pacing }),
+    ...(proxy === undefined ? {} : { proxy: proxy === null ? null : sealed(proxy) }),
+  }
+}
+
 export class Numbers extends Context.Service<
   Numbers,
   {
@@ -297,6 +322,16 @@ export class Numbers extends Context.Service<
       role: Role,
       workspaceId: WorkspaceId | undefined,
     ): Effect.Effect<ReadonlyArray<SendingNumber>, Failure<WorkspaceCode>>
+    /**
+     * GET /workspaces/{id}/numbers/{number_id}. A code links the account for anyone who has it, so
+     * only `maySeeCodes` shows one. Fails with `number_not_found`.
+     */
+    get(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      id: NumberId | undefined,
+      options: { readonly maySeeCodes: boolean },
+    ): Effect.Effect<OperatedNumberView, Failure<WorkspaceCode | "number_not_found">>
     /** PATCH /workspaces/{id}/numbers/{number_id}. Fails with `number_not_found`. */
     update(
       role: Role,
@@ -336,11 +371,10 @@ export class Numbers extends Context.Service<
       const connectedFromTheStart = yield* ConnectedFromTheStart
       const startingPacing = yield* StartingPacing
       const secrets = yield* Secrets
+      const connectOf = yield* makeConnectReader
 
-      const sealed = (id: NumberId, { host, href, port }: ProxyUrl): SealedProxy => ({
-        host,
-        port,
-        url: secrets.seal(proxyPlace(id), href),
+      const operated = Effect.fnUntraced(function* operated(number: SendingNumber) {
+        return withSettings(number, (yield* store.settings([number.id])).get(number.id))
       })
 
       return Numbers.of({
@@ -361,26 +395,26 @@ export class Numbers extends Context.Service<
         list: Effect.fn("Numbers.list")(function* list(role, workspaceId) {
           return yield* store.list((yield* workspaces.within(role, workspaceId, "numbers")).id)
         }),
+        get: Effect.fn("Numbers.get")(function* get(role, workspaceId, id, { maySeeCodes }) {
+          const workspace = yield* workspaces.within(role, workspaceId, "numbers")
+          const found = id === undefined ? null : yield* store.get(workspace.id, id)
+          if (found === null) return yield* notFound
+          const connect = maySeeCodes ? yield* connectOf(found) : null
+          return { ...(yield* operated(found)), connect }
+        }),
         update: Effect.fn("Numbers.update")(function* update(role, workspaceId, id, command) {
           const workspace = yield* workspaces.within(role, workspaceId, "numbers")
           const found = id === undefined ? null : yield* store.get(workspace.id, id)
           if (found === null) return yield* notFound
-          const { label, pacing, proxyUrl: proxy } = yield* Effect.fromResult(decodePatch(command))
-          const change: NumberChange = {
-            ...(label === undefined ? {} : { label }),
-            ...(pacing === undefined ? {} : { pacing }),
-            ...(proxy === undefined
-              ? {}
-              : { proxy: proxy === null ? null : sealed(found.id, proxy) }),
-          }
+          const change = toChange(secrets, found.id, yield* Effect.fromResult(decodePatch(command)))
           const now = yield* Clock.currentTimeMillis
           const changed =
             Object.keys(change).length === 0
               ? found
               : yield* store.change(workspace.id, found.id, change, now)
           if (changed === null) return yield* notFound
-          if (pacing !== undefined) yield* wakeUp.wake("lanes")
-          return withSettings(changed, (yield* store.settings([changed.id])).get(changed.id))
+          if (change.pacing !== undefined) yield* wakeUp.wake("lanes")
+          return yield* operated(changed)
         }),
         remove: Effect.fn("Numbers.remove")(function* remove(role, workspaceId, id) {
           const workspace = yield* workspaces.within(role, workspaceId, "numbers")

@@ -276,7 +276,12 @@ export interface LinkingRequest {
 
 export type LinkingEvent =
   /** The QR code to scan from now on. */
-  | { readonly _tag: "QrShown"; readonly text: string }
+  | {
+      readonly _tag: "QrShown"
+      readonly text: string
+      /** When another code replaces it, or the connection ends. */
+      readonly expiresAt: number
+    }
   /** The pairing code to type from now on. */
   | { readonly _tag: "PairingCodeShown"; readonly pairingCode: PairingCode }
   /** The phone took the code; linking continues. */

@@ -60,7 +60,7 @@ const take = ({ progress, secrets }: Linker, held: Holding, event: LinkingEvent)
     sealedView(secrets, attempt.id, { ...nothingShown, ...view })
   switch (event._tag) {
     case "QrShown":
-      return progress.shown(held, sealed({ qrText: event.text }))
+      return progress.shown(held, sealed({ qrText: event.text, qrExpiresAt: event.expiresAt }))
     case "PairingCodeShown":
       return progress.shown(held, sealed({ pairingCode: event.pairingCode }))
     case "Taken":

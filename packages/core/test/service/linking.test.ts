@@ -99,14 +99,18 @@ describe("the codes of an attempt", () => {
         const number = yield* connect(key)
         yield* settled
         const changes: Array<number> = []
+        const announced: Array<number> = []
         let last = yield* qrText(key, number)
         for (let at = 5; at < 300; at += 5) {
+          const next = (yield* read(key, number)).connect?.qrCodeExpiresAt
+          if (next === noon + at * second) announced.push(at)
           yield* pass(5 * second)
           const text = yield* qrText(key, number)
           if (text !== last) changes.push(at)
           last = text
         }
         assert.deepStrictEqual(changes, [60, 80, 100, 120, 140, 160, 220, 240, 260, 280])
+        assert.deepStrictEqual(changes, announced)
       }),
     ),
   )

@@ -92,7 +92,7 @@ describe("the codes of an attempt at linking", () => {
           const key = yield* aKeyToConnect
           const number = yield* connect(key)
           yield* settled
-          yield* Queue.offer(said, { _tag: "QrShown", text: "2@abc" })
+          yield* Queue.offer(said, { _tag: "QrShown", text: "2@abc", expiresAt: 0 })
           yield* TestClock.adjust(second)
           yield* settled
           assert.lengthOf(given, 2)

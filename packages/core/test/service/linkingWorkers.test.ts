@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Queue, Stream } from "effect"
 import { WakeUp, sharedLimits, Store } from "../../src/index.ts"
 import type { LinkingEvent, LinkingRequest } from "../../src/index.ts"
-import { linkingLeaseMillis } from "../../src/number/Linking.ts"
+import { linkingLeaseMillis, linkingMillis } from "../../src/number/Linking.ts"
 import {
   inAService,
   minute,
@@ -31,11 +31,13 @@ describe("a linking transport", () => {
           assert.deepStrictEqual(requests, [{ numberId: number.id, method: "qr", phone: null }])
           assert.deepStrictEqual((yield* read(key, number)).connect, {
             qrCodeUrl: null,
+            qrCodeExpiresAt: null,
             pairingCode: null,
             linking: false,
             requestedAt: noon,
+            endsAt: noon + linkingMillis,
           })
-          yield* Queue.offer(said, { _tag: "QrShown", text: "2@abc" })
+          yield* Queue.offer(said, { _tag: "QrShown", text: "2@abc", expiresAt: 0 })
           yield* settled
           assert.strictEqual(yield* qrText(key, number), "2@abc")
           yield* Queue.offer(said, { _tag: "Taken" })
@@ -108,7 +110,7 @@ describe("a linking transport", () => {
         linking: linkingBy(() => {
           // Without a pause this would never end.
           if (++asked > 1000) return Stream.never
-          return Stream.make({ _tag: "QrShown" as const, text: `code ${asked}` })
+          return Stream.make({ _tag: "QrShown" as const, text: `code ${asked}`, expiresAt: 0 })
         }),
       },
     )
@@ -146,7 +148,11 @@ describe("several workers", () => {
     let connections = 0
     const counting = linkingBy(() =>
       Stream.concat(
-        Stream.sync((): LinkingEvent => ({ _tag: "QrShown", text: `2@${++connections}` })),
+        Stream.sync((): LinkingEvent => ({
+          _tag: "QrShown",
+          text: `2@${++connections}`,
+          expiresAt: 0,
+        })),
         Stream.never,
       ),
     )
@@ -266,7 +272,7 @@ describe("a lease that expired under its holder", () => {
           yield* WakeUp.use((wakeUp) => wakeUp.wake("linking"))
           yield* settled
           assert.deepStrictEqual(yield* ranOut, new Set())
-          yield* Queue.offer(said, { _tag: "QrShown", text: "2@later" })
+          yield* Queue.offer(said, { _tag: "QrShown", text: "2@later", expiresAt: 0 })
           yield* pass(minute)
           assert.strictEqual(yield* qrText(key, number), "2@later")
           assert.strictEqual(connections, 1)

@@ -23,6 +23,7 @@ import {
 import type {
   BeginTelegramLogin,
   ChangeNumber,
+  ConnectView,
   CreateNumber,
   GiveTelegramCode,
   GiveTelegramPassword,
@@ -35,7 +36,7 @@ import { Effect, Schema } from "effect"
 import { bodyOf, deleted, DeletedJson, json, listOf, optionalJson, TimeJson } from "../Entry.ts"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
-import { numberJson, NumberJson } from "../v2/numbers.ts"
+import { ConnectJson, connectJson, numberJson, NumberJson } from "../v2/numbers.ts"
 import { missingNumber, numberPath, operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
@@ -50,9 +51,23 @@ const PacingJson = Schema.Struct({
   new_recipients_per_day: Schema.NullOr(Schema.Int),
 }).annotate({ identifier: "Pacing" })
 
+/** What an operator reads of a linking attempt: also when its parts end. */
+const OperatedConnectJson = Schema.Struct({
+  ...ConnectJson.fields,
+  qr_code_expires_at: described(
+    Schema.NullOr(TimeJson),
+    "When another QR code replaces the shown one.",
+  ),
+  ends_at: described(Schema.NullOr(TimeJson), "When linking ends unless a phone takes a code."),
+}).annotate({ identifier: "OperatedConnect" })
+
 /** The Number object with its operator settings. */
 const OperatedNumberJson = Schema.Struct({
   ...NumberJson.fields,
+  connect: described(
+    Schema.NullOr(OperatedConnectJson),
+    "Set only while `status` is `connecting`, and only by GET of a single number. Null for a portal's member.",
+  ),
   pacing: PacingJson,
   proxy: described(
     Schema.NullOr(Schema.Struct({ host: Schema.String, port: Schema.Int })),
@@ -61,11 +76,19 @@ const OperatedNumberJson = Schema.Struct({
 }).annotate({ identifier: "OperatedNumber" })
 
 const operatedJson = ({
+  connect = null,
   pacing,
   proxy,
   ...number
-}: OperatedNumber): typeof OperatedNumberJson.Type => ({
+}: OperatedNumber & {
+  readonly connect?: ConnectView | null
+}): typeof OperatedNumberJson.Type => ({
   ...numberJson(number),
+  connect: connect && {
+    ...connectJson(connect),
+    qr_code_expires_at: instantOrNull(connect.qrCodeExpiresAt),
+    ends_at: instantOrNull(connect.endsAt),
+  },
   pacing: {
     min_interval_ms: pacing.minIntervalMillis,
     jitter_ms: pacing.jitterMillis,
@@ -85,6 +108,17 @@ const pacing = {
 }
 
 const operated = { ...examples.number, pacing, proxy: null }
+
+const linked = {
+  ...examples.connecting,
+  connect: {
+    ...examples.connecting.connect,
+    qr_code_expires_at: "2030-01-31T07:01:00Z",
+    ends_at: "2030-01-31T07:10:00Z",
+  },
+  pacing,
+  proxy: null,
+}
 
 const ConnectionJson = Schema.Struct({
   state: described(
@@ -170,6 +204,22 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
       const numbers = yield* Numbers
       const all = yield* numbers.list(role, id("id"))
       return { data: all.map(numberJson) }
+    }),
+  }),
+  route(`GET ${numberPath}`, {
+    id: "getWorkspaceNumber",
+    right: "read",
+    summary: "Read a number",
+    about:
+      "While it is `connecting`, `connect` shows the newest QR link or pairing code. A code links the account for anyone who has it, so a portal's member sees none.",
+    success: "The number.",
+    answer: bodyOf(OperatedNumberJson, linked),
+    refused: [missingNumber],
+    handler: Effect.fnUntraced(function* getWorkspaceNumber({ admitted, id, role }) {
+      const numbers = yield* Numbers
+      const isMember = admitted.kind === "portal" && admitted.session.role === "member"
+      const options = { maySeeCodes: !isMember }
+      return operatedJson(yield* numbers.get(role, id("id"), id("number_id"), options))
     }),
   }),
   route(`PATCH ${numberPath}`, {

@@ -15,7 +15,7 @@ import { bodyOf, json, listOf, answerJson, IdJson, TimeJson } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 
-const ConnectJson = Schema.Struct({
+export const ConnectJson = Schema.Struct({
   qr_code_url: described(
     Schema.NullOr(Schema.String),
     "Link to the QR image, valid for 10 minutes; each call makes a new one.",
@@ -45,6 +45,14 @@ export const NumberJson = Schema.Struct({
   ),
 }).annotate({ identifier: "Number" })
 
+export const connectJson = (connect: ConnectView): typeof ConnectJson.Type => ({
+  qr_code_url: connect.qrCodeUrl,
+  pairing_code: connect.pairingCode?.code ?? null,
+  pairing_code_expires_at: instantOrNull(connect.pairingCode?.expiresAt ?? null),
+  linking: connect.linking,
+  requested_at: instantOrNull(connect.requestedAt),
+})
+
 /** A number; `connect` only where it was looked up. */
 export const numberJson = ({
   connect = null,
@@ -56,13 +64,7 @@ export const numberJson = ({
   platform: number.platform,
   status: number.status,
   login_method: number.loginMethod,
-  connect: connect && {
-    qr_code_url: connect.qrCodeUrl,
-    pairing_code: connect.pairingCode?.code ?? null,
-    pairing_code_expires_at: instantOrNull(connect.pairingCode?.expiresAt ?? null),
-    linking: connect.linking,
-    requested_at: instantOrNull(connect.requestedAt),
-  },
+  connect: connect && connectJson(connect),
 })
 
 const route = routeV2("Numbers")

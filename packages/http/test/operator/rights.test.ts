@@ -3,18 +3,13 @@
  * kind of caller. An operation without a line in the table fails.
  */
 import { assert, describe, layer } from "@effect/vitest"
-import { Store } from "@messaging-service/core"
-import type { Role, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
-import { createHash, randomBytes } from "node:crypto"
 import { Doors, errorOf } from "../Doors.ts"
 import { operationsOf, served } from "../openapi/Document.ts"
 import { aWorkspace } from "../Records.ts"
 import { layerService } from "../Service.ts"
-
-const all = ["operator", "owner", "administrator", "member"] as const
-
-type Caller = (typeof all)[number]
+import { aSession, callers as all } from "./sessionCookies.ts"
+import type { Caller } from "./sessionCookies.ts"
 
 const operator: ReadonlyArray<Caller> = ["operator"]
 const owners: ReadonlyArray<Caller> = ["operator", "owner"]
@@ -47,6 +42,7 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
 
   createNumber: operator,
   listWorkspaceNumbers: everyone,
+  getWorkspaceNumber: everyone,
   linkNumber: administrators,
   updateNumber: administrators,
   deleteNumber: administrators,
@@ -113,39 +109,6 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   advanceClock: operator,
   settle: operator,
 }
-
-const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
-
-/** A session of that caller, which needs no signing in. */
-const aSession = (caller: Caller, workspaceId: number) =>
-  Effect.gen(function* () {
-    const store = (yield* Store).browserSessions
-    const { socket } = yield* Doors
-    if (caller === "operator") {
-      const answer = yield* socket.call({
-        method: "POST",
-        path: "/admin/v1/session",
-        json: { token: "an operator's token" },
-      })
-      return answer.headers["set-cookie"]?.split(";")[0] ?? ""
-    }
-    const id = randomBytes(32).toString("hex")
-    const now = Date.now()
-    yield* store.insert(
-      {
-        hash: sha256(id),
-        workspaceId: workspaceId as WorkspaceId,
-        role: caller satisfies Role,
-        returnUrl: null,
-        tokenMark: null,
-        createdAt: now,
-        expiresAt: now + 3_600_000,
-      },
-      20,
-    )
-    const cleared = yield* socket.call({ method: "DELETE", path: "/admin/v1/session" })
-    return `${cleared.headers["set-cookie"]?.split(";")[0] ?? ""}${id}`
-  })
 
 /** What says that the caller may not. */
 const refused = ["operator_required", "role_required", "session_ended", "workspace_not_found"]

@@ -32,6 +32,8 @@ export interface LinkView {
    * fresh one.
    */
   readonly qrCodeUrl: string | null
+  /** When another QR code replaces it; null without one. */
+  readonly qrCodeExpiresAt: Date | null
   /** 8 characters to type on the phone; null until there is one, and with `qr`. */
   readonly pairingCode: string | null
   /** When another pairing code replaces it. */
@@ -40,6 +42,8 @@ export interface LinkView {
   readonly linking: boolean
   /** When linking began. It ends after 10 minutes. */
   readonly requestedAt: Date | null
+  /** When linking ends unless a phone takes a code. */
+  readonly endsAt: Date | null
 }
 
 /** A number with its current linking code. */

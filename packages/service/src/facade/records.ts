@@ -117,10 +117,12 @@ export const numberViewShown = (
         : {
             qrText,
             qrCodeUrl: connect.qrCodeUrl,
+            qrCodeExpiresAt: dateOrNull(connect.qrCodeExpiresAt),
             pairingCode: connect.pairingCode?.code ?? null,
             pairingCodeExpiresAt: dateOrNull(connect.pairingCode?.expiresAt ?? null),
             linking: connect.linking,
             requestedAt: dateOrNull(connect.requestedAt),
+            endsAt: dateOrNull(connect.endsAt),
           },
   }
 }

@@ -38,7 +38,7 @@ const secret = `2@${"aB3/+".repeat(30)},${"c".repeat(44)},${"d".repeat(44)},${"e
 it.effect("a code is written so that it can be scanned, and reported as before", () =>
   Effect.gen(function* () {
     const events: ReadonlyArray<LinkingEvent> = [
-      { _tag: "QrShown", text: secret },
+      { _tag: "QrShown", text: secret, expiresAt: 0 },
       { _tag: "Taken" },
       { _tag: "Linked", phone: "15550100001" },
     ]

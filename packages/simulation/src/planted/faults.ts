@@ -275,7 +275,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/number/Numbers.ts",
-        'if (pacing !== undefined) yield* wakeUp.wake("lanes")',
+        'if (change.pacing !== undefined) yield* wakeUp.wake("lanes")',
         "",
       ),
     ],

@@ -16,6 +16,7 @@ create function add_linking(
   a_ends_at timestamptz,
   a_links_at timestamptz,
   a_qr_text text,
+  a_qr_expires_at timestamptz,
   a_pairing_code text,
   a_pairing_code_expires_at timestamptz,
   a_linking boolean,
@@ -68,11 +69,11 @@ begin
   where w.id = n_workspace_id;
   insert into linking_attempts (
     number_id, phone_before, id, mode, method, phone, requested_at, ends_at, links_at, qr_text,
-    pairing_code, pairing_code_expires_at, linking
+    qr_expires_at, pairing_code, pairing_code_expires_at, linking
   )
   values (
     v_number, null, a_id, a_mode, a_method, a_phone, a_requested_at, a_ends_at, a_links_at,
-    a_qr_text, a_pairing_code, a_pairing_code_expires_at, a_linking
+    a_qr_text, a_qr_expires_at, a_pairing_code, a_pairing_code_expires_at, a_linking
   );
   perform finish_idempotency_claim(
     p_claim_key_id, p_claim_key, p_claim_fingerprint, array[v_number], a_requested_at, null

@@ -10,6 +10,7 @@ create function reconnect_linking(
   a_ends_at timestamptz,
   a_links_at timestamptz,
   a_qr_text text,
+  a_qr_expires_at timestamptz,
   a_pairing_code text,
   a_pairing_code_expires_at timestamptz,
   a_linking boolean,
@@ -73,11 +74,11 @@ begin
     and a_pacing is not null;
   insert into linking_attempts (
     number_id, phone_before, id, mode, method, phone, requested_at, ends_at, links_at, qr_text,
-    pairing_code, pairing_code_expires_at, linking
+    qr_expires_at, pairing_code, pairing_code_expires_at, linking
   )
   values (
     p_number_id, v_before, a_id, a_mode, a_method, a_phone, a_requested_at, a_ends_at, a_links_at,
-    a_qr_text, a_pairing_code, a_pairing_code_expires_at, a_linking
+    a_qr_text, a_qr_expires_at, a_pairing_code, a_pairing_code_expires_at, a_linking
   );
   perform finish_idempotency_claim(
     p_claim_key_id, p_claim_key, p_claim_fingerprint, array[p_number_id], a_requested_at, jsonb_build_object(

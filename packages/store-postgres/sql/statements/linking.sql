@@ -7,8 +7,8 @@ where n.id = :id
 
 -- name: get
 select
-  a.id, a.mode, a.method, a.phone, a.requested_at, a.ends_at, a.links_at, a.qr_text, a.pairing_code,
-  a.pairing_code_expires_at, a.linking, a.number_id, a.phone_before
+  a.id, a.mode, a.method, a.phone, a.requested_at, a.ends_at, a.links_at, a.qr_text,
+  a.qr_expires_at, a.pairing_code, a.pairing_code_expires_at, a.linking, a.number_id, a.phone_before
 from linking_attempts a
 where a.number_id = :numberId
 
@@ -50,8 +50,8 @@ from free
 join numbers n on n.id = free.number_id
 where a.number_id = free.number_id
 returning
-  a.id, a.mode, a.method, a.phone, a.requested_at, a.ends_at, a.links_at, a.qr_text, a.pairing_code,
-  a.pairing_code_expires_at, a.linking, a.number_id, a.phone_before, a.lease, n.workspace_id
+  a.id, a.mode, a.method, a.phone, a.requested_at, a.ends_at, a.links_at, a.qr_text,
+  a.qr_expires_at, a.pairing_code, a.pairing_code_expires_at, a.linking, a.number_id, a.phone_before, a.lease, n.workspace_id
 
 -- name: renew
 update linking_attempts a
@@ -73,6 +73,7 @@ with before as (
 shown as (
   update linking_attempts a
   set qr_text = :qrText,
+    qr_expires_at = :qrExpiresAt,
     pairing_code = :pairingCode,
     pairing_code_expires_at = :pairingCodeExpiresAt,
     linking = :linking
@@ -110,8 +111,8 @@ returning a.id
 -- name: lapsed
 -- Index linking_attempts_ending.
 select
-  a.id, a.mode, a.method, a.phone, a.requested_at, a.ends_at, a.links_at, a.qr_text, a.pairing_code,
-  a.pairing_code_expires_at, a.linking, a.number_id, a.phone_before
+  a.id, a.mode, a.method, a.phone, a.requested_at, a.ends_at, a.links_at, a.qr_text,
+  a.qr_expires_at, a.pairing_code, a.pairing_code_expires_at, a.linking, a.number_id, a.phone_before
 from linking_attempts a
 where has_ended(a, :now)
 order by a.ends_at, a.number_id
@@ -120,8 +121,8 @@ limit :limit
 -- name: dueTest
 -- Index linking_attempts_due.
 select
-  a.id, a.mode, a.method, a.phone, a.requested_at, a.ends_at, a.links_at, a.qr_text, a.pairing_code,
-  a.pairing_code_expires_at, a.linking, a.number_id, a.phone_before
+  a.id, a.mode, a.method, a.phone, a.requested_at, a.ends_at, a.links_at, a.qr_text,
+  a.qr_expires_at, a.pairing_code, a.pairing_code_expires_at, a.linking, a.number_id, a.phone_before
 from linking_attempts a
 where a.due_at <= :now
   and links_itself(a, :now)

@@ -44,6 +44,7 @@ const toAttempt = (row: Row<"linking.get">): LinkingAttempt => ({
   endsAt: row.ends_at.getTime(),
   linksAt: millis(row.links_at),
   qrText: row.qr_text,
+  qrExpiresAt: millis(row.qr_expires_at),
   pairingCode:
     row.pairing_code === null || row.pairing_code_expires_at === null
       ? null
@@ -54,6 +55,7 @@ const toAttempt = (row: Row<"linking.get">): LinkingAttempt => ({
 /** What an attempt shows. */
 const toView = (view: LinkingView) => ({
   qrText: view.qrText,
+  qrExpiresAt: view.qrExpiresAt,
   pairingCode: view.pairingCode?.code ?? null,
   pairingCodeExpiresAt: view.pairingCode?.expiresAt ?? null,
   linking: view.linking,
@@ -70,6 +72,7 @@ const toNewAttempt = (attempt: NewAttempt, claim: IdempotencyClaim | null): Atte
   aEndsAt: attempt.endsAt,
   aLinksAt: attempt.linksAt,
   aQrText: attempt.qrText,
+  aQrExpiresAt: attempt.qrExpiresAt,
   aPairingCode: attempt.pairingCode?.code ?? null,
   aPairingCodeExpiresAt: attempt.pairingCode?.expiresAt ?? null,
   aLinking: attempt.linking,

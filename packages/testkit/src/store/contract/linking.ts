@@ -39,6 +39,7 @@ export const linking: Topic = (it) => {
         phone: digits(),
         linksAt: era + 5000,
         qrText: "2@a,b",
+        qrExpiresAt: era + oneSecond,
         pairingCode: { code: "ABCD1234", expiresAt: era + minute },
         linking: true,
       })

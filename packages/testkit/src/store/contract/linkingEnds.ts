@@ -30,9 +30,9 @@ export const linkingEnds: Topic = (it) => {
       const { lease } = only(yield* claimAll(era))
       const pairingCode = { code: "ABCD1234", expiresAt: era + minute }
       for (const view of [
-        { ...nothingShown, qrText: 'Grüße, "☎"' },
+        { ...nothingShown, qrText: 'Grüße, "☎"', qrExpiresAt: era + minute },
         { ...nothingShown, pairingCode },
-        { qrText: "x", pairingCode, linking: true },
+        { qrText: "x", qrExpiresAt: era, pairingCode, linking: true },
         nothingShown,
       ]) {
         assert.isTrue(yield* store.showLinking(attempt.id, lease, view))

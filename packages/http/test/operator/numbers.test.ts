@@ -1,0 +1,113 @@
+/** Single numbers of a workspace, as the operator and its portals read them. */
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { Doors, errorOf } from "../Doors.ts"
+import { aNumber, aWorkspace, bodyOf, operate } from "../Records.ts"
+import { layerService } from "../Service.ts"
+import { aSession } from "./sessionCookies.ts"
+import type { Caller } from "./sessionCookies.ts"
+import { scan } from "../v2/Connecting.ts"
+import type { ConnectBody, NumberBody } from "../v2/Connecting.ts"
+
+interface OperatedBody extends NumberBody {
+  readonly connect: (ConnectBody & { qr_code_expires_at: string | null; ends_at: string }) | null
+  readonly pacing: object
+  readonly proxy: object | null
+}
+
+const numbersOf = (workspace: { readonly id: number }) =>
+  `/admin/v1/workspaces/${workspace.id}/numbers`
+
+const read = (workspace: { readonly id: number }, id: number) =>
+  Effect.map(operate({ path: `${numbersOf(workspace)}/${id}` }), (answer) =>
+    bodyOf<OperatedBody>(answer, 200),
+  )
+
+const link = (workspace: { readonly id: number }, json: object = {}) =>
+  Effect.map(operate({ method: "POST", path: `${numbersOf(workspace)}/link`, json }), (answer) =>
+    bodyOf<NumberBody>(answer, 202),
+  )
+
+/** Reads until the worker shows a code. */
+const code = (workspace: { readonly id: number }, id: number) =>
+  read(workspace, id).pipe(
+    Effect.map(({ connect }) => connect),
+    Effect.repeat({
+      until: (connect) => connect?.qr_code_url != null || connect?.pairing_code != null,
+    }),
+  )
+
+const asPortal = (role: Caller, workspace: { readonly id: number }, path: string) =>
+  Effect.gen(function* () {
+    const { socket } = yield* Doors
+    return yield* socket.call({ path, headers: [["cookie", yield* aSession(role, workspace.id)]] })
+  })
+
+describe("a number of a workspace", () => {
+  layer(layerService())("over real sockets", (it) => {
+    it.effect("shows its code, when another one comes, and when linking ends", () =>
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const { id } = yield* link(workspace)
+        const connect = yield* code(workspace, id)
+        assert.match(connect?.qr_code_url ?? "", /\/qr\/[\w-]+\.png$/)
+        assert.deepStrictEqual(connect, {
+          qr_code_url: connect?.qr_code_url ?? "",
+          qr_code_expires_at: "1970-01-01T00:01:00Z",
+          pairing_code: null,
+          pairing_code_expires_at: null,
+          linking: false,
+          requested_at: "1970-01-01T00:00:00Z",
+          ends_at: "1970-01-01T00:10:00Z",
+        })
+        yield* scan(id)
+        const linked = yield* read(workspace, id)
+        assert.deepInclude(linked, { status: "connected", connect: null, proxy: null })
+        assert.deepStrictEqual(linked, {
+          ...linked,
+          ...bodyOf<OperatedBody>(
+            yield* operate({ method: "PATCH", path: `${numbersOf(workspace)}/${id}`, json: {} }),
+            200,
+          ),
+        })
+      }),
+    )
+
+    it.effect("shows a pairing code without a QR code's time", () =>
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const { id } = yield* link(workspace, { login_method: "phone_code", phone: "+15550001111" })
+        assert.deepInclude(yield* code(workspace, id), {
+          qr_code_url: null,
+          qr_code_expires_at: null,
+          pairing_code_expires_at: "1970-01-01T00:03:00Z",
+          ends_at: "1970-01-01T00:10:00Z",
+        })
+      }),
+    )
+
+    it.effect("shows its code to those who may link it, and none to a portal's member", () =>
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const { id } = yield* link(workspace)
+        yield* code(workspace, id)
+        for (const role of ["owner", "administrator", "member"] as const) {
+          const answer = yield* asPortal(role, workspace, `${numbersOf(workspace)}/${id}`)
+          const { connect, status } = bodyOf<OperatedBody>(answer, 200)
+          assert.strictEqual(status, "connecting")
+          assert.strictEqual(connect === null, role === "member", role)
+          if (role === "member") assert.notInclude(answer.text, "/qr/")
+        }
+      }),
+    )
+
+    it.effect("is not found in another workspace", () =>
+      Effect.gen(function* () {
+        const number = yield* aNumber(yield* aWorkspace())
+        const answer = yield* operate({ path: `${numbersOf(yield* aWorkspace())}/${number.id}` })
+        assert.strictEqual(answer.status, 404)
+        assert.strictEqual(errorOf(answer).code, "number_not_found")
+      }),
+    )
+  })
+})
