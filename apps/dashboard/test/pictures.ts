@@ -1,10 +1,12 @@
 /**
  * Makes pictures of every screen, light, dark and 360 px wide: `pnpm --filter @messaging-service/dashboard-pages
- * pictures [folder]`. They come into a folder that is not tracked.
+ * pictures [folder]`. They come into a folder that is not tracked. `pictures --docs` makes those of
+ * `docs/pictures` in their place.
  */
 import { mkdir } from "node:fs/promises"
 import { resolve } from "node:path"
 import { goTo, signIn } from "./browserPages.ts"
+import { docsViewport, takeDocsPictures } from "./docsPictures.ts"
 import { fillWorkspace, screens } from "./screens.ts"
 import { openBrowser, startDashboard } from "./startDashboard.ts"
 
@@ -14,14 +16,17 @@ const looks = [
   { look: "narrow", theme: "light", width: 360, height: 740 },
 ] as const
 
-const folder = resolve(
-  process.argv[2] ?? resolve(import.meta.dirname, "../../../node_modules/.cache/pictures"),
-)
+const forDocs = process.argv[2] === "--docs"
+const root = resolve(import.meta.dirname, "../../..")
+const folder = forDocs
+  ? resolve(root, "docs/pictures")
+  : resolve(process.argv[2] ?? resolve(root, "node_modules/.cache/pictures"))
 await mkdir(folder, { recursive: true })
 const dashboard = await startDashboard({ withStandIn: true })
 const endReceiver = await fillWorkspace(dashboard)
 const browser = await openBrowser()
-try {
+
+const takeEveryScreen = async () => {
   for (const { height, look, theme, width } of looks) {
     const context = await browser.newContext({
       colorScheme: theme,
@@ -41,6 +46,19 @@ try {
     }
     await context.close()
   }
+}
+
+const takeForDocs = async () => {
+  const context = await browser.newContext({ reducedMotion: "reduce", viewport: docsViewport })
+  const page = await context.newPage()
+  await page.goto(dashboard.url)
+  await signIn(page, dashboard)
+  await takeDocsPictures(page, dashboard, folder)
+  await context.close()
+}
+
+try {
+  await (forDocs ? takeForDocs() : takeEveryScreen())
 } finally {
   await browser.close()
   await dashboard.stop()

@@ -95,7 +95,12 @@ const startReceiver = async () => {
   const port = typeof address === "object" && address !== null ? address.port : 0
   return {
     url: `http://127.0.0.1:${port}/events`,
-    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve())
+        // The service keeps its connections.
+        server.closeAllConnections()
+      }),
   }
 }
 

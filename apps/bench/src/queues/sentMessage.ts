@@ -20,12 +20,6 @@ export interface Job {
   readonly createdAt: number
 }
 
-/** A job's data, made from the alias `m` of a message's row. */
-export const jobSql = `jsonb_build_object(
-  'id', m.id, 'workspaceId', m.workspace_id, 'numberId', m.number_id, 'phone', m.to_phone,
-  'transportId', m.transport_id, 'createdAt', (extract(epoch from m.created_at) * 1000)::bigint
-)`
-
 const messageOf = (job: Job): Message => ({
   id: job.id as MessageId,
   workspaceId: job.workspaceId as Message["workspaceId"],

@@ -1,5 +1,5 @@
 /**
- * Dispatching: the service's loop, against job queues that do the same work. Each candidate starts
+ * Dispatching: the service's loop, against a job queue that does the same work. Each candidate starts
  * with the same messages waiting and is done when every one was handed over, is marked as sent and
  * has its event in the outbox, and its job is over.
  */
@@ -7,7 +7,6 @@ import { Effect } from "effect"
 import { emptyOut, loadWaiting, loadWorkspaces } from "../database/fixture.ts"
 import { checkSent } from "../measuring/checks.ts"
 import type { Candidate, Row } from "../measuring/Comparison.ts"
-import { openGraphileWorker } from "../queues/graphileWorker.ts"
 import { openPgBoss } from "../queues/pgBoss.ts"
 import type { Queue } from "../queues/Queue.ts"
 import { openServiceQueue } from "../queues/service.ts"
@@ -22,12 +21,11 @@ export const dispatchRow: Row = {
     yield* loadWorkspaces(database, numbers)
     const service = yield* openServiceQueue(database)
     const pgBoss = yield* openPgBoss(database)
-    const graphileWorker = yield* openGraphileWorker(database)
 
-    const candidate = (queue: Queue, workers: number, share = 1): Candidate => ({
+    const candidate = (queue: Queue, workers: number): Candidate => ({
       name: `${queue.name}, ${workers === 1 ? "1 worker" : `${workers} workers`}`,
       run: Effect.gen(function* run() {
-        const count = Math.ceil(sizes.dispatched * share)
+        const count = sizes.dispatched
         yield* emptyOut(database)
         yield* loadWaiting(database, count, { from: 1, to: numbers })
         yield* queue.fill
@@ -39,32 +37,25 @@ export const dispatchRow: Row = {
         return count / seconds
       }),
     })
-    const over = (by: string, workers: string, atLeast: number | null) => ({
+    const over = (by: string, workers: string, atLeast: number) => ({
       name: `service / ${by}, ${workers}`,
       of: `service, ${workers}`,
       by: `${by}, ${workers}`,
-      limit: atLeast === null ? null : { atLeast },
+      limit: { atLeast },
     })
     return {
       unit: "per second",
       candidates: [
         candidate(service, 8),
         candidate(pgBoss, 8),
-        // Slow enough that a quarter of the messages tells as much.
-        candidate(graphileWorker, 8, 0.25),
         candidate(service, 1),
         candidate(pgBoss, 1),
       ],
-      ratios: [
-        over("pg-boss", "8 workers", 1.5),
-        over("pg-boss", "1 worker", 2),
-        over("graphile-worker", "8 workers", null),
-      ],
+      ratios: [over("pg-boss", "8 workers", 1.5), over("pg-boss", "1 worker", 2)],
       notes: [
         `${sizes.dispatched.toLocaleString("en")} messages on ${numbers.toLocaleString("en")} numbers; all workers of a candidate share one process and a pool of 10`,
         "service: the dispatch loop over a transport that accepts at once; one message of a number at a time, in order",
         "pg-boss: fetches 64 jobs, hands each to a function that does nothing, then in one transaction marks the messages (one set-based update), inserts their events (one set-based insert) and completes the jobs; in no order of numbers",
-        "graphile-worker: in no order of numbers; each job marks its message and inserts its event in a transaction, and is completed after it",
       ],
     }
   }),

@@ -144,8 +144,8 @@ it("the alerts for Prometheus are those of the page, with its queries and times"
 
 it("the page scrapes the server's usual port, and a worker's", () => {
   const [, targets = ""] = /^      - targets: (\[.+\])$/m.exec(page) ?? []
-  const readme = readFileSync(new URL("../../../../README.md", import.meta.url), "utf8")
-  const [, usual] = /^\| `PORT`[^|]*\| `(\d+)`/m.exec(readme) ?? []
+  const configuration = new URL("../../../../docs/configuration.md", import.meta.url)
+  const [, usual] = /^\| `PORT`[^|]*\| `(\d+)`/m.exec(readFileSync(configuration, "utf8")) ?? []
   const [, ofWorker] = /^`METRICS_PORT=(\d+)`/m.exec(page) ?? []
   assert.deepStrictEqual(JSON.parse(targets), [`127.0.0.1:${usual}`, `127.0.0.1:${ofWorker}`])
 })

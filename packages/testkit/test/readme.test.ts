@@ -1,0 +1,58 @@
+/**
+ * README is short, its figures are those of the code, its pictures are small, and every cell of its table
+ * of alternatives is filled and dated.
+ */
+import { assert, it } from "@effect/vitest"
+import { readFileSync, statSync } from "node:fs"
+import { resolve } from "node:path"
+
+const root = resolve(import.meta.dirname, "../../..")
+const read = (file: string): string => readFileSync(resolve(root, file), "utf8")
+const readme = read("README.md")
+
+it("README has at most 150 lines", () => {
+  assert.isAtMost(readme.trimEnd().split("\n").length, 150)
+})
+
+it("README counts the planted faults, and those that are found", () => {
+  const listed = ["deliveryFaults", "faults", "faultsOfMessages"]
+    .map((name) => read(`packages/simulation/src/planted/${name}.ts`))
+    .join("\n")
+  const all = listed.match(/^ +within: /gm)?.length
+  const unfound = listed.match(/^ +unfound:/gm)?.length ?? 0
+  const [, found, of] = /\*\*(\d+) of (\d+)\*\* faults/.exec(readme) ?? []
+  assert.deepStrictEqual([Number(found), Number(of)], [Number(all) - unfound, all])
+})
+
+it("README counts the seeds of every change", () => {
+  const seeds = read("packages/simulation/test/seeds.slow.test.ts")
+  const [, part] = /seedsOfPart = (\d+)/.exec(seeds) ?? []
+  const [, parts = ""] = /it\.each\(\[([\d, ]+)\]\)/.exec(seeds) ?? []
+  const [, named] = /\*\*(\d+) seeds\*\*/.exec(readme) ?? []
+  assert.strictEqual(Number(named), Number(part) * parts.split(",").length)
+})
+
+it("README's pictures have at most 150 kB", () => {
+  const pictures = Array.from(readme.matchAll(/!\[[^\]]+\]\(([^)]+)\)/g), ([, file = ""]) => file)
+  assert.isAtLeast(pictures.length, 2)
+  for (const file of pictures) assert.isAtMost(statSync(resolve(root, file)).size, 150_000, file)
+})
+
+it("README dates the table of alternatives and leaves no cell empty", () => {
+  assert.match(readme, /As their public sources said on \d+ \w+ \d{4}\./)
+  const [, table = ""] = /## Against the alternatives\n[^|]*((?:\|.*\n)+)/.exec(readme) ?? []
+  const [head = [], , ...rows] = table
+    .trimEnd()
+    .split("\n")
+    .map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+  assert.isAtLeast(rows.length, 10)
+  for (const row of rows) {
+    assert.lengthOf(row, head.length)
+    assert.notInclude(row, "")
+  }
+})
