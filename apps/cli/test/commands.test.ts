@@ -24,7 +24,7 @@ const entries: Entries = {
     }
   },
   complete: async ({ messaging }) => {
-    const { output } = await messaging(["complete", "--", "reminders", "p"])
+    const { output } = await messaging(["complete", "--", "reminders", "pa"])
     assert.strictEqual(output, "pause\n")
   },
 }

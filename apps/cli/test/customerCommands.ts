@@ -230,6 +230,24 @@ export const customerCommands: Entries = {
     const wrong = await messaging(["reminders", "next", "1000000"])
     assert.strictEqual(wrong.code, 5)
   },
+  "reminders preview": async ({ json, text, workspace }) => {
+    const asked = ["0 9 * * *", "--workspace", workspace, "--timezone", "Asia/Tokyo"]
+    const runs = await json("reminders preview", [...asked, "--count", 3])
+    assert.deepStrictEqual(
+      runs.map(({ local }) => String(local).slice(10)),
+      ["T09:00:00+09:00", "T09:00:00+09:00", "T09:00:00+09:00"],
+    )
+    assert.match(
+      await text("reminders preview", asked),
+      /LOCAL TIME .*\n(?:.*T09:00:00\+09:00 .*\n){10}$/,
+    )
+  },
+  "reminders run": async ({ json, text, workspace }) => {
+    const [made] = await json("reminders create", [...rent, "--paused"])
+    const place = [Number(made?.["id"]), "--workspace", workspace]
+    assert.strictEqual((await json("reminders run", place))[0]?.["outcome"], "accepted")
+    assert.match(await text("reminders run", place), /\noutcome +accepted/)
+  },
   "reminders runs": async ({ json, operator, text, workspace }) => {
     const [made] = await json("reminders create", [...rent.slice(0, -1), "* * * * *"])
     await operator.simulator.advance({ seconds: 60 })

@@ -298,7 +298,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       [["rem"], ["reminders"]],
       [
         ["reminders", "r"],
-        ["resume", "runs"],
+        ["resume", "run", "runs"],
       ],
       [
         ["reminders", "list", "--a"],

@@ -36,11 +36,13 @@ type QueryOf<O> = O extends { readonly parameters: { readonly query?: infer Q } 
 
 type AnswerOf<O> = O extends { readonly responses: infer R } ? JsonOf<R[keyof R]> : never
 
-/** A complete list comes as the list, without its envelope. */
+/** A complete list comes as the list, without its envelope; one with more than that as it is. */
 type Given<A> = A extends { readonly data: infer Items }
   ? A extends { readonly next_cursor: unknown }
     ? never
-    : Items
+    : keyof A extends "data"
+      ? Items
+      : A
   : A
 
 type ItemOf<A> = A extends {
@@ -70,7 +72,9 @@ type KindOf<O> = [ItemOf<AnswerOf<O>>] extends [never]
       ? "plain"
       : "with a body"
     : [BodyOf<O>] extends [never]
-      ? "upload"
+      ? O extends { readonly requestBody: unknown }
+        ? "upload"
+        : "create without a body"
       : "create"
   : "pages"
 
@@ -83,6 +87,19 @@ type IdsOf<Path> = Path extends `/admin/v1/workspaces/{id}/${string}{${string}}$
       ? [id: number]
       : []
 
+/** Options of a method: those of an operation of version 2 in a workspace also name the mode. */
+type OptionsOf<O, Options extends RequestOptions = RequestOptions> = Options &
+  ("mode" extends keyof QueryOf<O>
+    ? {
+        /** Acts as a live or a test key. Default: `live`. */
+        readonly mode?: "live" | "test"
+      }
+    : unknown)
+
+/** The query of an operation that is not a list: its mode alone. */
+const queryOf = (options: RequestOptions = {}) =>
+  "mode" in options ? { query: { mode: options.mode as string | undefined } } : {}
+
 type BodyArgument<O> = O extends { readonly requestBody: unknown }
   ? [body: BodyOf<O>]
   : [body?: BodyOf<O>]
@@ -93,16 +110,67 @@ const read = (path: string, given: ReadonlyArray<unknown>) => {
   return { ids: given.slice(0, count), rest: given.slice(count) }
 }
 
+/** Operations with an idempotency key. */
+const makeCreations = (ask: Ask) => ({
+  /** POST with an idempotency key. */
+  create:
+    <Path extends Having<"post", "create">>(path: Path) =>
+    async (
+      ...given: [
+        ...ids: IdsOf<Path>,
+        body: BodyOf<Operation<Path, "post">>,
+        options?: OptionsOf<Operation<Path, "post">, CreationOptions>,
+      ]
+    ): Promise<Given<AnswerOf<Operation<Path, "post">>>> => {
+      const { ids, rest } = read(path, given)
+      const [json, options] = rest as [unknown, CreationOptions?]
+      const query = queryOf(options)
+      return unwrapped(
+        await ask({ method: "POST", path, ids, json, keyed: true, ...query }, options),
+      )
+    },
+  /** POST with an idempotency key, without a body. */
+  createPlain:
+    <Path extends Having<"post", "create without a body">>(path: Path) =>
+    async (
+      ...given: [...ids: IdsOf<Path>, options?: OptionsOf<Operation<Path, "post">, CreationOptions>]
+    ): Promise<Given<AnswerOf<Operation<Path, "post">>>> => {
+      const { ids, rest } = read(path, given)
+      const [options] = rest as [CreationOptions?]
+      const query = queryOf(options)
+      return unwrapped(await ask({ method: "POST", path, ids, keyed: true, ...query }, options))
+    },
+  /** POST of a file. */
+  upload:
+    <Path extends Having<"post", "upload">>(path: Path) =>
+    async (
+      ...given: [
+        ...ids: IdsOf<Path>,
+        upload: Upload,
+        options?: OptionsOf<Operation<Path, "post">, CreationOptions>,
+      ]
+    ): Promise<Given<AnswerOf<Operation<Path, "post">>>> => {
+      const { ids, rest } = read(path, given)
+      const [upload, options] = rest as [Upload, CreationOptions?]
+      const file = toUpload(upload)
+      const query = queryOf(options)
+      return unwrapped(
+        await ask({ method: "POST", path, ids, file, keyed: true, ...query }, options),
+      )
+    },
+})
+
 export const makeEndpoints = (ask: Ask) => {
   const plain =
     <V extends "get" | "post" | "delete">(verb: V) =>
     <Path extends Having<V, "plain">>(path: Path) =>
     async (
-      ...given: [...ids: IdsOf<Path>, options?: RequestOptions]
+      ...given: [...ids: IdsOf<Path>, options?: OptionsOf<Operation<Path, V>>]
     ): Promise<Given<AnswerOf<Operation<Path, V>>>> => {
       const { ids, rest } = read(path, given)
       const [options] = rest as [RequestOptions?]
-      return unwrapped(await ask({ method: methodOf(verb), path, ids }, options))
+      const asked = { method: methodOf(verb), path, ids, ...queryOf(options) }
+      return unwrapped(await ask(asked, options))
     }
 
   const withBody =
@@ -112,12 +180,13 @@ export const makeEndpoints = (ask: Ask) => {
       ...given: [
         ...ids: IdsOf<Path>,
         ...body: BodyArgument<Operation<Path, V>>,
-        options?: RequestOptions,
+        options?: OptionsOf<Operation<Path, V>>,
       ]
     ): Promise<Given<AnswerOf<Operation<Path, V>>>> => {
       const { ids, rest } = read(path, given)
       const [json, options] = rest as [unknown, RequestOptions?]
-      return unwrapped(await ask({ method: methodOf(verb), path, ids, json }, options))
+      const asked = { method: methodOf(verb), path, ids, json, ...queryOf(options) }
+      return unwrapped(await ask(asked, options))
     }
 
   return {
@@ -137,31 +206,7 @@ export const makeEndpoints = (ask: Ask) => {
         const [query, options] = rest as [Asked["query"], RequestOptions?]
         return makeListing(ask, { path, ids, query }, options)
       },
-    /** POST with an idempotency key. */
-    create:
-      <Path extends Having<"post", "create">>(path: Path) =>
-      async (
-        ...given: [
-          ...ids: IdsOf<Path>,
-          body: BodyOf<Operation<Path, "post">>,
-          options?: CreationOptions,
-        ]
-      ): Promise<Given<AnswerOf<Operation<Path, "post">>>> => {
-        const { ids, rest } = read(path, given)
-        const [json, options] = rest as [unknown, CreationOptions?]
-        return unwrapped(await ask({ method: "POST", path, ids, json, keyed: true }, options))
-      },
-    /** POST of a file. */
-    upload:
-      <Path extends Having<"post", "upload">>(path: Path) =>
-      async (
-        ...given: [...ids: IdsOf<Path>, upload: Upload, options?: CreationOptions]
-      ): Promise<Given<AnswerOf<Operation<Path, "post">>>> => {
-        const { ids, rest } = read(path, given)
-        const [upload, options] = rest as [Upload, CreationOptions?]
-        const file = toUpload(upload)
-        return unwrapped(await ask({ method: "POST", path, ids, file, keyed: true }, options))
-      },
+    ...makeCreations(ask),
     /** POST without an idempotency key, with a body and without. */
     post: withBody("post"),
     order: plain("post"),
@@ -175,7 +220,11 @@ const methodOf = (verb: Verb) => verb.toUpperCase() as Uppercase<Verb>
 
 /** The service's response has the form that its document describes. */
 const unwrapped = <A>(answer: unknown): A => {
-  const isWholeList = typeof answer === "object" && answer !== null && "data" in answer
+  const isWholeList =
+    typeof answer === "object" &&
+    answer !== null &&
+    "data" in answer &&
+    Object.keys(answer).length === 1
   return (isWholeList ? answer.data : answer) as A
 }
 

@@ -742,6 +742,40 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/reminders/preview": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Preview the runs of a schedule */
+        readonly post: operations["previewReminder"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/reminders/{reminder_id}/run": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Run a reminder now */
+        readonly post: operations["runReminder"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/workspaces/{id}/reminders/{reminder_id}/runs": {
         readonly parameters: {
             readonly query?: never;
@@ -1312,12 +1346,14 @@ export interface components {
         readonly Plan: Plan;
         readonly PlanInput: PlanInput;
         readonly PortalSession: PortalSession;
+        readonly PreviewReminder: PreviewReminder;
         readonly QueuedEvent: QueuedEvent;
         /** @description Exactly one of the keys. */
         readonly Recipient: Recipient;
         readonly RedeliverEvent: RedeliverEvent;
         readonly Registered: Registered;
         readonly Reminder: Reminder;
+        readonly ReminderPreview: ReminderPreview;
         readonly ReminderRecipient: ReminderRecipient;
         readonly ReminderRun: ReminderRun;
         readonly RevokedKey: RevokedKey;
@@ -2979,6 +3015,58 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["CallbackSecret"];
+                };
+            };
+        };
+    };
+    readonly previewReminder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PreviewReminder"];
+            };
+        };
+        readonly responses: {
+            /** @description The next runs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReminderPreview"];
+                };
+            };
+        };
+    };
+    readonly runReminder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+                readonly reminder_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The run. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReminderRun"];
                 };
             };
         };
@@ -4876,6 +4964,14 @@ export interface PortalSession {
      */
     readonly revoked_at: string | null;
 }
+export interface PreviewReminder {
+    readonly schedule: components["schemas"]["ScheduleInput"];
+    /**
+     * @description How many runs.
+     * @default 10
+     */
+    readonly count?: number;
+}
 export interface QueuedEvent {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
@@ -4934,6 +5030,38 @@ export interface Reminder {
     readonly created_at: string;
     /** @description The outcome of the latest run; null before the first. */
     readonly last_run: components["schemas"]["LastRun"] | null;
+}
+export interface ReminderPreview {
+    readonly data: readonly {
+        /**
+         * Format: date-time
+         * @description UTC, whole seconds.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly at: string;
+        /** @description In the zone's time, with its offset. */
+        readonly local: string;
+        /**
+         * @description `moved`: the clocks skip its time. `repeated`: they show it for the second time.
+         * @enum {string|null}
+         */
+        readonly mark: "moved" | "repeated" | null;
+    }[];
+    /** @description Times of the pattern that the clocks skip and that have no run of their own. */
+    readonly skipped: readonly {
+        readonly local: string;
+    }[];
+    /** @description Clock changes until the last run, with the offsets before and after. */
+    readonly clock_changes: readonly {
+        /**
+         * Format: date-time
+         * @description UTC, whole seconds.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly at: string;
+        readonly from: string;
+        readonly to: string;
+    }[];
 }
 export type ReminderRecipient = {
     readonly phone: string;

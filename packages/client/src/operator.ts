@@ -63,7 +63,7 @@ const sessionOf = (at: Endpoints) => ({
   signOut: at.remove("/admin/v1/session"),
 })
 
-/** As a key of the workspace does it. `mode` of lists is `live` or `test`. */
+/** As a key of the workspace does it: a list's query and the last argument of others name the `mode`. */
 const messagesOf = (at: Endpoints) => ({
   /** Messages, newest first. */
   list: at.list("/admin/v1/workspaces/{id}/messages"),
@@ -88,6 +88,10 @@ const remindersOf = (at: Endpoints) => ({
   update: at.patch("/admin/v1/workspaces/{id}/reminders/{reminder_id}"),
   /** Deletes a reminder. */
   delete: at.remove("/admin/v1/workspaces/{id}/reminders/{reminder_id}"),
+  /** The next runs of a schedule, with what clock changes do to them. */
+  preview: at.post("/admin/v1/workspaces/{id}/reminders/preview"),
+  /** Runs a reminder now. Its schedule goes on as before. */
+  run: at.createPlain("/admin/v1/workspaces/{id}/reminders/{reminder_id}/run"),
   /** Every run of a reminder, newest first: what it sent, or why it sent nothing. */
   runs: at.list("/admin/v1/workspaces/{id}/reminders/{reminder_id}/runs"),
 })

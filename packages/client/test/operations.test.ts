@@ -352,6 +352,16 @@ const entries: {
     assert.lengthOf((await operator.callbacks.secret(workspace)).secret, 64),
   rotateCallbackSecret: async ({ operator, workspace }) =>
     assert.lengthOf((await operator.callbacks.rotateSecret(workspace)).secret, 64),
+  previewReminder: async ({ operator, workspace }) =>
+    assert.lengthOf(
+      (await operator.reminders.preview(workspace, { schedule: reminder.schedule, count: 2 })).data,
+      2,
+    ),
+  runReminder: async ({ operator, workspace, made }) =>
+    assert.strictEqual(
+      (await operator.reminders.run(workspace, made.reminder, { idempotencyKey: "once" })).outcome,
+      "accepted",
+    ),
   listReminderRuns: async ({ operator, workspace, made }) =>
     assert.isUndefined(await first(operator.reminders.runs(workspace, made.reminder))),
 

@@ -485,11 +485,18 @@ export {
   momentInZone,
   parseTimeZone,
 } from "./reminder/Cron.ts"
-export type { Cron, CronProblem, ReminderSchedule, TimeZone } from "./reminder/Cron.ts"
+export type {
+  Cron,
+  CronProblem,
+  ReminderSchedule,
+  SchedulePreview,
+  TimeZone,
+} from "./reminder/Cron.ts"
 export {
   contentOf,
   isRunForgotten,
   maximumReminderNameLength,
+  PreviewBody,
   ReminderBody,
   ReminderChangeBody,
   ReminderQuery,
@@ -511,7 +518,10 @@ export type {
   ChangeReminder,
   CreateReminder,
   ListReminders,
+  PassCommit,
+  PreviewReminder,
   ReminderCode,
+  ReminderToRun,
 } from "./reminder/Reminder.ts"
 
 export { Reminders } from "./reminder/Reminders.ts"

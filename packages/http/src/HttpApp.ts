@@ -35,6 +35,7 @@ import { healthRoutes, metricsRoute } from "./open/monitoring.ts"
 import type { MonitoringServices } from "./open/monitoring.ts"
 import { apiDocument } from "./openapi/document.ts"
 import { deliveryRoutes as deliveryOperatorRoutes } from "./operator/deliveries.ts"
+import { reminderLogRoutes } from "./operator/reminders.ts"
 import {
   numberRoutes as numberOperatorRoutes,
   telegramLoginRoutes as telegramLoginOperatorRoutes,
@@ -107,6 +108,7 @@ const operatorRoutes = [
   ...telegramLoginOperatorRoutes,
   ...contactOperatorRoutes,
   ...deliveryOperatorRoutes,
+  ...reminderLogRoutes,
   ...restoreOperatorRoutes,
   ...workspaceOperations(routesV2),
 ]

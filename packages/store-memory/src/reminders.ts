@@ -42,12 +42,15 @@ const revise = (tables: Tables, row: ReminderRow, change: Partial<Reminder>): vo
 const advance = (
   tables: Tables,
   row: ReminderRow,
-  { dueAt, nextRunAt, ranAt }: ReminderRun,
+  { dueAt, idempotency, nextRunAt, ranAt }: ReminderRun,
   line: Pick<LoggedRun, "outcome" | "messageId" | "code"> | null,
-): void => {
-  row.heldRunAt = null
+): number | null => {
   revise(tables, row, line === null ? { nextRunAt } : { nextRunAt, lastRun: { dueAt, ...line } })
-  if (line !== null) row.runs.push({ id: ++tables.lastRunId, dueAt, ranAt, ...line })
+  if (line === null) return null
+  const id = ++tables.lastRunId
+  row.runs.push({ id, dueAt, ranAt, ...line })
+  finishClaim(tables, idempotency, [id])
+  return id
 }
 
 type ReminderStoreSteps = Steps<ReminderStore>
@@ -55,7 +58,10 @@ type ReminderStoreSteps = Steps<ReminderStore>
 /** The callers' operations. */
 const reminderSteps = (
   tables: Tables,
-): Pick<ReminderStoreSteps, "insert" | "get" | "made" | "list" | "update" | "remove"> => ({
+): Pick<
+  ReminderStoreSteps,
+  "insert" | "get" | "toRun" | "made" | "list" | "update" | "remove"
+> => ({
   insert: (given, idempotency) => {
     if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
     const owner = tables.workspaces.get(given.workspaceId)
@@ -76,6 +82,12 @@ const reminderSteps = (
   },
 
   get: (scope, id) => rowIn(tables, scope, id)?.reminder ?? null,
+
+  toRun: (scope, id) => {
+    const row = rowIn(tables, scope, id)
+    if (row === undefined) return null
+    return { reminder: row.reminder, previousNumberId: row.previousNumberId }
+  },
 
   made: (id) => {
     const row = tables.reminders.get(id)
@@ -125,22 +137,25 @@ const runSteps = (
   },
 
   run: (acceptance, run) => {
+    if (isLost(tables, run.idempotency)) return { _tag: "Broken", guard: "idempotency" }
     const row = rowAt(tables, run.id, run.revision)
     if (row === undefined) return { _tag: "Broken", guard: "reminder" }
     const outcome = accept(tables, acceptance)
-    if (outcome._tag === "Accepted") {
-      const messageId = outcome.ids[0] ?? null
-      row.previousNumberId = acceptance.numberId
-      advance(tables, row, run, { outcome: "accepted", messageId, code: null })
-    }
-    return outcome
+    if (outcome._tag === "Broken") return outcome
+    const messageId = outcome.ids[0] ?? null
+    row.previousNumberId = acceptance.numberId
+    const runId = advance(tables, row, run, { outcome: "accepted", messageId, code: null })
+    return { ...outcome, runId: runId ?? 0 }
   },
 
   pass: (run, outcome) => {
+    if (isLost(tables, run.idempotency)) return { _tag: "Broken", guard: "idempotency" }
     const row = rowAt(tables, run.id, run.revision)
-    if (row === undefined) return false
-    advance(tables, row, run, outcome === null ? null : { messageId: null, ...outcome })
-    return true
+    if (row === undefined) return { _tag: "Broken", guard: "reminder" }
+    const line = outcome === null ? null : { messageId: null, ...outcome }
+    // An operator asked for a refused run: what is held stays held.
+    if (outcome?.outcome !== "refused") row.heldRunAt = null
+    return { _tag: "Passed", runId: advance(tables, row, run, line) }
   },
 
   runs: (id, page) => newestFirst(tables.reminders.get(id)?.runs ?? [], page, (run) => run),

@@ -151,6 +151,10 @@ export const sqlTypes = {
     params: { workspace: "bigint", mode: "text", moment: "timestamptz" },
     columns: { answer: "bigint?" },
   },
+  "pass_reminder": {
+    params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", rClaimKeyId: "bigint", rClaimKey: "text", rClaimFingerprint: "text", rClaimToken: "text", outcome: "text", code: "text" },
+    columns: { guard: "text?", run_id: "bigint?" },
+  },
   "queue_webhook_ping": {
     params: { workspaceId: "bigint", mode: "text", id: "bigint", eventId: "text", createdAt: "timestamptz", body: "text" },
     columns: { answer: "text?" },
@@ -200,8 +204,8 @@ export const sqlTypes = {
     columns: { answer: "boolean?" },
   },
   "run_reminder": {
-    params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", lockTimeout: "integer" },
-    columns: { guard: "text?", ids: "bigint[]?" },
+    params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", rClaimKeyId: "bigint", rClaimKey: "text", rClaimFingerprint: "text", rClaimToken: "text", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", lockTimeout: "integer" },
+    columns: { guard: "text?", ids: "bigint[]?", run_id: "bigint?" },
   },
   "set_number_status": {
     params: { number: "bigint", status: "text", phone: "text", now: "timestamptz", reason: "text", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text" },
@@ -707,6 +711,10 @@ export const sqlTypes = {
     params: { id: "bigint", workspaceId: "bigint", mode: "text", restriction: "bigint[]" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?" },
   },
+  "reminder.toRun": {
+    params: { id: "bigint", workspaceId: "bigint", mode: "text", restriction: "bigint[]" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?", previous_number_id: "bigint?" },
+  },
   "reminder.made": {
     params: { id: "bigint" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?", original: "jsonb?" },
@@ -738,10 +746,6 @@ export const sqlTypes = {
   "reminder.due": {
     params: { now: "timestamptz", limit: "bigint" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", next_run_at: "timestamptz?", created_at: "timestamptz", name: "text", active: "boolean", recipient: "jsonb", number_id: "bigint?", text: "text", media: "jsonb?", cron: "text", timezone: "text", revision: "bigint", lastRun: "json?", previous_number_id: "bigint?", w_id: "bigint", w_name: "text", w_demo: "boolean", w_account_disabled: "boolean", w_api_v2_enabled: "boolean", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean", w_plan_qr_code_api: "boolean", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint", w_retention_days: "integer?", w_created_at: "timestamptz", w_deleted_at: "timestamptz?" },
-  },
-  "reminder.pass": {
-    params: { rNextRunAt: "timestamptz", rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", outcome: "text", code: "text" },
-    columns: { id: "bigint" },
   },
   "reminder.runs": {
     params: { id: "bigint", before: "bigint", limit: "bigint" },

@@ -158,7 +158,8 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
               )
               if (inserted._tag !== "Inserted") return assert.fail("not inserted")
               const { id, revision } = inserted.reminder
-              const advance = { id, revision, dueAt: noon, ranAt: noon, nextRunAt: noon + day }
+              const at = { dueAt: noon, ranAt: noon, nextRunAt: noon + day }
+              const advance = { id, revision, ...at, idempotency: null }
               return Effect.map(store.run(anAcceptance(from), advance), ({ _tag }) => _tag)
             })
             const held = yield* run(number)

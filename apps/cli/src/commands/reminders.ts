@@ -1,5 +1,5 @@
 /** Reminders: messages on a schedule. */
-import type { Reminder, ReminderRun } from "@messaging-service/client"
+import type { Reminder, ReminderPreview, ReminderRun } from "@messaging-service/client"
 import { any, command, count, flag, id, maybe, once, text, workspace } from "../Command.ts"
 import { usageError } from "../ending.ts"
 import type { NextRun } from "../nextRuns.ts"
@@ -29,6 +29,14 @@ const nextRunColumns = [
   ["id", ({ reminder: { id: number } }: NextRun) => number],
   ["name", ({ reminder: { name } }: NextRun) => name],
   ["to", ({ reminder: { to } }: NextRun) => recipientText(to)],
+] as const
+
+type PreviewedRun = ReminderPreview["data"][number]
+
+const previewColumns = [
+  ["local time", ({ local }: PreviewedRun) => local],
+  ["at", ({ at }: PreviewedRun) => at],
+  ["clock", ({ mark }: PreviewedRun) => mark],
 ] as const
 
 const reminder = { id: once(id("reminder")) }
@@ -124,6 +132,36 @@ export const reminderCommands = [
     run: async (given, { client, output }) => {
       for (const each of given.id) output.one(await client().reminders.delete(each))
     },
+  }),
+  command({
+    words: "reminders preview",
+    as: "operator",
+    summary: "Shows the runs that a schedule would have from now on.",
+    about: "`moved` and `repeated` runs are those that a change of the clocks concerns.",
+    arguments: {
+      cron: once(text("CRON", "Five fields: minute, hour, day of month, month, day of week.")),
+    },
+    options: {
+      workspace,
+      timezone: maybe(text("ZONE", "The zone of these times. Default: UTC.")),
+      count: maybe(count("COUNT", "How many runs, up to 50; 10.")),
+    },
+    run: async ({ cron, timezone, count: most, workspace: inside }, { operator, output }) => {
+      const { data } = await operator().reminders.preview(inside, {
+        schedule: { cron, ...(timezone === undefined ? {} : { timezone }) },
+        ...(most === undefined ? {} : { count: most }),
+      })
+      await output.all(data, previewColumns)
+    },
+  }),
+  command({
+    words: "reminders run",
+    as: "operator",
+    summary: "Runs a reminder now. Its schedule goes on as before.",
+    arguments: reminder,
+    options: { workspace },
+    run: async (given, { operator, output }) =>
+      output.one(await operator().reminders.run(given.workspace, given.id), runColumns),
   }),
   command({
     words: "reminders runs",

@@ -20,6 +20,7 @@ import type {
   AcceptanceFacts,
   AcceptanceOutcome,
   AcceptanceQuery,
+  BrokenGuard,
   NumberFacts,
 } from "../message/MessageStore.ts"
 import { TextInput, toMediaReference } from "../message/SendRequest.ts"
@@ -31,6 +32,7 @@ import {
   decoded,
   described,
   inputDecoder,
+  integerBetween,
   isBlank,
   nameUpTo,
   parsed,
@@ -116,6 +118,8 @@ export interface ReminderRun {
   readonly ranAt: number
   /** Null when no further run comes. */
   readonly nextRunAt: number | null
+  /** Of a run that was asked for: the commit finishes it with the run's id. */
+  readonly idempotency: IdempotencyClaim | null
 }
 
 /** The outcome of a run without a message. */
@@ -162,14 +166,18 @@ export type ReminderInsertion =
   /** The claim was lost; nothing was written. */
   | { readonly _tag: "Broken"; readonly guard: "idempotency" }
 
-export interface DueReminder {
+/** What a run is decided on. */
+export interface ReminderToRun {
   readonly reminder: Reminder
-  /** Its `nextRunAt`. */
-  readonly dueAt: number
   /** The number of its previous message; null before the first. */
   readonly previousNumberId: NumberId | null
   /** Current, even if deleted. */
   readonly workspace: Workspace
+}
+
+export interface DueReminder extends ReminderToRun {
+  /** Its `nextRunAt`. */
+  readonly dueAt: number
 }
 
 /**
@@ -177,9 +185,15 @@ export interface DueReminder {
  * nothing is written, and it stays due.
  */
 export type RunCommit =
-  | AcceptanceOutcome
-  | { readonly _tag: "Broken"; readonly guard: "reminder" }
+  | (Extract<AcceptanceOutcome, { readonly _tag: "Accepted" }> & { readonly runId: number })
+  | { readonly _tag: "Broken"; readonly guard: BrokenGuard | "reminder" }
   | { readonly _tag: "HeldUp" }
+
+/** `reminder`: as for `RunCommit`. */
+export type PassCommit =
+  /** The id of the log's line; null without one. */
+  | { readonly _tag: "Passed"; readonly runId: number | null }
+  | { readonly _tag: "Broken"; readonly guard: "reminder" | "idempotency" }
 
 export interface ReminderStore {
   /** Finishes the claim. Guard: it is still held. The first revision is 1. */
@@ -188,6 +202,11 @@ export interface ReminderStore {
     idempotency: IdempotencyClaim | null,
   ): Effect.Effect<ReminderInsertion, StoreUnavailable>
   get(scope: ReminderScope, id: ReminderId): Effect.Effect<Reminder | null, StoreUnavailable>
+  /** For a run that was asked for. */
+  toRun(
+    scope: ReminderScope,
+    id: ReminderId,
+  ): Effect.Effect<Omit<ReminderToRun, "workspace"> | null, StoreUnavailable>
   /**
    * With its original content, even if changed or deleted since; answers a repeat of its
    * creation. Ignore its `nextRunAt` and `lastRun`.
@@ -219,14 +238,15 @@ export interface ReminderStore {
   due(now: number, limit: number): Effect.Effect<ReadonlyArray<DueReminder>, StoreUnavailable>
   /**
    * Writes the acceptance of one message as `MessageStore.accept` does, the advance and the log
-   * line; or nothing. Guards: the revision (`reminder`), then those of `accept`.
+   * line; or nothing. Finishes the run's claim. Guards: that claim is still held, the revision
+   * (`reminder`), then those of `accept`.
    */
   run(acceptance: Acceptance, run: ReminderRun): Effect.Effect<RunCommit, StoreUnavailable>
   /**
-   * Advances without a message; logs `outcome` unless null. Guard: the revision; false when it
-   * differs.
+   * Advances without a message; logs `outcome` unless null. Finishes the run's claim. Guards: that
+   * claim is still held, the revision (`reminder`).
    */
-  pass(run: ReminderRun, outcome: RunOutcome | null): Effect.Effect<boolean, StoreUnavailable>
+  pass(run: ReminderRun, outcome: RunOutcome | null): Effect.Effect<PassCommit, StoreUnavailable>
   /** The log, newest first. */
   runs(id: ReminderId, page: PageQuery): Effect.Effect<PageOf<LoggedRun>, StoreUnavailable>
   /**
@@ -256,7 +276,8 @@ interface RunPlan {
 export const planRun = (reminder: Reminder, dueAt: number, now: number): RunPlan | null => {
   if (now < dueAt) return null
   const schedule = scheduleOf(reminder)
-  const run = { id: reminder.id, revision: reminder.revision, dueAt, ranAt: now }
+  const { id, revision } = reminder
+  const run = { id, revision, dueAt, ranAt: now, idempotency: null }
   if (schedule === undefined) {
     const instead: RunOutcome = { outcome: "refused", code: "invalid_timezone" }
     return { run: { ...run, nextRunAt: null }, instead }
@@ -267,6 +288,13 @@ export const planRun = (reminder: Reminder, dueAt: number, now: number): RunPlan
     ? { run: { ...run, nextRunAt }, instead: { outcome: "missed", code: null } }
     : { run: { ...run, dueAt: latest, nextRunAt }, instead: null }
 }
+
+/** A run at once, besides the schedule, which goes on as before. */
+export const runAtOnce = (
+  { id, nextRunAt, revision }: Reminder,
+  now: number,
+  idempotency: IdempotencyClaim | null,
+): ReminderRun => ({ id, revision, dueAt: now, ranAt: now, nextRunAt, idempotency })
 
 /** Why a workspace's reminders do not run. */
 export const workspaceRefusal = (
@@ -379,6 +407,27 @@ export const ReminderChangeBody = Schema.Struct({
 
 export type ChangeReminder = CommandOf<typeof ReminderChangeBody.Encoded>
 
+/** The body of POST /workspaces/{id}/reminders/preview. */
+export const PreviewBody = Schema.Struct({
+  schedule: ScheduleInput,
+  count: described(Schema.optionalKey(integerBetween(1, 50)), "How many runs.", { default: 10 }),
+}).annotate({ identifier: "PreviewReminder" })
+
+export type PreviewReminder = CommandOf<typeof PreviewBody.Encoded>
+
+const scheduleCodes = ["invalid_cron", "invalid_timezone"] as const
+
+export type PreviewCode = (typeof scheduleCodes)[number] | "validation_failed"
+
+const decodePreview = inputDecoder(PreviewBody, { codes: scheduleCodes })
+
+/** The schedule to preview, with the number of runs. */
+export const parsePreview = (command: unknown) =>
+  Result.map(decodePreview(command), ({ count = 10, schedule: { cron, timezone } }) => ({
+    schedule: { cron, timezone: timezone ?? ("UTC" as TimeZone) },
+    count,
+  }))
+
 /** What a reminder's fields are refused with, apart from `validation_failed`. */
 const codes = [
   "text_required",
@@ -386,8 +435,7 @@ const codes = [
   "invalid_phone",
   "invalid_username",
   "invalid_media_url",
-  "invalid_cron",
-  "invalid_timezone",
+  ...scheduleCodes,
 ] as const
 
 type Raw = Readonly<Record<string, unknown>>

@@ -1,23 +1,27 @@
 /**
  * A workspace's reminders: keys create, read and change them (contract: Reminders); operators read
- * their runs (contract: Reminder log). The worker's `ReminderRunner` runs them.
+ * their runs, preview schedules and run a reminder at once (contract: Reminder log). The worker's `ReminderRunner` runs them.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Result } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
 import { findOrRefuse, refuse } from "../error/Refusal.ts"
-import type { Failure } from "../error/Refusal.ts"
+import type { Failure, StoreUnavailable } from "../error/Refusal.ts"
 import type { ReminderId, WorkspaceId } from "../Ids.ts"
-import { authorize, scopeOf } from "../key/Auth.ts"
-import type { AuthorizationCode, Caller, Authorized } from "../key/Auth.ts"
-import type { MessageStore } from "../message/MessageStore.ts"
+import { authorize, Caller, scopeOf } from "../key/Auth.ts"
+import type { AuthorizationCode, Authorized } from "../key/Auth.ts"
+import { makeAcceptor } from "../message/Messages.ts"
+import type { BrokenGuard, MessageStore } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
 import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { makeIdempotent } from "../request/makeIdempotent.ts"
 import type { Repeatable } from "../request/makeIdempotent.ts"
-import type { Role } from "../workspace/Workspace.ts"
+import type { Role, Workspace } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import { previewRuns } from "./Cron.ts"
+import type { SchedulePreview } from "./Cron.ts"
+import { decideRun } from "./decideRun.ts"
 import {
   contentOf,
   factsWanted,
@@ -25,8 +29,10 @@ import {
   isPausing,
   nextRunOfChanged,
   parseListReminders,
+  parsePreview,
   reminderRefusal,
   reminderRequestParser,
+  runAtOnce,
 } from "./Reminder.ts"
 import type {
   ReminderStore,
@@ -35,8 +41,12 @@ import type {
   CreateReminder,
   ListReminders,
   LoggedRun,
+  PreviewCode,
+  PreviewReminder,
   Reminder,
   ReminderContent,
+  ReminderScope,
+  ReminderToRun,
   Wanted,
 } from "./Reminder.ts"
 import { Store } from "../store/Store.ts"
@@ -53,6 +63,7 @@ interface ReminderWork {
   readonly messages: MessageStore
   readonly egress: Egress["Service"]
   readonly wakeUp: WakeUp["Service"]
+  readonly acceptor: Effect.Success<typeof makeAcceptor>
 }
 
 /** Loads the facts, and fails with the refusal. */
@@ -85,7 +96,7 @@ const insert = Effect.fnUntraced(function* insert(
     idempotency,
   )
   if (inserted._tag === "Broken") {
-    return yield* refuse("idempotency_in_progress", { retryAfter: 1 })
+    return yield* claimLost
   }
   yield* wakeUp.wake("reminders")
   return inserted.reminder
@@ -101,6 +112,93 @@ const again = ({ store }: ReminderWork, [id]: ReadonlyArray<number>) =>
 
 const find = ({ store }: ReminderWork, caller: Authorized, id: ReminderId | undefined) =>
   findOrRefuse(notFound, id, (known) => store.get(scopeOf(caller), known))
+
+const change = Effect.fnUntraced(function* change(
+  work: ReminderWork,
+  caller: Authorized,
+  id: ReminderId | undefined,
+  given: Wanted["given"],
+) {
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const current = yield* find(work, caller, id)
+    const content: ReminderContent = { ...contentOf(current), ...given }
+    const now = yield* Clock.currentTimeMillis
+    if (!isPausing(given)) yield* check(work, caller, { current, given, content }, now)
+    const nextRunAt = nextRunOfChanged(current, content, now)
+    if (yield* work.store.update(current.id, current.revision, content, nextRunAt)) {
+      yield* work.wakeUp.wake("reminders")
+      return { ...current, ...content, nextRunAt, revision: current.revision + 1 }
+    }
+  }
+  return yield* refuse("internal_error")
+})
+
+const claimLost = refuse("idempotency_in_progress", { retryAfter: 1 })
+
+/** The run, or what kept it from being written. */
+type RunAttempt = LoggedRun | BrokenGuard | "reminder" | "heldUp"
+
+/** Decides and commits a run at once. */
+const tryRun = Effect.fnUntraced(function* tryRun(
+  { acceptor, store }: ReminderWork,
+  toRun: ReminderToRun,
+  claim: IdempotencyClaim | null,
+  recount: boolean,
+): Effect.fn.Return<RunAttempt, StoreUnavailable> {
+  const now = yield* Clock.currentTimeMillis
+  const run = runAtOnce(toRun.reminder, now, claim)
+  const line = { dueAt: run.dueAt, ranAt: run.ranAt }
+  const decided = yield* decideRun(acceptor, toRun, now, recount)
+  if (Result.isFailure(decided)) {
+    const code = decided.failure
+    const passed = yield* store.pass(run, { outcome: "refused", code })
+    if (passed._tag === "Broken") return passed.guard
+    return { ...line, id: passed.runId ?? 0, outcome: "refused", messageId: null, code }
+  }
+  const outcome = yield* store
+    .run(decided.success, run)
+    // The commit may have succeeded although its answer was lost, so wake the loops.
+    .pipe(Effect.tapError(() => acceptor.wake(decided.success)))
+  if (outcome._tag === "HeldUp") return "heldUp"
+  if (outcome._tag === "Broken") return outcome.guard
+  yield* acceptor.wake(decided.success)
+  const messageId = outcome.ids[0] ?? null
+  return { ...line, id: outcome.runId, outcome: "accepted", messageId, code: null }
+})
+
+/** Runs a reminder now. When others keep changing it, nothing is written. */
+const runNow = Effect.fnUntraced(function* runNow(
+  work: ReminderWork,
+  workspace: Workspace,
+  id: ReminderId | undefined,
+  claim: IdempotencyClaim | null,
+) {
+  const scope = anyMode(workspace.id)
+  let recount = false
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const found = yield* findOrRefuse(notFound, id, (known) => work.store.toRun(scope, known))
+    const made: RunAttempt = yield* tryRun(work, { ...found, workspace }, claim, recount)
+    if (typeof made !== "string") return made
+    if (made === "idempotency") return yield* claimLost
+    recount = made === "quota"
+  }
+  return yield* refuse("service_unavailable")
+})
+
+const anyMode = (workspaceId: WorkspaceId): ReminderScope => ({
+  workspaceId,
+  mode: null,
+  restriction: null,
+})
+
+/** The line of the first request's run. */
+const ranBefore = ({ store }: ReminderWork, id: ReminderId | undefined, runId = 0) =>
+  findOrRefuse(notFound, id, (known) =>
+    Effect.map(
+      store.runs(known, { before: runId + 1, limit: 1 }),
+      ({ items }) => items.find((run) => run.id === runId) ?? null,
+    ),
+  )
 
 export class Reminders extends Context.Service<
   Reminders,
@@ -160,18 +258,41 @@ export class Reminders extends Context.Service<
       CursorPage<LoggedRun>,
       Failure<WorkspaceCode | "validation_failed" | "invalid_cursor" | "reminder_not_found">
     >
+    /**
+     * POST /workspaces/{id}/reminders/preview: the next runs of a schedule, with what clock changes
+     * do to them. Stores nothing. Fails with `workspace_not_found`, `invalid_cron`,
+     * `invalid_timezone`.
+     */
+    preview(
+      workspaceId: WorkspaceId | undefined,
+      command: PreviewReminder,
+    ): Effect.Effect<SchedulePreview, Failure<"workspace_not_found" | PreviewCode>>
+    /**
+     * POST /workspaces/{id}/reminders/{reminder_id}/run: one run at once, even of a paused reminder.
+     * Its schedule goes on as before. What a due run would be refused for is the outcome of this one
+     * too. Fails with `workspace_not_found`, `reminder_not_found` and the codes of idempotency.
+     */
+    run(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      id: ReminderId | undefined,
+      idempotency: IdempotencyKey | null,
+    ): Effect.Effect<
+      Repeatable<LoggedRun>,
+      Failure<WorkspaceCode | IdempotencyCode | "reminder_not_found" | "service_unavailable">
+    >
   }
 >()("core/Reminders") {
   static readonly layer = Layer.effect(
     Reminders,
     Effect.gen(function* make() {
       const store = (yield* Store).reminders
-      const wakeUp = yield* WakeUp
       const work: ReminderWork = {
         store,
         messages: (yield* Store).messages,
         egress: yield* Egress,
-        wakeUp,
+        wakeUp: yield* WakeUp,
+        acceptor: yield* makeAcceptor,
       }
       const cursors = yield* makeCursors
       const idempotent = yield* makeIdempotent
@@ -202,18 +323,7 @@ export class Reminders extends Context.Service<
         update: Effect.fn("Reminders.update")(function* update(whose, id, command) {
           const caller = yield* authorize(whose, "updateReminder")
           const given = yield* Effect.fromResult(parserFor(caller).change(command))
-          for (let attempt = 0; attempt < attempts; attempt++) {
-            const current = yield* find(work, caller, id)
-            const content: ReminderContent = { ...contentOf(current), ...given }
-            const now = yield* Clock.currentTimeMillis
-            if (!isPausing(given)) yield* check(work, caller, { current, given, content }, now)
-            const nextRunAt = nextRunOfChanged(current, content, now)
-            if (yield* store.update(current.id, current.revision, content, nextRunAt)) {
-              yield* wakeUp.wake("reminders")
-              return { ...current, ...content, nextRunAt, revision: current.revision + 1 }
-            }
-          }
-          return yield* refuse("internal_error")
+          return yield* change(work, caller, id, given)
         }),
         remove: Effect.fn("Reminders.remove")(function* remove(given, id) {
           const caller = yield* authorize(given, "deleteReminder")
@@ -225,11 +335,23 @@ export class Reminders extends Context.Service<
         runs: Effect.fn("Reminders.runs")(function* runs(role, workspaceId, id, query) {
           const asked = yield* Effect.fromResult(parsePageRequest(query))
           const workspace = yield* workspaces.within(role, workspaceId, "reminders")
-          const scope = { workspaceId: workspace.id, mode: null, restriction: null }
+          const scope = anyMode(workspace.id)
           const reminder = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
           return yield* cursors.page(asked, ["reminder_runs", reminder.id], (page) =>
             store.runs(reminder.id, page),
           )
+        }),
+        preview: Effect.fn("Reminders.preview")(function* preview(workspaceId, command) {
+          yield* workspaces.get(workspaceId)
+          const { count, schedule } = yield* Effect.fromResult(parsePreview(command))
+          return previewRuns(schedule, yield* Clock.currentTimeMillis, count)
+        }),
+        run: Effect.fn("Reminders.run")(function* run(role, workspaceId, id, idempotency) {
+          const workspace = yield* workspaces.within(role, workspaceId, "reminders")
+          return yield* idempotent.run(Caller.trusted(workspace), idempotency, {
+            work: (claim) => runNow(work, workspace, id, claim),
+            again: ([runId]) => ranBefore(work, id, runId),
+          })
         }),
       })
     }),

@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import type { Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
 import { claimantOf } from "../key/Auth.ts"
-import type { Authorized } from "../key/Auth.ts"
+import type { Caller } from "../key/Auth.ts"
 import { judgeClaim } from "./Idempotency.ts"
 import type {
   FirstShown,
@@ -30,7 +30,7 @@ export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
      * `idempotency_in_progress`.
      */
     run: Effect.fnUntraced(function* <A, E, B, F>(
-      caller: Authorized,
+      caller: Caller,
       requested: IdempotencyKey | null,
       operation: {
         readonly work: (claim: IdempotencyClaim | null) => Effect.Effect<A, E>

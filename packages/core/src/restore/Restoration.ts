@@ -159,8 +159,9 @@ const passOver = Effect.fnUntraced(function* passOver(
   const { id, revision } = reminder
   // The clock may have been set back since: the missed run must not fall due again.
   const nextRunAt = firstRun(reminder, Math.max(now, dueAt))
-  const run = { id, revision, dueAt, ranAt: now, nextRunAt }
-  return yield* reminders.pass(run, { outcome: "missed", code: null })
+  const run = { id, revision, dueAt, ranAt: now, nextRunAt, idempotency: null }
+  const commit = yield* reminders.pass(run, { outcome: "missed", code: null })
+  return commit._tag === "Passed"
 })
 
 /** What a decision about what is held can be refused with. */

@@ -6,19 +6,13 @@
  * until the others are done.
  */
 import { Clock, Effect, Result } from "effect"
-import type { Code, StoreUnavailable } from "../error/Refusal.ts"
+import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId, ReminderId } from "../Ids.ts"
-import type { Sender } from "../key/Auth.ts"
 import { makeAcceptor } from "../message/Messages.ts"
 import type { BrokenGuard } from "../message/MessageStore.ts"
 import { WakeUp } from "../queue/DueWork.ts"
-import {
-  planRun,
-  roomiest,
-  runRequest,
-  withoutReminders,
-  workspaceRefusal,
-} from "../reminder/Reminder.ts"
+import { decideRun } from "../reminder/decideRun.ts"
+import { planRun } from "../reminder/Reminder.ts"
 import type { ReminderStore, DueReminder } from "../reminder/Reminder.ts"
 import { runLoop } from "./LeaseLoop.ts"
 import { Store } from "../store/Store.ts"
@@ -42,34 +36,6 @@ interface Runner {
   putOff: ReadonlySet<ReminderId>
 }
 
-/** The request with the number to send from, and its facts. */
-const load = Effect.fnUntraced(function* load(
-  { acceptor }: Runner,
-  { previousNumberId, reminder }: DueReminder,
-  sender: Sender,
-  now: number,
-  recount: boolean,
-) {
-  const request = runRequest(reminder)
-  const loadFrom = (from: NumberId | null) =>
-    Effect.map(acceptor.load(sender, { ...request, from }, now, null, recount), (facts) => ({
-      request: { ...request, from },
-      facts,
-    }))
-  if (reminder.from !== null) return yield* loadFrom(reminder.from)
-  const facts = yield* acceptor.loadConnected(sender, request, now)
-  const named = roomiest(reminder.to, facts)
-  if (named !== null) {
-    return {
-      request: { ...request, from: named.number.id },
-      facts: { ...facts, named, connected: [] },
-    }
-  }
-  // None is connected: the message waits for the previous run's number.
-  const previous = previousNumberId === null ? null : yield* loadFrom(previousNumberId)
-  return previous === null || previous.facts.named === null ? { request, facts } : previous
-})
-
 /** Loads, decides and commits, unless its number is known to be blocked. */
 const tryRun = Effect.fnUntraced(function* tryRun(
   runner: Runner,
@@ -83,22 +49,15 @@ const tryRun = Effect.fnUntraced(function* tryRun(
   const plan = planRun(reminder, dueAt, now)
   if (plan === null) return null
   const { instead, run } = plan
-  // If another worker was first, the log has its outcome and this one is dropped.
-  const refused = (code: Code) => Effect.as(store.pass(run, { outcome: "refused", code }), null)
   if (workspace.deletedAt !== null) {
     return yield* Effect.as(store.pass({ ...run, nextRunAt: null }, null), null)
   }
   if (instead !== null) return yield* Effect.as(store.pass(run, instead), null)
-  const barred = workspaceRefusal(workspace)
-  if (barred !== undefined) return yield* refused(barred)
-
-  const { mode, workspaceId } = reminder
-  const sender: Sender = { workspaceId, mode, numberIds: null }
-  const { facts, request } = yield* load(runner, due, sender, now, recount)
-  const notInPlan = withoutReminders(facts.plan)
-  if (notInPlan !== undefined) return yield* refused(notInPlan.code)
-  const decided = yield* Effect.result(acceptor.decide(sender, request, facts, now, null))
-  if (Result.isFailure(decided)) return yield* refused(decided.failure.code)
+  const decided = yield* decideRun(acceptor, due, now, recount)
+  if (Result.isFailure(decided)) {
+    // If another worker was first, the log has its outcome and this one is dropped.
+    return yield* Effect.as(store.pass(run, { outcome: "refused", code: decided.failure }), null)
+  }
 
   const { numberId } = decided.success
   if (blockedByLock.has(numberId)) return "blockedByLock"

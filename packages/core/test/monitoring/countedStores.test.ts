@@ -49,7 +49,7 @@ interface Answers {
   readonly refused?: MessageChange | null
 }
 
-const accepted: AcceptanceOutcome = { _tag: "Accepted", ids: [] }
+const accepted: AcceptanceOutcome & RunCommit = { _tag: "Accepted", ids: [], runId: 1 }
 
 /** Non-zero counters after the effect has used a store with these answers. */
 const countedBy = <E>(answers: Answers, use: Effect.Effect<unknown, E, Store>) => {

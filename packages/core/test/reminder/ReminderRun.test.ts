@@ -45,6 +45,7 @@ describe("planRun", () => {
         dueAt,
         ranAt: dueAt,
         nextRunAt: dueAt + 2 * minute,
+        idempotency: null,
       },
       instead: null,
     })

@@ -1,22 +1,19 @@
 /**
- * The delivery logs of webhook endpoints and callbacks, and the logs of reminders (contract:
- * Webhook operations, Callback secret, Reminder log).
+ * The delivery logs of webhook endpoints and callbacks (contract: Webhook operations, Callback
+ * secret).
  */
 import {
   CallbackSecrets,
   PageInput,
   RedeliverBody,
-  Reminders,
   WebhookOperations,
   callbackTypes,
   described,
-  formatInstant,
 } from "@messaging-service/core"
-import type { CallbackAttempt, ListPage, LoggedRun, RedeliverEvent } from "@messaging-service/core"
+import type { CallbackAttempt, ListPage, RedeliverEvent } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, json, listOf, pageOf, query, pageJson, IdJson, TimeJson } from "../Entry.ts"
-import { RunOutcomeJson } from "../v2/reminders.ts"
+import { bodyOf, json, listOf, pageOf, query, pageJson } from "../Entry.ts"
 import {
   DeliveryJson,
   EndpointJson,
@@ -41,28 +38,6 @@ const callbackDeliveryJson = (attempt: CallbackAttempt): typeof CallbackDelivery
   url: attempt.url,
 })
 
-/** A line of the log as the operator sees it. */
-const RunJson = Schema.Struct({
-  id: IdJson,
-  due_at: TimeJson,
-  ran_at: TimeJson,
-  outcome: RunOutcomeJson,
-  message_id: described(Schema.NullOr(IdJson), "The accepted message."),
-  code: described(
-    Schema.NullOr(Schema.String),
-    "Why the run was refused: a code of the error catalogue.",
-  ),
-}).annotate({ identifier: "ReminderRun" })
-
-const runJson = (run: LoggedRun): typeof RunJson.Type => ({
-  id: run.id,
-  due_at: formatInstant(run.dueAt),
-  ran_at: formatInstant(run.ranAt),
-  outcome: run.outcome,
-  message_id: run.messageId,
-  code: run.code,
-})
-
 const CallbackSecretJson = Schema.Struct({
   secret: described(Schema.String, "64 hexadecimal characters that sign version 1 callbacks."),
 }).annotate({ identifier: "CallbackSecret" })
@@ -84,15 +59,6 @@ const delivery = {
 }
 
 const callbackSecret = { secret: "0123456789abcdef".repeat(4) }
-
-const run = {
-  id: 31,
-  due_at: "2030-02-01T08:50:00Z",
-  ran_at: "2030-02-01T08:50:00Z",
-  outcome: "accepted",
-  message_id: 4712,
-  code: null,
-}
 
 export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
   route(`GET ${workspacePath}/webhooks`, {
@@ -196,20 +162,6 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* rotateCallbackSecret({ id, role }) {
       const callbackSecrets = yield* CallbackSecrets
       return yield* callbackSecrets.rotate(role, id("id"))
-    }),
-  }),
-  operatorRoute("Reminder runs")(`GET ${workspacePath}/reminders/{reminder_id}/runs`, {
-    id: "listReminderRuns",
-    right: "read",
-    summary: "Read a reminder's log",
-    about: "Every run, newest first, with what it sent or why it sent nothing.",
-    request: query<ListPage>()(PageInput),
-    success: "A page of runs.",
-    answer: pageOf(RunJson, run),
-    refused: ["reminder_not_found"],
-    handler: Effect.fnUntraced(function* listReminderRuns({ id, request, role }) {
-      const reminders = yield* Reminders
-      return pageJson(yield* reminders.runs(role, id("id"), id("reminder_id"), request), runJson)
     }),
   }),
 ]

@@ -1,4 +1,5 @@
 /** Operations of version 2 in a workspace, as a part of the tour through the whole interface. */
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Made } from "../Records.ts"
 import { operatorToken } from "../Service.ts"
@@ -39,6 +40,16 @@ export const workspaceTour = Effect.fnUntraced(function* workspaceTour(
   const { id } = yield* ask(operator("POST", `${at}/reminders`, reminder), 201)
   yield* ask(operator("GET", `${at}/reminders`), 200)
   yield* ask(operator("GET", `${at}/reminders/${id}`), 200)
+  const run = operator("POST", `${at}/reminders/${id}/run`, undefined, {
+    headers: [["idempotency-key", "one run"]],
+  })
+  const { id: first } = yield* ask(run, 202)
+  assert.strictEqual((yield* ask(run, 202)).id, first)
+  yield* ask(operator("GET", `${at}/reminders/${id}/runs`), 200)
+  yield* ask(operator("POST", `${at}/reminders/987654/run`), 404)
+  const { schedule } = reminder
+  yield* ask(operator("POST", `${at}/reminders/preview`, { schedule, count: 50 }), 200)
+  yield* ask(operator("POST", `${at}/reminders/preview`, { schedule: { cron: "often" } }), 400)
   yield* ask(operator("PATCH", `${at}/reminders/${id}`, { active: false }), 200)
   yield* ask(operator("DELETE", `${at}/reminders/${id}`), 200)
 

@@ -68,6 +68,8 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   updateWorkspaceReminder: administrators,
   deleteWorkspaceReminder: administrators,
   listReminderRuns: everyone,
+  previewReminder: everyone,
+  runReminder: administrators,
 
   uploadWorkspaceMedia: everyone,
   listWorkspaceMedia: everyone,

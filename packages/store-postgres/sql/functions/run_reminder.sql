@@ -1,7 +1,8 @@
 -- A reminder's run: the acceptance of its message and its advance to the next due time, in one commit.
--- The parameters of the acceptance are for one alone.
+-- The parameters of the acceptance are for one alone. The claim of a run that was asked for becomes the
+-- record of its line in the log.
 --
--- Locks: the reminder, then those of an acceptance, which are waited for no longer than its lock timeout
+-- Locks: that claim, the reminder, then those of an acceptance, which are waited for no longer than its lock timeout
 -- says. No holder of one of these asks for a reminder.
 create function run_reminder(
   r_id bigint,
@@ -9,6 +10,10 @@ create function run_reminder(
   r_due_at timestamptz,
   r_ran_at timestamptz,
   r_next_run_at timestamptz,
+  r_claim_key_id bigint,
+  r_claim_key text,
+  r_claim_fingerprint text,
+  r_claim_token text,
   p_now timestamptz[],
   p_workspace bigint[],
   p_number bigint[],
@@ -44,12 +49,17 @@ create function run_reminder(
   m_transport_id text[],
   m_callback_url text[],
   p_lock_timeout integer
-) returns table (guard text, ids bigint[])
+) returns table (guard text, ids bigint[], run_id bigint)
 language plpgsql
 set search_path from current
 as $$
 #variable_conflict use_column
 begin
+  if not hold_idempotency_claim(r_claim_key_id, r_claim_key, r_claim_token) then
+    guard := 'idempotency';
+    return next;
+    return;
+  end if;
   perform
   from reminders r
   where r.id = r_id
@@ -78,7 +88,11 @@ begin
       previous_number_id = p_number[1]
     where r.id = r_id;
     insert into reminder_runs (reminder_id, due_at, ran_at, message_id, outcome)
-    values (r_id, r_due_at, r_ran_at, ids[1], 'accepted');
+    values (r_id, r_due_at, r_ran_at, ids[1], 'accepted')
+    returning id into run_id;
+    perform finish_idempotency_claim(
+      r_claim_key_id, r_claim_key, r_claim_fingerprint, array[run_id], r_ran_at, null
+    );
   end if;
   return next;
 end

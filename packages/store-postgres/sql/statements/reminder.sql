@@ -19,6 +19,28 @@ where r.id = :id
   and (:restriction::bigint[] is null or r.number_id = any (:restriction))
   and r.removed_at is null
 
+-- name: toRun
+select
+  r.id, r.workspace_id, r.mode, r.next_run_at, r.created_at, r.name, r.active, r.recipient,
+  r.number_id, r.text, r.media, r.cron, r.timezone, r.revision,
+  (
+    select json_build_object(
+      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', l.message_id,
+      'code', l.code
+    )
+    from reminder_runs l
+    where l.reminder_id = r.id
+    order by l.id desc
+    limit 1
+  ) as "lastRun",
+  r.previous_number_id
+from reminders r
+where r.id = :id
+  and r.workspace_id = :workspaceId
+  and (:mode::text is null or r.mode = :mode)
+  and (:restriction::bigint[] is null or r.number_id = any (:restriction))
+  and r.removed_at is null
+
 -- name: made
 select
   r.id, r.workspace_id, r.mode, r.next_run_at, r.created_at, r.name, r.active, r.recipient,
@@ -202,26 +224,6 @@ from (
 ) r
 join workspaces w on w.id = r.workspace_id
 order by r.next_run_at, r.id
-
--- name: pass
-with advanced as (
-  update reminders r
-  set next_run_at = :rNextRunAt,
-    held_run_at = null,
-    revision = r.revision + 1
-  where r.id = :rId
-    and r.revision = :rRevision
-    and r.removed_at is null
-  returning r.id
-),
-logged as (
-  insert into reminder_runs (reminder_id, due_at, ran_at, outcome, code)
-  select advanced.id, :rDueAt, :rRanAt, :outcome, :code
-  from advanced
-  where :outcome::text is not null
-)
-select advanced.id
-from advanced
 
 -- name: runs
 -- Index reminder_runs_by_reminder.

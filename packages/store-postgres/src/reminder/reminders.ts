@@ -6,6 +6,7 @@ import type {
   LoggedRun,
   NewReminder,
   NumberId,
+  PassCommit,
   Reminder,
   ReminderContent,
   ReminderId,
@@ -89,10 +90,15 @@ const toAdvance = (run: ReminderRun) => ({
   rDueAt: run.dueAt,
   rRanAt: run.ranAt,
   rNextRunAt: run.nextRunAt,
+  rClaimKeyId: run.idempotency?.keyId ?? null,
+  rClaimKey: run.idempotency?.key ?? null,
+  rClaimFingerprint: run.idempotency?.fingerprint ?? null,
+  rClaimToken: run.idempotency?.token ?? null,
 })
 
 const insertReminder = statement("insert_reminder")
 const getReminder = statement("reminder.get")
+const reminderToRun = statement("reminder.toRun")
 const madeReminder = statement("reminder.made")
 const listOfAllModes = statement("reminder.listOfAllModes")
 const listOfAllModesByActivity = statement("reminder.listOfAllModesByActivity")
@@ -102,7 +108,7 @@ const updateReminder = statement("reminder.update")
 const removeReminder = statement("reminder.remove")
 const dueReminders = statement("reminder.due")
 const runReminder = statement("run_reminder")
-const passRun = statement("reminder.pass")
+const passReminder = statement("pass_reminder")
 const listRuns = statement("reminder.runs")
 const forgetRuns = statement("reminder.forgetRuns")
 const forgetReminders = statement("reminder.forget")
@@ -131,8 +137,16 @@ const toDue = (now: number) => (row: Row<"reminder.due">) => ({
   workspace: toWorkspace(row),
 })
 
-const toCommit = (row: Row<"run_reminder"> | undefined): RunCommit =>
-  row === undefined ? { _tag: "Broken", guard: "reminder" } : toOutcome<"reminder">(row)
+const toCommit = (row: Row<"run_reminder"> | undefined): RunCommit => {
+  if (row === undefined) return { _tag: "Broken", guard: "reminder" }
+  const outcome = toOutcome<"reminder">(row)
+  return outcome._tag === "Broken" ? outcome : { ...outcome, runId: Number(row.run_id) }
+}
+
+const toPass = (row: Row<"pass_reminder"> | undefined): PassCommit =>
+  row === undefined || row.guard !== null
+    ? { _tag: "Broken", guard: row?.guard === "idempotency" ? "idempotency" : "reminder" }
+    : { _tag: "Passed", runId: idOrNull<number>(row.run_id) }
 
 export const reminderStore = (database: DatabaseService): ReminderStore => ({
   insert(reminder, claim) {
@@ -148,6 +162,12 @@ export const reminderStore = (database: DatabaseService): ReminderStore => ({
   },
   get(seenBy, id) {
     return getReminder.first(database, { ...seenBy, id }, toReminder)
+  },
+  toRun(seenBy, id) {
+    return reminderToRun.first(database, { ...seenBy, id }, (row) => ({
+      reminder: toReminder(row),
+      previousNumberId: idOrNull<NumberId>(row.previous_number_id),
+    }))
   },
   made(id) {
     return madeReminder.first(database, { id }, toMadeReminder)
@@ -178,11 +198,12 @@ export const reminderStore = (database: DatabaseService): ReminderStore => ({
     )
   },
   pass(advance, outcome) {
-    return passRun.any(database, {
+    const params = {
       ...toAdvance(advance),
       outcome: outcome?.outcome ?? null,
       code: outcome?.code ?? null,
-    })
+    }
+    return Effect.map(passReminder.rows(database, params), ([row]) => toPass(row))
   },
   runs(id, page) {
     return listRuns.page(database, `reminder ${id}`, { ...page, id }, toRun)

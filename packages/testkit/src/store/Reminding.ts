@@ -63,6 +63,9 @@ export const scopeOf = (
 export const get = (reminder: Reminder, scope = scopeOf(reminder)) =>
   Store.use(({ reminders: store }) => store.get(scope, reminder.id))
 
+export const toRun = (reminder: Reminder) =>
+  Store.use(({ reminders: store }) => store.toRun(scopeOf(reminder), reminder.id))
+
 export const list = (
   scope: ReminderScope,
   overrides: { active?: boolean; before?: number | null; limit?: number } = {},
@@ -97,6 +100,7 @@ export const aRun = (reminder: Reminder, overrides: Partial<ReminderRun> = {}): 
   dueAt: reminder.nextRunAt ?? noon,
   ranAt: (reminder.nextRunAt ?? noon) + 1,
   nextRunAt: (reminder.nextRunAt ?? noon) + day,
+  idempotency: null,
   ...overrides,
 })
 

@@ -7,6 +7,7 @@ import { lookUp, remaining } from "../Reading.ts"
 import { claim } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
+  aClaim,
   aMessage,
   anAcceptance,
   anEra,
@@ -24,6 +25,7 @@ import {
   scopeOf,
   get,
   list,
+  toRun,
   update,
   dueIn,
   aRun,
@@ -33,6 +35,7 @@ import {
   logOf,
 } from "../Reminding.ts"
 import { Store } from "@messaging-service/core"
+import type { IdempotencyClaim, Reminder } from "@messaging-service/core"
 
 export const reminderRuns: Topic = (it) => {
   it.effect("a run writes its message, the advance and the log's line together", () =>
@@ -116,8 +119,14 @@ export const reminderRuns: Topic = (it) => {
       const { id } = yield* aWorkspace()
       const reminder = yield* aReminder(id)
       const refused = aRun(reminder)
-      assert.isTrue(yield* store.pass(refused, { outcome: "refused", code: "no_credits" }))
-      assert.isFalse(yield* store.pass(refused, { outcome: "refused", code: "no_credits" }))
+      const first = yield* store.pass(refused, { outcome: "refused", code: "no_credits" })
+      assert.deepStrictEqual(
+        yield* store.pass(refused, { outcome: "refused", code: "no_credits" }),
+        {
+          _tag: "Broken",
+          guard: "reminder",
+        },
+      )
       const now = present(yield* get(reminder))
       assert.deepStrictEqual(now, {
         ...reminder,
@@ -130,7 +139,7 @@ export const reminderRuns: Topic = (it) => {
           code: "no_credits",
         },
       })
-      assert.isTrue(yield* store.pass(aRun(now), { outcome: "missed", code: null }))
+      yield* store.pass(aRun(now), { outcome: "missed", code: null })
       const [listed] = (yield* list(scopeOf(reminder))).items
       const { lastRun } = present(listed)
       const missed = { dueAt: now.nextRunAt, outcome: "missed", messageId: null, code: null }
@@ -144,10 +153,43 @@ export const reminderRuns: Topic = (it) => {
           [reminder.nextRunAt, "refused", "no_credits", null],
         ],
       )
+      assert.deepStrictEqual(first, { _tag: "Passed", runId: present(log[1]).id })
       const page = yield* runsOf(reminder, { before: null, limit: 1 })
       assert.deepStrictEqual(page, { items: log.slice(0, 1), next: log[0]?.id ?? null })
       const rest = yield* runsOf(reminder, { before: page.next, limit: 1 })
       assert.deepStrictEqual(rest, { items: log.slice(1), next: null })
+    }),
+  )
+
+  it.effect("a run that was asked for finishes its claim with its line, accepted or refused", () =>
+    Effect.gen(function* () {
+      const { messages, reminders: store } = yield* Store
+      const { number, workspace } = yield* aStage()
+      const reminder = yield* aReminder(workspace.id)
+      assert.deepStrictEqual(yield* toRun(reminder), { reminder, previousNumberId: null })
+      const [one, two] = [aClaim(-2 * workspace.id), aClaim(-2 * workspace.id)]
+      const refuse = (of: Reminder, idempotency: IdempotencyClaim) =>
+        store.pass(aRun(of, { idempotency }), { outcome: "refused", code: "no_credits" })
+
+      const claimless = yield* run(number, aRun(reminder, { idempotency: one }))
+      assert.strictEqual(guardOf(claimless), "idempotency")
+      assert.deepStrictEqual(yield* refuse(reminder, one), { _tag: "Broken", guard: "idempotency" })
+      assert.deepStrictEqual(yield* logOf(reminder), [])
+      assert.deepStrictEqual(yield* messages.claimKey(one, noon), { _tag: "Claimed" })
+      const accepted = yield* run(number, aRun(reminder, { idempotency: one, ranAt: noon }))
+      yield* messages.claimKey(two, noon)
+      const next = present(yield* get(reminder))
+      assert.deepStrictEqual(yield* toRun(next), { reminder: next, previousNumberId: number.id })
+      yield* refuse(next, two)
+
+      const lines = ids(yield* logOf(reminder)).toReversed()
+      assert.strictEqual(accepted._tag === "Accepted" ? accepted.runId : null, lines[0])
+      const made: Array<number | undefined> = []
+      for (const finished of [one, two]) {
+        const again = yield* messages.claimKey({ ...finished, token: "of a repeat" }, noon)
+        made.push(again._tag === "Finished" ? only(again.record.madeIds) : undefined)
+      }
+      assert.deepStrictEqual(made, lines)
     }),
   )
 

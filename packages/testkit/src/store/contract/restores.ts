@@ -22,7 +22,7 @@ import {
   oneSecond,
 } from "../Records.ts"
 import { lookUp, messagesOf } from "../Reading.ts"
-import { aReminder, aRun, dueIn, get, logOf, scopeOf, update } from "../Reminding.ts"
+import { aReminder, aRun, dueIn, get, logOf, run, scopeOf, update } from "../Reminding.ts"
 import {
   again,
   cancelled,
@@ -318,16 +318,27 @@ export const restores: Topic = (it) => {
       assert.isTrue(yield* update(renamed, { name: "Other" }))
       assert.deepStrictEqual(yield* countsOf(workspace), [0, 2])
       assert.isTrue(yield* update(present(yield* get(changed)), { cron: "1 9 * * *" }, noon + day))
+      // Nor do runs that are asked for end it.
+      const atOnce = { dueAt: noon, ranAt: noon, nextRunAt: null }
+      yield* run(number, aRun(present(yield* get(due)), atOnce))
+      const refused = { outcome: "refused", code: "no_credits" } as const
+      const second = aRun(present(yield* get(due)), atOnce)
+      yield* Store.use(({ reminders }) => reminders.pass(second, refused))
       const held = only(yield* remindersOf())
       assert.deepStrictEqual(held.reminder, present(yield* get(due)))
-      const run = aRun(held.reminder, { dueAt: era, ranAt: noon, nextRunAt: noon + day })
+      const skipped = aRun(held.reminder, { dueAt: era, ranAt: noon, nextRunAt: noon + day })
       const missed = { outcome: "missed", code: null } as const
-      assert.isTrue(yield* Store.use(({ reminders }) => reminders.pass(run, missed)))
+      const commit = yield* Store.use(({ reminders }) => reminders.pass(skipped, missed))
+      assert.strictEqual(commit._tag, "Passed")
       assert.deepStrictEqual(yield* countsOf(workspace), [0, 0])
       assert.strictEqual(present(yield* get(due, scopeOf(due))).nextRunAt, noon + day)
       assert.deepStrictEqual(
         (yield* logOf(due)).map(({ dueAt, outcome }) => [dueAt, outcome]),
-        [[era, "missed"]],
+        [
+          [era, "missed"],
+          [noon, "refused"],
+          [noon, "accepted"],
+        ],
       )
     }),
   )
