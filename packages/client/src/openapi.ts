@@ -38,23 +38,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/api/v2/messages/batch": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /** Send to many recipients */
-        readonly post: operations["sendBatch"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/api/v2/messages/{id}": {
         readonly parameters: {
             readonly query?: never;
@@ -68,6 +51,23 @@ export interface paths {
         readonly post?: never;
         /** Cancel a waiting message */
         readonly delete: operations["cancelMessage"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/messages/batch": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Send to many recipients */
+        readonly post: operations["sendBatch"];
+        readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1364,6 +1364,8 @@ export interface components {
         readonly SelectHeld: SelectHeld;
         readonly SendBatch: SendBatch;
         readonly SendMessage: SendMessage;
+        readonly SendWorkspaceBatch: SendWorkspaceBatch;
+        readonly SendWorkspaceMessage: SendWorkspaceMessage;
         readonly Sent: Sent;
         readonly SetBehaviour: SetBehaviour;
         readonly SetRegistered: SetRegistered;
@@ -1380,6 +1382,7 @@ export interface components {
         readonly Webhook: Webhook;
         readonly WebhookWithSecret: WebhookWithSecret;
         readonly Workspace: Workspace;
+        readonly WorkspaceMessage: WorkspaceMessage;
     };
     responses: never;
     parameters: {
@@ -1463,35 +1466,6 @@ export interface operations {
             };
         };
     };
-    readonly sendBatch: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: {
-                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
-                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
-            };
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["SendBatch"];
-            };
-        };
-        readonly responses: {
-            /** @description One message for each recipient, in their order. */
-            readonly 202: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": {
-                        readonly data: readonly components["schemas"]["Message"][];
-                    };
-                };
-            };
-        };
-    };
     readonly getMessage: {
         readonly parameters: {
             readonly query?: never;
@@ -1532,6 +1506,35 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    readonly sendBatch: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SendBatch"];
+            };
+        };
+        readonly responses: {
+            /** @description One message for each recipient, in their order. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Message"][];
+                    };
                 };
             };
         };
@@ -3162,7 +3165,7 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
-                        readonly data: readonly components["schemas"]["Message"][];
+                        readonly data: readonly components["schemas"]["WorkspaceMessage"][];
                         /** @description The `cursor` of the next page; null on the last one. */
                         readonly next_cursor: string | null;
                     };
@@ -3240,7 +3243,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Message"];
+                    readonly "application/json": components["schemas"]["WorkspaceMessage"];
                 };
             };
         };
@@ -3263,7 +3266,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Message"];
+                    readonly "application/json": components["schemas"]["WorkspaceMessage"];
                 };
             };
         };
@@ -3286,7 +3289,7 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
-                        readonly data: readonly components["schemas"]["Message"][];
+                        readonly data: readonly components["schemas"]["WorkspaceMessage"][];
                         /** @description The `cursor` of the next page; null on the last one. */
                         readonly next_cursor: string | null;
                     };
@@ -3308,7 +3311,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["SendMessage"];
+                readonly "application/json": components["schemas"]["SendWorkspaceMessage"];
             };
         };
         readonly responses: {
@@ -3318,7 +3321,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Message"];
+                    readonly "application/json": components["schemas"]["WorkspaceMessage"];
                 };
             };
         };
@@ -3337,7 +3340,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["SendBatch"];
+                readonly "application/json": components["schemas"]["SendWorkspaceBatch"];
             };
         };
         readonly responses: {
@@ -3348,7 +3351,7 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": {
-                        readonly data: readonly components["schemas"]["Message"][];
+                        readonly data: readonly components["schemas"]["WorkspaceMessage"][];
                     };
                 };
             };
@@ -5168,6 +5171,46 @@ export interface SendMessage {
      */
     readonly expires_at?: string | null;
 }
+export interface SendWorkspaceBatch {
+    readonly to: readonly components["schemas"]["Recipient"][];
+    /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
+    readonly from?: number | null;
+    /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
+    readonly text?: string;
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    /**
+     * @description When to send, in the future; at once when left out.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly send_at?: string | null;
+    /**
+     * @description In the future and after the time to send: what was not sent by then becomes `expired`.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly expires_at?: string | null;
+    /** @description What you call it, such as the id of an order. No recipient, key or webhook sees it. */
+    readonly reference?: string | null;
+}
+export interface SendWorkspaceMessage {
+    readonly to: components["schemas"]["Recipient"];
+    /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
+    readonly from?: number | null;
+    /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
+    readonly text?: string;
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    /**
+     * @description When to send, in the future; at once when left out.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly send_at?: string | null;
+    /**
+     * @description In the future and after the time to send: what was not sent by then becomes `expired`.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly expires_at?: string | null;
+    /** @description What you call it, such as the id of an order. No recipient, key or webhook sees it. */
+    readonly reference?: string | null;
+}
 export interface Sent {
     readonly id: number;
     readonly message_id: number | null;
@@ -5351,6 +5394,54 @@ export interface Workspace {
      */
     readonly created_at: string;
 }
+export interface WorkspaceMessage {
+    readonly id: number;
+    /** @enum {string} */
+    readonly status: "queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
+    readonly from: {
+        readonly id: number;
+        /** @description Digits with country code, no +: of the number while the message waits, then the phone that it left from. Null while the number was never linked. */
+        readonly phone: string | null;
+        /** @enum {string} */
+        readonly platform: "whatsapp" | "telegram";
+    };
+    readonly to: components["schemas"]["MessageRecipient"];
+    /** @description The text, or the caption of the media. */
+    readonly text: string;
+    readonly media: components["schemas"]["Media"] | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly send_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly sent_at: string | null;
+    /** @description Why it failed, when `status` is `failed`. */
+    readonly error: {
+        /** @enum {string} */
+        readonly code: "recipient_not_found" | "group_not_found" | "media_unavailable" | "send_failed" | "outcome_unknown";
+        readonly message: string;
+    } | null;
+    /** @description What the sender calls it; null without one. Webhooks do not show it. */
+    readonly reference: string | null;
+}
 export interface ListMessagesQuery {
     /** @description One or several, comma-separated. */
     readonly status?: readonly ("queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired")[];
@@ -5461,6 +5552,8 @@ export interface ListWorkspaceMessagesQuery {
     readonly limit?: number;
     /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
+    /** @description Messages with exactly that reference. */
+    readonly reference?: string;
     /** @description Acts as a live or a test key. Default: `live`. */
     readonly mode?: "live" | "test";
 }

@@ -236,11 +236,24 @@ export {
   makeTestModeSender,
 } from "./worker/Dispatcher.ts"
 
-export { ListQuery, MessageOperations, Messages, waitsFor } from "./message/Messages.ts"
+export {
+  ListQuery,
+  MessageOperations,
+  Messages,
+  ReferencedListQuery,
+  waitsFor,
+} from "./message/Messages.ts"
 export { CannotJoin } from "./store/SystemStore.ts"
 export { noCallersTransactions } from "./store/SystemStore.ts"
 export type { CallersTransactions } from "./store/SystemStore.ts"
-export type { ListMessages, Sent, WaitReason, WaitsFor, SendCode } from "./message/Messages.ts"
+export type {
+  ListMessages,
+  ReferencedList,
+  Sent,
+  WaitReason,
+  WaitsFor,
+  SendCode,
+} from "./message/Messages.ts"
 export type { TransactionClient } from "./store/SystemStore.ts"
 
 export {
@@ -281,8 +294,21 @@ export type {
   RefusedMessage,
 } from "./message/MessageStore.ts"
 
-export { BatchBody, SendBody, maximumRecipients, sendRequestParser } from "./message/SendRequest.ts"
-export type { SendBatch, SendMessage, ContentCode } from "./message/SendRequest.ts"
+export {
+  BatchBody,
+  ReferencedBatchBody,
+  ReferencedSendBody,
+  SendBody,
+  maximumRecipients,
+  sendRequestParser,
+} from "./message/SendRequest.ts"
+export type {
+  ContentCode,
+  ReferencedBatch,
+  ReferencedSend,
+  SendBatch,
+  SendMessage,
+} from "./message/SendRequest.ts"
 
 export { Readiness, notReadyReasons } from "./monitoring/Readiness.ts"
 export type { NotReadyReason } from "./monitoring/Readiness.ts"

@@ -45,9 +45,9 @@ type Dated<A> = {
 type RecordOf<A, B, Hidden = never> = Same<Dated<Omit<Plain<A>, Hidden & string>>, B>
 
 const commands: {
-  readonly sendMessage: Command<Core.SendMessage, Door.SendMessage>
-  readonly sendBatch: Command<Core.SendBatch, Door.SendBatch>
-  readonly listMessages: Command<Core.ListMessages, Door.ListMessages>
+  readonly sendMessage: Command<Core.ReferencedSend, Door.SendMessage>
+  readonly sendBatch: Command<Core.ReferencedBatch, Door.SendBatch>
+  readonly listMessages: Command<Core.ReferencedList, Door.ListMessages>
   readonly createReminder: Command<Core.CreateReminder, Door.CreateReminder>
   readonly changeReminder: Command<Core.ChangeReminder, Door.ChangeReminder>
   readonly listReminders: Command<Core.ListReminders, Door.ListReminders>
@@ -95,7 +95,10 @@ const commands: {
 }
 
 const records: {
-  readonly message: RecordOf<Core.ReportedMessage, Omit<Door.Message, "workspaceId" | "mode">>
+  readonly message: RecordOf<
+    Core.ReportedMessage & Pick<Core.OutboxEvent, "reference">,
+    Omit<Door.Message, "workspaceId" | "mode">
+  >
   readonly workspace: RecordOf<Ports.Workspace, Door.Workspace, "deletedAt">
   readonly key: RecordOf<Ports.ApiKey, Door.Key>
   readonly contact: RecordOf<Ports.Contact, Door.Contact>

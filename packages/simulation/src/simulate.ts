@@ -811,7 +811,7 @@ class Simulation {
         Store.use(({ messages: service }) =>
           service.list(
             { workspaceId: workspace, mode, restriction: null },
-            { statuses: null, from: null, phone: null, since: null, until: null },
+            { statuses: null, from: null, phone: null, reference: null, since: null, until: null },
             { before: null, limit: everything },
             this.#world.now,
           ),

@@ -189,6 +189,7 @@ const isSeen = ({ workspaceId, mode, restriction }: CallerScope, message: Messag
 const passes = (filter: MessageFilter, message: Message, now: number): boolean =>
   (filter.from === null || message.from.id === filter.from) &&
   (filter.phone === null || ("phone" in message.to && message.to.phone === filter.phone)) &&
+  (filter.reference === null || message.reference === filter.reference) &&
   (filter.since === null || message.createdAt >= filter.since) &&
   (filter.until === null || message.createdAt < filter.until) &&
   (filter.statuses === null || filter.statuses.includes(statusAt(message, now)))

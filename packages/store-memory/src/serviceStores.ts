@@ -50,7 +50,9 @@ export const outbox = (tables: Tables): Steps<Outbox> => ({
     for (let index = start; index < tables.outbox.length; index++) {
       if (found.length >= limit) break
       const event = tables.outbox[index] ?? null
-      if (event !== null) found.push(event)
+      if (event === null) continue
+      const reference = tables.messages.get(event.messageId)?.message.reference ?? null
+      found.push({ ...event, reference })
     }
     return found
   },

@@ -342,6 +342,9 @@ export interface SignInLinkRow {
   revokedAt: number | null
 }
 
+/** An event; its reference is the message's. */
+export type StoredEvent = Omit<OutboxEvent, "reference">
+
 export class Tables {
   readonly workspaces = new Table<WorkspaceId, WorkspaceRow>()
   readonly keys = new Table<KeyId, KeyRow>()
@@ -379,7 +382,7 @@ export class Tables {
   /** Oldest claim first. */
   readonly idempotency = new Map<string, IdempotencyRow>()
   /** Null where an event was erased. */
-  readonly outbox: Array<OutboxEvent | null> = []
+  readonly outbox: Array<StoredEvent | null> = []
   /** Number of events dropped from the front of the outbox. */
   outboxDropped = 0
   readonly endpoints = new Table<WebhookId, EndpointRow>()

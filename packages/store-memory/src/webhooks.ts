@@ -25,7 +25,6 @@ import type {
   EventId,
   MessageEvent,
   NewWebhook,
-  OutboxEvent,
   Queueing,
   WebhookEndpoint,
   WebhookEventType,
@@ -53,6 +52,7 @@ import type {
   FrozenEvent,
   Lane,
   LoggedAttempt,
+  StoredEvent,
   Tables,
   TargetLane,
   WorkspaceRow,
@@ -354,9 +354,9 @@ export const callbackSalts = (tables: Tables): Steps<CallbackSalts> => ({
 })
 
 /** The latest event with that id, found in steps: the outbox has the events of 30 days. */
-const findEvent = (tables: Tables, eventId: EventId): Effect.Effect<OutboxEvent | null> =>
+const findEvent = (tables: Tables, eventId: EventId): Effect.Effect<StoredEvent | null> =>
   Effect.suspend(() => {
-    let found: OutboxEvent | null = null
+    let found: StoredEvent | null = null
     // From a copy: events are dropped from the front meanwhile.
     const visits = visitInSteps(tables.outbox.slice(), (event) => {
       if (event?.eventId === eventId) found = event
@@ -368,7 +368,7 @@ const findEvent = (tables: Tables, eventId: EventId): Effect.Effect<OutboxEvent 
 const redeliverable = (
   { endpoint, log }: EndpointRow,
   eventId: EventId,
-  event: OutboxEvent | null,
+  event: StoredEvent | null,
 ): FrozenEvent | undefined => {
   if (event === null) {
     return log.find((logged) => logged.event.id === eventId && logged.event.type === "ping")?.event

@@ -39,7 +39,14 @@ it.effect(
       }
       const total = 50 * 1000 + 50 * 99 * 10
 
-      const everything = { statuses: null, from: null, phone: null, since: null, until: null }
+      const everything = {
+        statuses: null,
+        from: null,
+        phone: null,
+        reference: null,
+        since: null,
+        until: null,
+      }
       const page = yield* store.list(
         scopeOf(workspace.id),
         everything,

@@ -16,6 +16,7 @@ const everything: MessageFilter = {
   statuses: null,
   from: null,
   phone: null,
+  reference: null,
   since: null,
   until: null,
 }

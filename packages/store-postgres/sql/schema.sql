@@ -455,6 +455,8 @@ create table messages (
   transport_id text not null,
   -- Where its end is reported, in addition to the webhook endpoints.
   callback_url text,
+  -- What the program or the operator calls it; contract bodies do not show it.
+  reference text,
   -- A file that belongs to this send alone, outside the media directory.
   attachment_id bigint,
   -- Stored although its number was full: it takes nothing of the quota.
@@ -478,6 +480,9 @@ create index messages_by_workspace on messages (workspace_id, mode, id desc);
 -- Serves the lists of one phone, one scan for each state.
 create index messages_by_phone on messages (workspace_id, mode, to_phone, state, id desc)
   where to_phone is not null;
+-- Serves the lists of one reference, one scan for each state. A message without one is not in it.
+create index messages_by_reference on messages (workspace_id, mode, reference, state, id desc)
+  where reference is not null;
 -- Serves the lists of some numbers or states. Waiting messages are in messages_waiting: in the order of
 -- their ids they would cost every acceptance.
 create index messages_by_number_and_state on messages (number_id, mode, state, id desc)
@@ -503,7 +508,8 @@ alter table messages
   alter column number_id set (n_distinct = 1000),
   alter column mode set (n_distinct = 2),
   alter column state set (n_distinct = 7),
-  alter column to_phone set (n_distinct = 100000);
+  alter column to_phone set (n_distinct = 100000),
+  alter column reference set (n_distinct = 100000);
 
 -- Events, written in the commit of what they tell.
 create table outbox (

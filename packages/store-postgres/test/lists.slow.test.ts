@@ -35,13 +35,14 @@ const now = start + 2 * messages * second
 
 /**
  * One in 1,000 is not `sent`: in turn delivered, failed, cancelled and waiting; the first three are
- * expired, so few that no sample sees them, and none is read. All went to one phone, but one in 3,000. The first five are of
+ * expired, so few that no sample sees them, and none is read. All went to one phone, but one in 3,000, which has a reference of its own;
+ * every second one has the same. The first five are of
  * another workspace and its number.
  */
 const load = `
 insert into messages (
   id, workspace_id, number_id, created_at, due_at, sent_at, allowance_taken, mode, state, platform,
-  from_phone, to_kind, to_phone, text, transport_id
+  from_phone, to_kind, to_phone, text, transport_id, reference
 )
 select
   place, case when place <= 5 then 2 else 1 end,
@@ -51,7 +52,8 @@ select
     when 3000 then 'waiting' else 'sent' end end,
   'whatsapp', '15550000001', 'phone',
   case when place % 3000 = 7 then '+15550000007' else '+15551234567' end,
-  'Hello', place::text
+  'Hello', place::text,
+  case when place % 2 = 0 then 'spring' when place % 3000 = 7 then 'order 7' end
 from generate_series(1, ${messages}) place
 cross join lateral (
   select to_timestamp($1::float8 / 1000) + place * interval '1 second' as moment
@@ -94,6 +96,7 @@ const everything: MessageFilter = {
   statuses: null,
   from: null,
   phone: null,
+  reference: null,
   since: null,
   until: null,
 }
@@ -115,6 +118,7 @@ const none = "+15550000099" as Phone
 const full = limit + 1
 const byWorkspace = ["messages_by_workspace"]
 const byPhone = ["messages_by_phone", "messages_pkey"]
+const byReference = ["messages_by_reference", "messages_pkey"]
 const byState = ["messages_by_number_and_state", "messages_by_workspace", "messages_pkey"]
 /** Every plan contains it, and it is read where waiting messages are listed. */
 const waitingIndex = "messages_waiting"
@@ -160,6 +164,25 @@ const cases: ReadonlyArray<Case> = [
     scope: limited,
     filter: { phone: none, since: middle },
     indexes: byPhone,
+    shown: 0,
+  },
+  {
+    name: "a reference of half",
+    filter: { reference: "spring" },
+    indexes: byReference,
+    shown: full,
+  },
+  {
+    name: "a reference of few",
+    filter: { reference: "order 7" },
+    indexes: byReference,
+    shown: full,
+  },
+  { name: "a reference of none", filter: { reference: "none" }, indexes: byReference, shown: 0 },
+  {
+    name: "a reference of half in a state of none",
+    filter: { reference: "spring", statuses: ["read"] },
+    indexes: byReference,
     shown: 0,
   },
   { name: "a state of most", filter: { statuses: ["sent"] }, indexes: byState, shown: full },

@@ -39,6 +39,7 @@ const messageOf = (job: Job): Message => ({
   error: null,
   transportId: job.transportId as TransportId,
   callbackUrl: null,
+  reference: null,
 })
 
 const markSent = `

@@ -15,7 +15,14 @@ const limit = 50
 /** Calls come in such numbers that a pause of the machine is seen as what it is. */
 const callsOfARun = 4
 
-const filter = { statuses: null, from: null, phone: null, since: null, until: null }
+const filter = {
+  statuses: null,
+  from: null,
+  phone: null,
+  reference: null,
+  since: null,
+  until: null,
+}
 
 export const listRow: Row = {
   id: "list",

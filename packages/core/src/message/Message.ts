@@ -75,6 +75,8 @@ export interface Message {
   readonly transportId: TransportId
   /** Receives the outcome in addition to the webhook endpoints (contract: Version 1: callbacks). */
   readonly callbackUrl: string | null
+  /** What the program or the operator calls it; webhooks do not show it. */
+  readonly reference: string | null
 }
 
 export type Trigger =

@@ -99,6 +99,7 @@ export interface MessageFilter {
   readonly statuses: ReadonlyArray<MessageStatus> | null
   readonly from: NumberId | null
   readonly phone: Phone | null
+  readonly reference: string | null
   readonly since: number | null
   /** Exclusive. */
   readonly until: number | null

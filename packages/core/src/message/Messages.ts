@@ -57,8 +57,8 @@ import type {
   MessageFilter,
   AcceptanceQuery,
 } from "./MessageStore.ts"
-import { sendRequestParser } from "./SendRequest.ts"
-import type { ContentCode, SendBatch, SendMessage, SendRequest } from "./SendRequest.ts"
+import { ReferenceInput, referencedSendParser, sendRequestParser } from "./SendRequest.ts"
+import type { ContentCode, ReferencedBatch, ReferencedSend, SendRequest } from "./SendRequest.ts"
 import { resolveNumber, plannedQuota, decideAcceptance, decideRefused } from "./accept.ts"
 import type { AcceptCode, AcceptContext } from "./accept.ts"
 import { Store } from "../store/Store.ts"
@@ -180,8 +180,7 @@ const acceptanceQuery = (
   }
 }
 
-/** The query parameters of GET /messages (contract: Listing messages). */
-export const ListQuery = Schema.Struct({
+const listFields = {
   status: Schema.optionalKey(namesInput(messageStatuses)),
   from: Schema.optionalKey(queryId("Id of the sending number.")),
   to: Schema.optionalKey(
@@ -193,9 +192,22 @@ export const ListQuery = Schema.Struct({
   since: Schema.optionalKey(instantParameter("Created then or later.")),
   until: Schema.optionalKey(instantParameter("Created before.")),
   ...pageFields,
+}
+
+/** The query parameters of GET /messages (contract: Listing messages). */
+export const ListQuery = Schema.Struct(listFields)
+
+/** What the program itself and the operator may ask for. */
+export const ReferencedListQuery = Schema.Struct({
+  ...listFields,
+  reference: Schema.optionalKey(
+    ReferenceInput.annotate({ description: "Messages with exactly that reference." }),
+  ),
 })
 
-const decode = queryDecoder(ListQuery, ["invalid_phone", "invalid_datetime"])
+const listCodes = ["invalid_phone", "invalid_datetime"] as const
+const decode = queryDecoder(ListQuery, listCodes)
+const decodeReferenced = queryDecoder(ReferencedListQuery, listCodes)
 
 /** Stored times are whole milliseconds: rounds up to the first one not before the instant. */
 const ceiling = (instant: Instant) => instant.millis + (instant.beyond === "" ? 0 : 1)
@@ -211,18 +223,30 @@ export interface ListMessages extends ListPage {
   readonly until?: Moment | undefined
 }
 
+export interface ReferencedList extends ListMessages {
+  /** For the program itself and the operator. */
+  readonly reference?: string | undefined
+}
+
 /** Accepts typed values, or their text from a query string. */
-export const parseListRequest = (given: ListMessages) =>
-  Result.map(decode(given), ({ cursor = null, limit = defaultLimit, ...query }) => {
+export const parseListRequest = (given: ReferencedList, knowsReferences: boolean) => {
+  const decoded: Result.Result<typeof ReferencedListQuery.Type, Refusal<ListCode>> = knowsReferences
+    ? decodeReferenced(given)
+    : decode(given)
+  return Result.map(decoded, ({ cursor = null, limit = defaultLimit, ...query }) => {
     const filter: MessageFilter = {
       statuses: query.status ?? null,
       from: (query.from as NumberId | undefined) ?? null,
       phone: query.to ?? null,
       since: query.since === undefined ? null : ceiling(query.since),
       until: query.until === undefined ? null : ceiling(query.until),
+      reference: query.reference ?? null,
     }
     return { filter, limit, cursor }
   })
+}
+
+type ListCode = (typeof listCodes)[number] | "validation_failed"
 
 // Options that only version 1 sends have (contract: Version 1: sends).
 
@@ -428,6 +452,20 @@ const commit = (
     Effect.uninterruptible,
   )
 
+/** A key is somebody else's: the program and the operator alone give references. */
+const knowsReferences = ({ key }: Authorized): boolean => key === null
+
+/** The parser of a caller's sends under their terms. */
+const sendParsers = (rule: OutboundRule) => {
+  const plain = sendRequestParser(rule)
+  const attached = sendRequestParser(rule, true)
+  const referenced = referencedSendParser(rule)
+  return (caller: Authorized, terms: SendTerms | null) => {
+    if (knowsReferences(caller)) return referenced
+    return terms === null || terms.attachment === null ? plain : attached
+  }
+}
+
 const find = ({ store }: Sending, caller: Authorized, id: MessageId | undefined) =>
   findOrRefuse("message_not_found", id, (known) => store.get(scopeOf(caller), known))
 
@@ -515,14 +553,14 @@ export class Messages extends Context.Service<
      */
     send(
       caller: Caller,
-      command: SendMessage,
+      command: ReferencedSend,
       idempotency: IdempotencyKey | null,
       terms?: SendTerms | null,
     ): Effect.Effect<Sent, Failure<SendCode>>
     /** POST /messages/batch: one message per recipient, all or nothing. */
     sendBatch(
       caller: Caller,
-      command: SendBatch,
+      command: ReferencedBatch,
       idempotency: IdempotencyKey | null,
       terms?: SendTerms | null,
     ): Effect.Effect<Sent, Failure<SendCode | "too_many_recipients">>
@@ -534,7 +572,7 @@ export class Messages extends Context.Service<
     /** GET /messages: newest first. Fails with `validation_failed`, `invalid_cursor` and others. */
     list(
       caller: Caller,
-      query: ListMessages,
+      query: ReferencedList,
     ): Effect.Effect<
       CursorPage<Message>,
       Failure<
@@ -565,10 +603,7 @@ export class Messages extends Context.Service<
     Effect.gen(function* make() {
       const cursors = yield* makeCursors
       const rule = yield* OutboundRule
-      const plainParser = sendRequestParser(rule)
-      const attachedParser = sendRequestParser(rule, true)
-      const parserUnder = (terms: SendTerms | null) =>
-        terms === null || terms.attachment === null ? plainParser : attachedParser
+      const parserFor = sendParsers(rule)
       const sending: Sending = {
         gate: yield* WorkGate,
         wakeUp: yield* WakeUp,
@@ -589,13 +624,8 @@ export class Messages extends Context.Service<
           terms = null,
         ) {
           const caller = yield* authorize(given, "sendMessage")
-          return yield* send(
-            sending,
-            caller,
-            parserUnder(terms).single(command),
-            idempotency,
-            terms,
-          )
+          const request = parserFor(caller, terms).single(command)
+          return yield* send(sending, caller, request, idempotency, terms)
         }),
         sendBatch: Effect.fn("Messages.sendBatch")(function* sendBatch(
           given,
@@ -604,7 +634,8 @@ export class Messages extends Context.Service<
           terms = null,
         ) {
           const caller = yield* authorize(given, "sendBatch")
-          return yield* send(sending, caller, parserUnder(terms).batch(command), idempotency, terms)
+          const request = parserFor(caller, terms).batch(command)
+          return yield* send(sending, caller, request, idempotency, terms)
         }),
         get: Effect.fn("Messages.get")(function* get(given, id) {
           const caller = yield* authorize(given, "getMessage")
@@ -613,7 +644,7 @@ export class Messages extends Context.Service<
         }),
         list: Effect.fn("Messages.list")(function* list(given, query) {
           const caller = yield* authorize(given, "listMessages")
-          const request = yield* Effect.fromResult(parseListRequest(query))
+          const request = yield* Effect.fromResult(parseListRequest(query, knowsReferences(caller)))
           const scope = scopeOf(caller)
           const { mode, restriction, workspaceId } = scope
           const filters = Object.values(request.filter)

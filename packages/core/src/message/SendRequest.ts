@@ -5,7 +5,7 @@
  */
 import { Result, Schema } from "effect"
 import { problem } from "../error/Refusal.ts"
-import type { Problem } from "../error/Refusal.ts"
+import type { Problem, Refusal } from "../error/Refusal.ts"
 import type { OutboundRule } from "../egress/Egress.ts"
 import type { MediaId, NumberId } from "../Ids.ts"
 import { MediaInput, mediaTypeOfLink, mediaUrlProblems } from "../media/Media.ts"
@@ -25,6 +25,7 @@ import type { Instant } from "../time/Time.ts"
 
 /** In code points. */
 const maximumTextLength = 3000
+const maximumReferenceLength = 200
 export const maximumRecipients = 1000
 
 export interface SendRequest {
@@ -39,6 +40,8 @@ export interface SendRequest {
   readonly expiresAt: Instant | null
   /** Receives the outcome of each message (contract: Version 1: callbacks). */
   readonly callbackUrl: string | null
+  /** What the program or the operator calls it; null from callers with a key. */
+  readonly reference: string | null
 }
 
 export const TextInput = Schema.String.check(
@@ -83,11 +86,45 @@ export const BatchBody = Schema.Struct({
   ...shared,
 }).annotate({ identifier: "SendBatch" })
 
+/** In code points, like all lengths. */
+const isReference = (text: string): boolean =>
+  !isBlank(text) && codePointLength(text) <= maximumReferenceLength
+
+const referenceRule = `must be 1 to ${maximumReferenceLength} characters, not all of them blank`
+
+export const ReferenceInput = Schema.String.check(
+  Schema.makeFilter((text) => (isReference(text) ? undefined : referenceRule), {
+    toJsonSchema: () => ({ minLength: 1, maxLength: maximumReferenceLength }),
+  }),
+)
+
+const referenced = {
+  reference: described(
+    Schema.optionalKey(Schema.NullOr(ReferenceInput)),
+    "What you call it, such as the id of an order. No recipient, key or webhook sees it.",
+  ),
+}
+
+/** What the program itself and the operator may send: a reference too. */
+export const ReferencedSendBody = Schema.Struct({ ...SendBody.fields, ...referenced }).annotate({
+  identifier: "SendWorkspaceMessage",
+})
+
+export const ReferencedBatchBody = Schema.Struct({ ...BatchBody.fields, ...referenced }).annotate({
+  identifier: "SendWorkspaceBatch",
+})
+
 /** One message to send. */
 export type SendMessage = CommandOf<typeof SendBody.Encoded>
 
 /** The same message to many recipients. */
 export type SendBatch = CommandOf<typeof BatchBody.Encoded>
+
+/** One message to send; callers with a key give no reference. */
+export type ReferencedSend = CommandOf<typeof ReferencedSendBody.Encoded>
+
+/** The same message to many recipients; callers with a key give no reference. */
+export type ReferencedBatch = CommandOf<typeof ReferencedBatchBody.Encoded>
 
 /** What a message's fields are refused with, apart from `validation_failed`. */
 const contentCodes = [
@@ -135,7 +172,7 @@ export const toMediaReference = (media: typeof MediaInput.Type): MediaReference 
 })
 
 const toRequest = (
-  body: Omit<typeof SendBody.Type, "to">,
+  body: Omit<typeof ReferencedSendBody.Type, "to">,
   recipients: ReadonlyArray<RequestedRecipient>,
   batch: boolean,
 ): SendRequest => ({
@@ -147,6 +184,7 @@ const toRequest = (
   sendAt: body.sendAt ?? null,
   expiresAt: body.expiresAt ?? null,
   callbackUrl: null,
+  reference: body.reference ?? null,
 })
 
 /**
@@ -156,12 +194,35 @@ const toRequest = (
  */
 export const sendRequestParser = (rule: OutboundRule, attached = false) => {
   const across = acrossFields(rule, attached)
-  const single = inputDecoder(SendBody, { codes: contentCodes, across })
-  const batch = inputDecoder(BatchBody, {
-    codes: [...contentCodes, "too_many_recipients"],
-    across,
-    lists: { to: { most: maximumRecipients, code: "too_many_recipients" } },
-  })
+  return parserOf(
+    inputDecoder(SendBody, { codes: contentCodes, across }),
+    inputDecoder(BatchBody, batchRules(across)),
+  )
+}
+
+/** The same, for callers who may give a reference. */
+export const referencedSendParser = (rule: OutboundRule) => {
+  const across = acrossFields(rule, false)
+  return parserOf(
+    inputDecoder(ReferencedSendBody, { codes: contentCodes, across }),
+    inputDecoder(ReferencedBatchBody, batchRules(across)),
+  )
+}
+
+const batchRules = (across: ReturnType<typeof acrossFields>) => ({
+  codes: [...contentCodes, "too_many_recipients"] as const,
+  across,
+  lists: { to: { most: maximumRecipients, code: "too_many_recipients" } } as const,
+})
+
+type Decode<Body, C extends ContentCode | "too_many_recipients"> = (
+  command: unknown,
+) => Result.Result<Body, Refusal<C>>
+
+const parserOf = (
+  single: Decode<typeof ReferencedSendBody.Type, ContentCode>,
+  batch: Decode<typeof ReferencedBatchBody.Type, ContentCode | "too_many_recipients">,
+) => {
   return {
     single: (command: unknown) =>
       Result.map(single(command), (ok) => toRequest(ok, [ok.to], false)),

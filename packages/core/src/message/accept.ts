@@ -293,6 +293,7 @@ const toAcceptance = (
       dueAt: planned.plannedAt,
       transportId: transportId(ids),
       callbackUrl: request.callbackUrl,
+      reference: request.reference,
     })),
   }
 }

@@ -334,6 +334,7 @@ export const runRequest = (reminder: ReminderContent): SendRequest => ({
   sendAt: null,
   expiresAt: null,
   callbackUrl: null,
+  reference: null,
 })
 
 /**

@@ -205,6 +205,8 @@ export interface OutboxEvent extends Omit<MessageEvent, "id"> {
   /** Position in the outbox, growing. */
   readonly id: number
   readonly eventId: EventId
+  /** The message's reference; null without one, and once the message is erased. */
+  readonly reference: string | null
 }
 
 export interface Outbox {

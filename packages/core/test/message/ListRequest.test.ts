@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { parseListRequest } from "../../src/message/Messages.ts"
-import type { ListMessages } from "../../src/message/Messages.ts"
+import type { ReferencedList } from "../../src/message/Messages.ts"
 
 const told = (query: object) =>
-  Result.match(parseListRequest(query), {
+  Result.match(parseListRequest(query, true), {
     onSuccess: () => [],
     onFailure: ({ code, errors, field }) =>
       [{ code, field }, ...errors].map((each) => [each.code, each.field]),
@@ -12,7 +12,7 @@ const told = (query: object) =>
 
 const taken = (given: Readonly<Record<string, string>>) => {
   assert.deepStrictEqual(told(given), [])
-  return Result.getOrThrow(parseListRequest(given as ListMessages))
+  return Result.getOrThrow(parseListRequest(given as ReferencedList, true))
 }
 
 const noon = Date.UTC(2030, 0, 1, 12)
@@ -21,7 +21,14 @@ describe("GET /messages", () => {
   it.effect("without parameters lists everything, 25 to a page", () =>
     Effect.sync(() =>
       assert.deepStrictEqual(taken({}), {
-        filter: { statuses: null, from: null, phone: null, since: null, until: null },
+        filter: {
+          statuses: null,
+          from: null,
+          phone: null,
+          reference: null,
+          since: null,
+          until: null,
+        },
         limit: 25,
         cursor: null,
       }),
@@ -37,24 +44,24 @@ describe("GET /messages", () => {
         since: "2030-01-01T12:00:00.000Z",
         limit: "30",
       }
-      const values: ListMessages = {
+      const values: ReferencedList = {
         status: ["sent", "read"],
         from: 7,
         to: "+15550000001",
         since: new Date(noon),
         limit: 30,
       }
-      assert.deepStrictEqual(Result.getOrThrow(parseListRequest(values)), taken(text))
-      const wrong: ReadonlyArray<readonly [ListMessages, code: string, field: string]> = [
+      assert.deepStrictEqual(Result.getOrThrow(parseListRequest(values, true)), taken(text))
+      const wrong: ReadonlyArray<readonly [ReferencedList, code: string, field: string]> = [
         [{ limit: 0 }, "validation_failed", "limit"],
         [{ from: 1.5 }, "validation_failed", "from"],
         [{ to: "12" }, "invalid_phone", "to"],
         [{ until: new Date(Number.NaN) }, "invalid_datetime", "until"],
         [{ status: [] }, "validation_failed", "status"],
-        [{ colour: "red" } as ListMessages, "validation_failed", "colour"],
+        [{ colour: "red" } as ReferencedList, "validation_failed", "colour"],
       ]
       for (const [given, code, field] of wrong) {
-        const refusal = Result.getOrThrow(Result.flip(parseListRequest(given)))
+        const refusal = Result.getOrThrow(Result.flip(parseListRequest(given, true)))
         assert.deepStrictEqual([refusal.code, refusal.field], [code, field])
       }
     }),
@@ -71,12 +78,14 @@ describe("GET /messages", () => {
           until: "2030-01-01T14:00:00+01:00",
           limit: "100",
           cursor: "abc",
+          reference: "order 4711",
         }),
         {
           filter: {
             statuses: ["sent"],
             from: 7,
             phone: "+15550000001",
+            reference: "order 4711",
             since: noon,
             until: noon + 3_600_000,
           },

@@ -16,6 +16,7 @@ describe("POST /messages", () => {
         sendAt: null,
         expiresAt: null,
         callbackUrl: null,
+        reference: null,
       }),
     ),
   )
@@ -48,6 +49,7 @@ describe("POST /messages", () => {
           sendAt: { millis: Date.UTC(2030, 0, 1, 8), beyond: "" },
           expiresAt: { millis: Date.UTC(2030, 0, 1, 8), beyond: "5" },
           callbackUrl: null,
+          reference: null,
         },
       ),
     ),

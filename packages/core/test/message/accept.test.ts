@@ -183,6 +183,7 @@ describe("an acceptance", () => {
             dueAt: now + day,
             transportId: acceptance.messages[0]?.transportId,
             callbackUrl: null,
+            reference: null,
           },
         ],
       })

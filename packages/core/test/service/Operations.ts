@@ -170,7 +170,14 @@ export const messagesOf = (workspaceId: WorkspaceId) =>
   Effect.gen(function* () {
     const store = (yield* Store).messages
     const now = yield* Clock.currentTimeMillis
-    const filter = { statuses: null, from: null, phone: null, since: null, until: null }
+    const filter = {
+      statuses: null,
+      from: null,
+      phone: null,
+      reference: null,
+      since: null,
+      until: null,
+    }
     const page = { before: null, limit: Number.MAX_SAFE_INTEGER }
     const lists = yield* Effect.forEach(["live", "test"] as const, (mode) =>
       store.list({ workspaceId, mode, restriction: null }, filter, page, now),

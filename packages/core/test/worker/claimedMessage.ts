@@ -27,6 +27,7 @@ export const aMessage = (overrides: Partial<Message> = {}): Message => ({
   error: null,
   transportId: "0000000000000000002A" as TransportId,
   callbackUrl: null,
+  reference: null,
   ...overrides,
 })
 

@@ -7,14 +7,13 @@ import {
   Restoration,
   RestoredBody,
   described,
-  messageJson,
 } from "@messaging-service/core"
 import type { HeldCount, ListPage, SelectHeld, StoreRestored } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import { bodyOf, json, listOf, optionalJson, pageOf, query, pageJson, IdJson } from "../Entry.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
-import { MessageJson } from "../v2/messages.ts"
+import { WorkspaceMessageJson, workspaceMessageJson } from "../v2/messages.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
 const route = operatorRoute("Restored stores")
@@ -83,13 +82,13 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "List a workspace's held messages",
     request: query<ListPage>()(PageInput),
     success: "A page of messages, newest first.",
-    answer: pageOf(MessageJson, examples.message),
+    answer: pageOf(WorkspaceMessageJson, { ...examples.message, reference: null }),
     handler: Effect.fnUntraced(function* listHeld({ id, request, role }) {
       const restoration = yield* Restoration
       const { link } = yield* MediaLinks
       const page = yield* restoration.list(role, id("id"), request)
       const now = yield* Clock.currentTimeMillis
-      return pageJson(page, (message) => messageJson(message, now, link))
+      return pageJson(page, (message) => workspaceMessageJson(message, now, link))
     }),
   }),
   route(`POST ${workspacePath}/held/release`, {
@@ -136,13 +135,13 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Cancel a waiting message",
     about: "As with the workspace's own key; live or test.",
     success: "The cancelled message.",
-    answer: bodyOf(MessageJson, examples.cancelled),
+    answer: bodyOf(WorkspaceMessageJson, { ...examples.cancelled, reference: null }),
     refused: ["message_not_found", "not_cancellable"],
     handler: Effect.fnUntraced(function* cancelWorkspaceMessage({ id, role }) {
       const operations = yield* MessageOperations
       const { link } = yield* MediaLinks
       const message = yield* operations.cancel(role, id("id"), id("message_id"))
-      return messageJson(message, yield* Clock.currentTimeMillis, link)
+      return workspaceMessageJson(message, yield* Clock.currentTimeMillis, link)
     }),
   }),
 ]

@@ -1,6 +1,7 @@
 /**
  * Operations of version 2, done in a workspace by the operator or its portal (contract: Operations of
- * version 2 in a workspace). Each is the entry of version 2 itself, called by a trusted caller.
+ * version 2 in a workspace). Each is the entry of version 2 itself, called by a trusted caller; messages
+ * have a reference besides.
  */
 import { Caller, refuse, Workspaces } from "@messaging-service/core"
 import type { Mode, OperationName, Refusal } from "@messaging-service/core"
@@ -9,6 +10,7 @@ import { parseQuery } from "../IncomingRequest.ts"
 import type { IncomingRequest } from "../IncomingRequest.ts"
 import { routeAt } from "../RouteTable.ts"
 import type { MethodAndPath } from "../RouteTable.ts"
+import { workspaceMessageRoutes } from "../v2/messages.ts"
 import type { RouteV2 } from "../v2/pipeline.ts"
 import { rolesWith, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute, Right } from "./pipeline.ts"
@@ -225,6 +227,9 @@ const inWorkspace = (entry: RouteV2, { at, id: name, right, tag }: WorkspaceOper
 /** Those of the operations that the table of version 2 has. */
 export const workspaceOperations = (routes: ReadonlyArray<RouteV2>): ReadonlyArray<OperatorRoute> =>
   operations.flatMap((one) => {
-    const entry = routes.find(({ id }) => id === one.of)
+    const isServed = routes.some(({ id }) => id === one.of)
+    const entry = isServed
+      ? [...workspaceMessageRoutes, ...routes].find(({ id }) => id === one.of)
+      : undefined
     return entry === undefined ? [] : inWorkspace(entry, one)
   })

@@ -4,6 +4,9 @@ import {
   ListQuery,
   MediaLinks,
   Messages,
+  ReferencedBatchBody,
+  ReferencedListQuery,
+  ReferencedSendBody,
   SendBody,
   described,
   mediaTypes,
@@ -12,11 +15,21 @@ import {
   platforms,
   messageJson,
 } from "@messaging-service/core"
-import type { ListMessages, Message, SendBatch, SendMessage } from "@messaging-service/core"
+import type {
+  ListMessages,
+  MediaLink,
+  Message,
+  ReferencedBatch,
+  ReferencedList,
+  ReferencedSend,
+  SendBatch,
+  SendMessage,
+} from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
 import { bodyOf, IdJson, json, listOf, pageOf, query, pageJson, TimeJson } from "../Entry.ts"
+import type { Takes } from "../Entry.ts"
 import { routeV2 } from "./pipeline.ts"
 import type { RouteV2 } from "./pipeline.ts"
 
@@ -94,41 +107,81 @@ const refusedSend: ReadonlyArray<Refused> = [
 ]
 
 const aRecipient = { phone: "+15550001234" }
+const single = { to: aRecipient, text: "Your table is ready." }
+const batch = { to: [aRecipient, { group: "Team" }], text: "We open at ten today." }
 
 const route = routeV2("Messages")
 
-const shownNow = Effect.fnUntraced(function* shownNow(message: Message) {
-  const { link } = yield* MediaLinks
-  return messageJson(message, yield* Clock.currentTimeMillis, link)
+/** One form of messages: what requests may hold, and what answers show. */
+interface MessageForm<Shown extends Schema.Top> {
+  readonly list: Takes<ReferencedList>
+  readonly single: Takes<ReferencedSend>
+  readonly batch: Takes<ReferencedBatch>
+  readonly shown: Shown
+  readonly toJson: (message: Message, now: number, link: MediaLink) => Shown["Type"]
+  /** What answers show besides the examples. */
+  readonly example: object
+}
+
+/** What version 2 takes and shows (contract: Messages). */
+const contractForm: MessageForm<typeof MessageJson> = {
+  list: query<ListMessages>()(ListQuery),
+  single: json<SendMessage>()(SendBody, single),
+  batch: json<SendBatch>()(BatchBody, batch),
+  shown: MessageJson,
+  toJson: messageJson,
+  example: {},
+}
+
+export const WorkspaceMessageJson = Schema.Struct({
+  ...MessageJson.fields,
+  reference: described(
+    Schema.NullOr(Schema.String),
+    "What the sender calls it; null without one. Webhooks do not show it.",
+  ),
+}).annotate({ identifier: "WorkspaceMessage" })
+
+/** A message as operators see it. */
+export const workspaceMessageJson = (
+  message: Message,
+  now: number,
+  link: MediaLink,
+): typeof WorkspaceMessageJson.Type => ({
+  ...messageJson(message, now, link),
+  reference: message.reference,
 })
 
-export const messageRoutes: ReadonlyArray<RouteV2> = [
-  route("GET /api/v2/messages", {
-    id: "listMessages",
-    summary: "List messages",
-    about: "Newest first. A key limited to some numbers sees only their messages.",
-    request: query<ListMessages>()(ListQuery),
-    success: "A page of messages.",
-    answer: pageOf(MessageJson, examples.sent),
-    refused: ["invalid_datetime", "invalid_phone"],
-    handler: Effect.fnUntraced(function* listMessages({ caller, request }) {
-      const messages = yield* Messages
-      const { link } = yield* MediaLinks
-      const page = yield* messages.list(caller, request)
-      const now = yield* Clock.currentTimeMillis
-      return pageJson(page, (message) => messageJson(message, now, link))
-    }),
-  }),
+const reference = "order 4711"
+
+/** The operator's form. */
+const workspaceForm: MessageForm<typeof WorkspaceMessageJson> = {
+  list: query<ReferencedList>()(ReferencedListQuery),
+  single: json<ReferencedSend>()(ReferencedSendBody, { ...single, reference }),
+  batch: json<ReferencedBatch>()(ReferencedBatchBody, { ...batch, reference }),
+  shown: WorkspaceMessageJson,
+  toJson: workspaceMessageJson,
+  example: { reference },
+}
+
+const shownNow = Effect.fnUntraced(function* shownNow<Shown extends Schema.Top>(
+  form: MessageForm<Shown>,
+  message: Message,
+) {
+  const { link } = yield* MediaLinks
+  return form.toJson(message, yield* Clock.currentTimeMillis, link)
+})
+
+const sendRoutes = <Shown extends Schema.Top>(form: MessageForm<Shown>): ReadonlyArray<RouteV2> => [
   route("POST /api/v2/messages", {
     idempotent: true,
     id: "sendMessage",
     summary: "Send a message",
     about:
       "Queues one message. The service sends it later: read its status, or receive it by webhook. A refused send stores nothing.",
-    request: json<SendMessage>()(SendBody, { to: aRecipient, text: "Your table is ready." }),
+    request: form.single,
     status: 202,
     success: "The message was accepted: `queued`, or `scheduled` for a later `send_at`.",
-    answer: bodyOf(MessageJson, examples.message),
+    answer: bodyOf(form.shown, { ...examples.message, ...form.example }),
     refused: refusedSend,
     handler: Effect.fnUntraced(function* sendMessage({ caller, idempotency, request }) {
       const messages = yield* Messages
@@ -138,7 +191,7 @@ export const messageRoutes: ReadonlyArray<RouteV2> = [
       if (only === undefined) {
         return yield* Effect.die(new Error("A single send created no message"))
       }
-      return { answer: messageJson(only, only.createdAt, link), replayed }
+      return { answer: form.toJson(only, only.createdAt, link), replayed }
     }),
   }),
   route("POST /api/v2/messages/batch", {
@@ -147,13 +200,10 @@ export const messageRoutes: ReadonlyArray<RouteV2> = [
     summary: "Send to many recipients",
     about:
       "All or nothing: one invalid recipient queues nothing, and the error's `field` names it. A recipient that appears twice receives two messages.",
-    request: json<SendBatch>()(BatchBody, {
-      to: [aRecipient, { group: "Team" }],
-      text: "We open at ten today.",
-    }),
+    request: form.batch,
     status: 202,
     success: "One message for each recipient, in their order.",
-    answer: listOf(MessageJson, examples.message),
+    answer: listOf(form.shown, { ...examples.message, ...form.example }),
     refused: [...refusedSend, "too_many_recipients"],
     handler: Effect.fnUntraced(function* sendBatch({ caller, idempotency, request }) {
       const messages = yield* Messages
@@ -161,21 +211,40 @@ export const messageRoutes: ReadonlyArray<RouteV2> = [
       const sent = yield* messages.sendBatch(caller, request, idempotency)
       return {
         answer: {
-          data: sent.messages.map((message) => messageJson(message, message.createdAt, link)),
+          data: sent.messages.map((message) => form.toJson(message, message.createdAt, link)),
         },
         replayed: sent.replayed,
       }
+    }),
+  }),
+]
+
+const readRoutes = <Shown extends Schema.Top>(form: MessageForm<Shown>): ReadonlyArray<RouteV2> => [
+  route("GET /api/v2/messages", {
+    id: "listMessages",
+    summary: "List messages",
+    about: "Newest first. A key limited to some numbers sees only their messages.",
+    request: form.list,
+    success: "A page of messages.",
+    answer: pageOf(form.shown, { ...examples.sent, ...form.example }),
+    refused: ["invalid_datetime", "invalid_phone"],
+    handler: Effect.fnUntraced(function* listMessages({ caller, request }) {
+      const messages = yield* Messages
+      const { link } = yield* MediaLinks
+      const page = yield* messages.list(caller, request)
+      const now = yield* Clock.currentTimeMillis
+      return pageJson(page, (message) => form.toJson(message, now, link))
     }),
   }),
   route("GET /api/v2/messages/{id}", {
     id: "getMessage",
     summary: "Read a message",
     success: "The message as it is now.",
-    answer: bodyOf(MessageJson, examples.sent),
+    answer: bodyOf(form.shown, { ...examples.sent, ...form.example }),
     refused: ["message_not_found"],
     handler: Effect.fnUntraced(function* getMessage({ caller, id }) {
       const messages = yield* Messages
-      return yield* shownNow(yield* messages.get(caller, id("id")))
+      return yield* shownNow(form, yield* messages.get(caller, id("id")))
     }),
   }),
   route("DELETE /api/v2/messages/{id}", {
@@ -184,11 +253,22 @@ export const messageRoutes: ReadonlyArray<RouteV2> = [
     about:
       "Waits at most 5 seconds for a message that is being sent, and answers with its outcome.",
     success: "The cancelled message.",
-    answer: bodyOf(MessageJson, examples.cancelled),
+    answer: bodyOf(form.shown, { ...examples.cancelled, ...form.example }),
     refused: ["message_not_found", "not_cancellable"],
     handler: Effect.fnUntraced(function* cancelMessage({ caller, id }) {
       const messages = yield* Messages
-      return yield* shownNow(yield* messages.cancel(caller, id("id")))
+      return yield* shownNow(form, yield* messages.cancel(caller, id("id")))
     }),
   }),
+]
+
+export const messageRoutes: ReadonlyArray<RouteV2> = [
+  ...readRoutes(contractForm),
+  ...sendRoutes(contractForm),
+]
+
+/** The same operations, in the operator's form. */
+export const workspaceMessageRoutes: ReadonlyArray<RouteV2> = [
+  ...readRoutes(workspaceForm),
+  ...sendRoutes(workspaceForm),
 ]

@@ -46,6 +46,12 @@ export interface MessageContent {
    * never.
    */
   readonly expiresAt?: Moment | null | undefined
+  /**
+   * What your program calls it, such as the id of an order: 1 to 200 characters. Results, lists and
+   * events of your program show it; recipients, keys, webhooks and HTTP of version 2 do not. Callers of
+   * `withKey` may not give one.
+   */
+  readonly reference?: string | null | undefined
 }
 
 /** One message to send. */
@@ -134,6 +140,8 @@ export interface Message {
     /** For people, in English. */
     readonly message: string
   } | null
+  /** What your program calls it; null without one, and in an event once the message is erased. */
+  readonly reference: string | null
 }
 
 /** The messages of a batch. */
@@ -156,6 +164,8 @@ export interface ListMessages extends PageOptions {
   readonly since?: Moment | undefined
   /** Created before that time. */
   readonly until?: Moment | undefined
+  /** Messages with exactly that `reference`. Callers of `withKey` may not ask by it. */
+  readonly reference?: string | undefined
 }
 
 /** Messages of one workspace, in one mode. */

@@ -24,7 +24,7 @@ const dateOrNull = (millis: number | null): Date | null => (millis === null ? nu
 /** The message as its event reports it. */
 export const messageReported = (
   { createdAt, expiresAt, sendAt, sentAt, ...same }: Core.ReportedMessage,
-  { mode, workspaceId }: Pick<Kept.Message, "mode" | "workspaceId">,
+  { mode, reference, workspaceId }: Pick<Kept.Message, "mode" | "reference" | "workspaceId">,
 ): Message => ({
   ...same,
   workspaceId,
@@ -33,6 +33,7 @@ export const messageReported = (
   expiresAt: dateOrNull(expiresAt),
   createdAt: date(createdAt),
   sentAt: dateOrNull(sentAt),
+  reference,
 })
 
 /** The message's state at `now`. */

@@ -61,6 +61,7 @@ create function claim_lanes(
   due_at timestamptz,
   transport_id text,
   callback_url text,
+  reference text,
   state text,
   sent_at timestamptz,
   error_code text,
@@ -221,8 +222,8 @@ begin
     m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
     m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
     m.media_file_name, m.send_at, m.expires_at, m.created_at,
-    planned_time(m.due_at, m.send_at, m.created_at), m.transport_id, m.callback_url, m.state,
-    m.sent_at, m.error_code, m.error_message, m.found_media_type,
+    planned_time(m.due_at, m.send_at, m.created_at), m.transport_id, m.callback_url, m.reference,
+    m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
     shown_phone(m.state, n.phone, m.end_phone, m.from_phone)
   from moved
   join messages m on m.id = moved.head_id

@@ -48,6 +48,7 @@ create function run_reminder(
   m_due_at timestamptz[],
   m_transport_id text[],
   m_callback_url text[],
+  m_reference text[],
   p_lock_timeout integer
 ) returns table (guard text, ids bigint[], run_id bigint)
 language plpgsql
@@ -77,7 +78,7 @@ begin
       p_claim_fingerprint, p_claim_token, m_acceptance, m_platform, m_from_phone, m_to_kind,
       m_to_phone, m_to_name, m_to_contact_id, m_text, m_media_id, m_attachment_id, m_media_url,
       m_media_type, m_media_file_name, m_send_at, m_expires_at, m_created_at, m_due_at,
-      m_transport_id, m_callback_url, p_lock_timeout
+      m_transport_id, m_callback_url, m_reference, p_lock_timeout
     ) a;
   end if;
 

@@ -15,7 +15,7 @@ select
   m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
   m.media_file_name, m.send_at, m.expires_at, m.created_at,
   planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
   shown_phone(
     m.state,
     (select sender.phone from numbers sender where sender.id = m.number_id),
@@ -36,7 +36,7 @@ select
   m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
   m.media_file_name, m.send_at, m.expires_at, m.created_at,
   planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
   shown_phone(
     m.state,
     (select sender.phone from numbers sender where sender.id = m.number_id),
@@ -54,7 +54,7 @@ select
   m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
   m.media_file_name, m.send_at, m.expires_at, m.created_at,
   planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
   shown_phone(
     m.state,
     (select sender.phone from numbers sender where sender.id = m.number_id),
@@ -103,7 +103,7 @@ select
   m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
   m.media_file_name, m.send_at, m.expires_at, m.created_at,
   planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
   shown_phone(
     m.state,
     (select sender.phone from numbers sender where sender.id = m.number_id),
@@ -138,7 +138,7 @@ select
   m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
   m.media_file_name, m.send_at, m.expires_at, m.created_at,
   planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
   shown_phone(
     m.state,
     (select sender.phone from numbers sender where sender.id = m.number_id),
@@ -164,7 +164,7 @@ select
   m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
   m.media_file_name, m.send_at, m.expires_at, m.created_at,
   planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
   shown_phone(
     m.state,
     (select sender.phone from numbers sender where sender.id = m.number_id),
@@ -198,7 +198,7 @@ moved as (
     m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
     m.media_file_name, m.send_at, m.expires_at, m.created_at,
     planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-    m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+    m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
     shown_phone(
       m.state,
       (select sender.phone from numbers sender where sender.id = m.number_id),
@@ -214,7 +214,7 @@ select
   known.attachment_id, known.media_url, known.media_type, known.media_file_name, known.send_at,
   known.expires_at, known.created_at,
   planned_time(known.due_at, known.send_at, known.created_at) as due_at, known.transport_id,
-  known.callback_url, known.state, known.sent_at, known.error_code, known.error_message,
+  known.callback_url, known.reference, known.state, known.sent_at, known.error_code, known.error_message,
   known.found_media_type,
   shown_phone(
     known.state,

@@ -1,5 +1,11 @@
 -- name: read
-select o.id, o.event_id, o.type, o.workspace_id, o.mode, o.message_id, o.created_at, o.body
+select
+  o.id, o.event_id, o.type, o.workspace_id, o.mode, o.message_id, o.created_at, o.body,
+  (
+    select m.reference
+    from messages m
+    where m.id = o.message_id
+  ) as reference
 from outbox o
 where o.id > :after
 order by o.id

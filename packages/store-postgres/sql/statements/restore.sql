@@ -53,7 +53,7 @@ select
   m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
   m.media_file_name, m.send_at, m.expires_at, m.created_at,
   planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
   shown_phone(
     m.state,
     (select sender.phone from numbers sender where sender.id = m.number_id),
@@ -87,7 +87,7 @@ select
   m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
   m.media_file_name, m.send_at, m.expires_at, m.created_at,
   planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
   shown_phone(
     m.state,
     (select sender.phone from numbers sender where sender.id = m.number_id),
@@ -122,7 +122,7 @@ select
   m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
   m.media_file_name, m.send_at, m.expires_at, m.created_at,
   planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
   shown_phone(
     m.state,
     (select sender.phone from numbers sender where sender.id = m.number_id),

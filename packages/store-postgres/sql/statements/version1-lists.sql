@@ -51,7 +51,7 @@ left join lateral (
     r.to_name, r.to_contact_id, r.text, r.media_id, r.attachment_id, r.media_url, r.media_type,
     r.media_file_name, r.send_at, r.expires_at, r.created_at,
     planned_time(r.due_at, r.send_at, r.created_at) as due_at, r.transport_id, r.callback_url,
-    r.state, r.sent_at, r.error_code, r.error_message, r.found_media_type,
+    r.reference, r.state, r.sent_at, r.error_code, r.error_message, r.found_media_type,
     shown_phone(
       r.state,
       (select sender.phone from numbers sender where sender.id = r.number_id),

@@ -20,6 +20,7 @@ const ofWorkspace = statement("messageList.ofWorkspace", options)
 const ofStates = statement("messageList.ofStates", options)
 const ofNumbers = statement("messageList.ofNumbers", options)
 const ofPhone = statement("messageList.ofPhone", options)
+const ofReference = statement("messageList.ofReference", options)
 
 export const listMessages = (
   database: DatabaseService,
@@ -41,7 +42,7 @@ export const listFor = (
   page: PageQuery,
   now: number,
 ) => {
-  const { phone, statuses } = filter
+  const { phone, reference, statuses } = filter
   const wanted = statuses ?? messageStatuses
   const queued = wanted.includes("queued")
   const scheduled = wanted.includes("scheduled")
@@ -56,12 +57,14 @@ export const listFor = (
     limit: page.limit + 1,
     numbers,
     phone,
+    reference,
     ended,
     states: queued || scheduled ? [...ended, "waiting"] : ended,
     queued,
     scheduled,
     now,
   }
+  if (reference !== null) return { list: ofReference, params }
   if (phone !== null) return { list: ofPhone, params }
   if (numbers !== null) return { list: ofNumbers, params }
   return { list: statuses === null ? ofWorkspace : ofStates, params }

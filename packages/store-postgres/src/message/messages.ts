@@ -55,6 +55,7 @@ const toMessageElement = (message: NewMessage): MessageElement => ({
   mDueAt: message.dueAt,
   mTransportId: message.transportId,
   mCallbackUrl: message.callbackUrl,
+  mReference: message.reference,
 })
 
 const toRecipientElement = (to: Recipient) => ({

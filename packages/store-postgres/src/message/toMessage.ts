@@ -55,6 +55,7 @@ export const toMessage = (row: MessageRow): Message => ({
         },
   transportId: row.transport_id as Message["transportId"],
   callbackUrl: row.callback_url,
+  reference: row.reference,
 })
 
 const toRecipient = (row: MessageRow): Recipient => {

@@ -288,6 +288,7 @@ const toEvent = (row: OutboxRow): OutboxEvent => ({
   messageId: Number(row.message_id) as OutboxEvent["messageId"],
   createdAt: row.created_at.getTime(),
   body: row.body,
+  reference: row.reference,
 })
 
 /** Number of remembered gaps; readers at other gaps look twice. */

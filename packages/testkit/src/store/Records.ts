@@ -259,6 +259,7 @@ export const aNewMessage = (
   dueAt: noon,
   transportId: aTransportId(),
   callbackUrl: null,
+  reference: null,
   ...overrides,
 })
 
@@ -277,7 +278,9 @@ export interface AcceptanceOptions {
   readonly allowance?: number
   readonly idempotency?: IdempotencyClaim | null
   /** Properties of each message. */
-  readonly message?: Partial<Pick<NewMessage, "to" | "text" | "media" | "callbackUrl">>
+  readonly message?: Partial<
+    Pick<NewMessage, "to" | "text" | "media" | "callbackUrl" | "reference">
+  >
 }
 
 export const anAcceptance = (

@@ -50,6 +50,7 @@ export const ending: Topic = (it) => {
         messageId: message.id,
         createdAt: noon + oneSecond,
         body: cancel.event.body,
+        reference: null,
       })
     }),
   )

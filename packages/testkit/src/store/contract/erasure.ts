@@ -23,7 +23,7 @@ import {
   scopeOf as endpointScope,
   settleDeliveries,
 } from "../Delivering.ts"
-import { ids } from "../Expect.ts"
+import { ids, only } from "../Expect.ts"
 import { aReminder } from "../Reminding.ts"
 import { followOutbox } from "../follow.ts"
 import { anAttempt, begun } from "../Linking.ts"
@@ -108,6 +108,22 @@ export const erasure: Topic = (it) => {
     }),
   )
 
+  it.effect("a message's reference goes with it, from its event too", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aStage()
+      const follow = yield* followOutbox
+      const reference = "order 4711"
+      const message = yield* aMessage(number, { message: { reference } })
+      yield* end(cancelled(message))
+      const event = only(yield* follow(workspace.id))
+      assert.strictEqual(event.reference, reference)
+      yield* eraseEnded(workspace.id, noon + day)
+      assert.isFalse(yield* isThere(message))
+      const read = yield* Store.use(({ webhooks }) => webhooks.readEvents(event.id - 1, 1))
+      assert.isEmpty(read.filter((one) => one.id === event.id && one.reference !== null))
+    }),
+  )
+
   it.effect("thousands go in one call, and those of other workspaces stay", () =>
     Effect.gen(function* () {
       const { number, workspace } = yield* aStage()
@@ -133,7 +149,7 @@ export const erasure: Topic = (it) => {
       const page = (before: number | null) =>
         store.list(
           scopeOf(workspace.id),
-          { statuses: null, from: null, phone: null, since: null, until: null },
+          { statuses: null, from: null, phone: null, reference: null, since: null, until: null },
           { before, limit: 2 },
           noon,
         )

@@ -59,6 +59,7 @@ export const leases: Topic = (it) => {
           messageId: message.id,
           createdAt: later,
           body: settlement.change.event.body,
+          reference: null,
         })
       }
     }),

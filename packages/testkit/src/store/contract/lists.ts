@@ -31,6 +31,7 @@ const everything: MessageFilter = {
   statuses: null,
   from: null,
   phone: null,
+  reference: null,
   since: null,
   until: null,
 }
@@ -197,6 +198,39 @@ export const lists: Topic = (it) => {
         newestFirst(late, sent, queued),
       )
       assert.lengthOf(yield* listed(scope), 7)
+    }),
+  )
+
+  it.effect("by reference, which each message keeps", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).messages
+      const { workspace, number: a } = yield* aStage()
+      const b = yield* aNumber(workspace.id)
+      const scope = scopeOf(workspace.id)
+      const reference = 'Order 4711 "Zoë" 👩‍👧'
+      const phone = aPhone()
+      const first = yield* aMessage(a, {
+        message: { reference, to: { kind: "phone", phone, contactId: null } },
+      })
+      const second = yield* aMessage(b, { now: noon + 1, message: { reference } })
+      yield* end(cancelled(second))
+      const test = yield* aMessage(a, { mode: "test", message: { reference } })
+      yield* aMessage(a, { message: { reference: "order 4711" } })
+      yield* aMessage(a, { message: { to: { kind: "phone", phone, contactId: null } } })
+      yield* aMessage((yield* aStage()).number, { message: { reference } })
+      assert.deepStrictEqual(yield* store.byIds([first.id]), [{ ...first, reference }])
+      assert.deepStrictEqual(yield* listed(scope, { reference }), newestFirst(first, second))
+      assert.deepStrictEqual(yield* listed({ ...scope, mode: "test" }, { reference }), [test.id])
+      assert.deepStrictEqual(yield* listed(scope, { reference: "Order" }), [])
+      assert.deepStrictEqual(yield* listed(scope, { reference, phone }), [first.id])
+      assert.deepStrictEqual(yield* listed(scope, { reference, from: b.id }), [second.id])
+      assert.deepStrictEqual(yield* listed(scope, { reference, statuses: ["cancelled"] }), [
+        second.id,
+      ])
+      assert.deepStrictEqual(yield* listed(scope, { reference, since: noon + 1 }), [second.id])
+      assert.deepStrictEqual(yield* listed({ ...scope, restriction: [a.id] }, { reference }), [
+        first.id,
+      ])
     }),
   )
 

@@ -89,7 +89,14 @@ export const messagePhones: Topic = (it) => {
       const mine = (messages: ReadonlyArray<Message>) =>
         phones(messages.filter(({ from }) => from.id === number.id))
       const scope = scopeOf(number.workspaceId)
-      const filter = { statuses: null, from: null, phone: null, since: null, until: null }
+      const filter = {
+        statuses: null,
+        from: null,
+        phone: null,
+        reference: null,
+        since: null,
+        until: null,
+      }
       const page = { before: null, limit: 10 }
       const listed = yield* store.list(scope, filter, page, era)
       assert.deepStrictEqual(phones(listed.items), ["15550000001"])

@@ -32,6 +32,7 @@ export const outbox: Topic = (it) => {
           messageId: event.messageId,
           createdAt: event.createdAt,
           body: event.body,
+          reference: null,
         })),
       )
     }),

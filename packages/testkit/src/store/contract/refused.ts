@@ -70,6 +70,7 @@ export const refusedMessages: Topic = (it, { parallel }) => {
         { sendAt: noon + hour, dueAt: noon + hour, expiresAt: noon + day },
         {
           callbackUrl: null,
+          reference: "order 4711",
           media: {
             mediaId: null,
             attachmentId: file.id,
@@ -86,7 +87,14 @@ export const refusedMessages: Topic = (it, { parallel }) => {
         assert.deepStrictEqual(yield* lookUp(message), { message, inFlight: false })
         const page = yield* store.list(
           scopeOf(workspace.id, message.mode),
-          { statuses: ["failed"], from: number.id, phone: null, since: null, until: null },
+          {
+            statuses: ["failed"],
+            from: number.id,
+            phone: null,
+            reference: null,
+            since: null,
+            until: null,
+          },
           { before: message.id + 1, limit: 1 },
           noon,
         )
