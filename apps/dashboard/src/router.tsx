@@ -117,6 +117,12 @@ const newMessage = createRoute({
   component: lazyPage(() => import("./messages/NewMessagePage.tsx"), "NewMessagePage"),
 })
 
+const fromFile = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/messages/file",
+  component: lazyPage(() => import("./file/FromFilePage.tsx"), "FromFilePage"),
+})
+
 const numbers = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/numbers",
@@ -194,6 +200,7 @@ const tree = root.addChildren([
     overview,
     messages,
     newMessage,
+    fromFile,
     numbers,
     number,
     link,

@@ -38,6 +38,31 @@ export const screens: ReadonlyArray<Screen> = [
   },
   { name: "messages-nothing", path: "/w/1/messages?find=zzz", ready: text("No message matches") },
   { name: "message-new", path: "/w/1/messages/new", ready: text("as the recipient sees it") },
+  { name: "file", path: "/w/1/messages/file", ready: text("Up to 10,000 rows") },
+  {
+    name: "file-checked",
+    path: null,
+    ready: async (page) => {
+      await page.getByLabel("CSV file").setInputFiles({
+        name: "guests.csv",
+        mimeType: "text/csv",
+        buffer: Buffer.from(
+          "phone,name\n+15550100201,Ada\n+15550100202,<b>Bob</b>\n0155,Eve\n+15550100201,Ada again\n",
+        ),
+      })
+      await page.getByLabel("Text", { exact: true }).fill("*Hello* {name}, your table is ready")
+      await text("Lines 5")(page)
+    },
+  },
+  {
+    name: "file-sending",
+    path: null,
+    ready: async (page) => {
+      await page.getByLabel("Leave out 1 row with errors").check()
+      await page.getByLabel("Test: accept and report it, but send nothing").check()
+      await press("Send 2 messages", "2 of 2")(page)
+    },
+  },
   {
     name: "numbers",
     path: "/w/1/numbers",

@@ -35,13 +35,7 @@ export const MessagesPage = () => {
     <div className="flex min-h-dvh">
       <main className="flex min-w-0 grow flex-col gap-3 p-4 md:p-6">
         <PageHead title={words.title}>
-          <Link
-            to="/w/$workspaceId/messages/new"
-            params={{ workspaceId: String(id) }}
-            className="control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
-          >
-            {newMessageWords.title}
-          </Link>
+          <Ways workspaceId={String(id)} />
         </PageHead>
         <MessageFilters search={search} look={look} />
         {error && <Failure error={error} again={() => void refetch()} />}
@@ -87,6 +81,26 @@ export const MessagesPage = () => {
     </div>
   )
 }
+
+/** The ways to send. */
+const Ways = ({ workspaceId }: { workspaceId: string }) => (
+  <>
+    <Link
+      to="/w/$workspaceId/messages/file"
+      params={{ workspaceId }}
+      className="control hover:bg-sunken"
+    >
+      {words.fromFile}
+    </Link>
+    <Link
+      to="/w/$workspaceId/messages/new"
+      params={{ workspaceId }}
+      className="control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
+    >
+      {newMessageWords.title}
+    </Link>
+  </>
+)
 
 /** What the user chose, and the ways to change the address. */
 const useListState = (search: MessageSearch) => {

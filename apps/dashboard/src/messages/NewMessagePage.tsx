@@ -1,23 +1,16 @@
 /** Writes a message to one recipient or many, now or later, and shows it as the recipient's phone does. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
 import type { FormEvent } from "react"
 import type { Message, SendBatch } from "@messaging-service/client"
-import { asked, call } from "../api/call.ts"
-import { nameOf } from "../numbers/connection.ts"
-import {
-  CheckField,
-  FormEnd,
-  SelectField,
-  TextArea,
-  TextField,
-  fieldProblem,
-  textOf,
-} from "../ui/forms.tsx"
+import { call } from "../api/call.ts"
+import { CheckField, FormEnd, TextArea, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
-import { FormattedText } from "./FormattedText.tsx"
+import { FromField } from "./FromField.tsx"
+import { Preview } from "./Preview.tsx"
 import { parseRecipients } from "./recipients.ts"
+import { SendingNotes } from "./SendingNotes.tsx"
 import { newMessageWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/messages/new")
@@ -117,6 +110,7 @@ export const NewMessagePage = () => {
             rows={5}
           />
           <Options id={id} error={error} />
+          <SendingNotes id={id} />
           <FormEnd
             action={words.send(recipients)}
             busy={isPending}
@@ -124,74 +118,42 @@ export const NewMessagePage = () => {
             fields={["to", "text", "from", "media", "send_at", "expires_at"]}
           />
         </form>
-        <Preview text={text} />
+        <div className="lg:sticky lg:top-6">
+          <Preview text={text} />
+        </div>
       </div>
     </main>
   )
 }
 
-const Options = ({ error, id }: { id: number; error: Error | null }) => {
-  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }))
-  const list = numbers.data?.data ?? []
-  const first = list.find(({ status }) => status === "connected") ?? list[0]
-  return (
-    <>
-      <div className="grid items-start gap-4 sm:grid-cols-2">
-        {list.length > 0 && (
-          <SelectField
-            key={first?.id}
-            name="from"
-            label={words.from}
-            problem={fieldProblem(error, "from")}
-            defaultValue={first?.id}
-          >
-            {list.map((number) => (
-              <option key={number.id} value={number.id}>
-                {nameOf(number)}
-              </option>
-            ))}
-          </SelectField>
-        )}
-        <TextField
-          name="media"
-          type="url"
-          label={words.media}
-          about={words.mediaAbout}
-          problem={fieldProblem(error, "media")}
-        />
-        <TextField
-          name="send at"
-          type="datetime-local"
-          label={words.sendAt}
-          about={words.sendAtAbout}
-          problem={fieldProblem(error, "send_at")}
-        />
-        <TextField
-          name="expires at"
-          type="datetime-local"
-          label={words.expiresAt}
-          about={words.expiresAtAbout}
-          problem={fieldProblem(error, "expires_at")}
-        />
-      </div>
-      <CheckField name="test" label={words.test} />
-    </>
-  )
-}
-
-const Preview = ({ text }: { text: string }) => (
-  <section
-    aria-label={words.preview}
-    className="flex min-h-48 flex-col gap-3 rounded-[1.75rem] border-8 border-phone bg-chat p-4 lg:sticky lg:top-6"
-  >
-    <p className="max-w-[90%] self-start rounded-xl rounded-tl-[3px] bg-bubble px-3 py-2 text-sm break-words whitespace-pre-wrap shadow-card">
-      {text === "" ? (
-        <span className="text-soft">{words.previewEmpty}</span>
-      ) : (
-        <FormattedText text={text} />
-      )}
-    </p>
-  </section>
+const Options = ({ error, id }: { id: number; error: Error | null }) => (
+  <>
+    <div className="grid items-start gap-4 sm:grid-cols-2">
+      <FromField id={id} problem={fieldProblem(error, "from")} />
+      <TextField
+        name="media"
+        type="url"
+        label={words.media}
+        about={words.mediaAbout}
+        problem={fieldProblem(error, "media")}
+      />
+      <TextField
+        name="send at"
+        type="datetime-local"
+        label={words.sendAt}
+        about={words.sendAtAbout}
+        problem={fieldProblem(error, "send_at")}
+      />
+      <TextField
+        name="expires at"
+        type="datetime-local"
+        label={words.expiresAt}
+        about={words.expiresAtAbout}
+        problem={fieldProblem(error, "expires_at")}
+      />
+    </div>
+    <CheckField name="test" label={words.test} />
+  </>
 )
 
 const Accepted = ({

@@ -3,6 +3,7 @@ import type { TimelineEntry } from "../api/additions.ts"
 
 export const messagesWords = {
   title: "Messages",
+  fromFile: "From a file",
   caption: "Messages, newest first",
   choose: "Choose",
   chooseMessage: (id: number) => `Choose message ${id}`,
@@ -151,4 +152,10 @@ export const newMessageWords = {
       : `The service accepted ${count.toLocaleString()} messages.`,
   again: "Write another",
   show: "Show the messages",
+}
+
+export const sendingNotes = {
+  disabled: "This workspace is disabled: what it sends waits until it is enabled again.",
+  noPlan: "This workspace has no plan: the service refuses to send its messages.",
+  noAllowance: "The plan has no messages left: the service refuses to send more.",
 }

@@ -52,6 +52,8 @@ const Field = ({ about, children, label, problem }: FieldProps) => {
 }
 
 type WithoutChildren = Omit<FieldProps, "children">
+/** React's types give every element an `about` of its own, which is a text. */
+type Attributes<Of> = Omit<Of, "about">
 
 const input = "control w-full min-w-0 justify-start font-normal aria-invalid:border-red"
 
@@ -60,7 +62,7 @@ export const TextField = ({
   label,
   problem,
   ...attributes
-}: WithoutChildren & InputHTMLAttributes<HTMLInputElement>) => (
+}: WithoutChildren & Attributes<InputHTMLAttributes<HTMLInputElement>>) => (
   <Field label={label} about={about} problem={problem}>
     {(ids) => (
       <input {...attributes} {...ids} className={`${input} ${attributes.className ?? ""}`} />
@@ -73,7 +75,7 @@ export const TextArea = ({
   label,
   problem,
   ...attributes
-}: WithoutChildren & TextareaHTMLAttributes<HTMLTextAreaElement>) => (
+}: WithoutChildren & Attributes<TextareaHTMLAttributes<HTMLTextAreaElement>>) => (
   <Field label={label} about={about} problem={problem}>
     {(ids) => (
       <textarea
@@ -91,7 +93,8 @@ export const SelectField = ({
   label,
   problem,
   ...attributes
-}: WithoutChildren & SelectHTMLAttributes<HTMLSelectElement> & { children: ReactNode }) => (
+}: WithoutChildren &
+  Attributes<SelectHTMLAttributes<HTMLSelectElement>> & { children: ReactNode }) => (
   <Field label={label} about={about} problem={problem}>
     {(ids) => (
       <select {...attributes} {...ids} className={input}>
@@ -105,7 +108,7 @@ export const CheckField = ({
   about,
   label,
   ...attributes
-}: { label: string; about?: ReactNode } & InputHTMLAttributes<HTMLInputElement>) => (
+}: { label: string; about?: ReactNode } & Attributes<InputHTMLAttributes<HTMLInputElement>>) => (
   <label className="flex cursor-pointer gap-2.5 text-sm">
     <input
       type="checkbox"

@@ -1,4 +1,4 @@
-/** Light or dark: the system's, unless the user chose; this browser keeps nothing but that choice. */
+/** Light or dark: the system's, unless the user chose. This browser keeps that choice, and what it sent of files. */
 const place = "theme"
 
 export const applyTheme = (): void => {

@@ -1,0 +1,165 @@
+/** What a file will do before it does it: messages, errors by line and column, allowance, quota, earlier sendings. */
+import { useQuery } from "@tanstack/react-query"
+import { asked } from "../api/call.ts"
+import { isOffered } from "../api/offered.ts"
+import { SendingNotes } from "../messages/SendingNotes.tsx"
+import { CheckField } from "../ui/forms.tsx"
+import { Button, Fact } from "../ui/parts.tsx"
+import { Cell, Row, Table } from "../ui/Table.tsx"
+import type { FileSettings, RowProblem } from "./plan.ts"
+import type { Check } from "./useCheck.ts"
+import { fileWords as words, rowProblemWords } from "./words.ts"
+
+type Change = (change: Partial<FileSettings>) => void
+
+export const FileCheck = ({
+  change,
+  check,
+  settings,
+}: {
+  check: Check
+  settings: FileSettings
+  change: Change
+}) => {
+  const wrong = new Set(check.problems.map(({ line }) => line)).size
+  const action = check.goesOn && check.accepted > 0 ? words.goOn : words.send
+  return (
+    <section aria-label={words.check} className="card flex flex-col gap-4 p-5">
+      <dl className="grid grid-cols-2 gap-4 sm:grid-cols-3">
+        <Fact name={words.good}>{check.left.toLocaleString()}</Fact>
+        <Fact name={words.wrong}>
+          <span className={wrong > 0 ? "text-red" : ""}>{wrong.toLocaleString()}</span>
+        </Fact>
+        <Fact name={words.repeated}>{check.repeated.length.toLocaleString()}</Fact>
+        <Room id={check.id} settings={settings} />
+      </dl>
+      <Shortage check={check} settings={settings} />
+      <SendingNotes id={check.id} />
+      <Earlier check={check} />
+      {check.repeated.length > 0 && (
+        <CheckField
+          label={words.once(check.repeated.length)}
+          about={words.onceAbout(linesOf(check.repeated))}
+          checked={settings.once}
+          onChange={(event) => change({ once: event.target.checked })}
+        />
+      )}
+      {wrong > 0 && (
+        <>
+          <Problems problems={check.problems} />
+          <CheckField
+            label={words.leaveOut(wrong)}
+            checked={settings.leaveOutWrong}
+            onChange={(event) => change({ leaveOutWrong: event.target.checked })}
+          />
+        </>
+      )}
+      <p className="text-xs text-soft">{words.keeps}</p>
+      <div className="flex justify-end">
+        <Button type="submit" look="primary" aria-disabled={check.sending === null}>
+          {action(check.left)}
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+const linesMax = 12
+
+const linesOf = (rows: ReadonlyArray<{ readonly line: number }>): string =>
+  rows
+    .slice(0, linesMax)
+    .map(({ line }) => line.toLocaleString())
+    .join(", ") + (rows.length > linesMax ? " …" : "")
+
+const useRoom = (id: number, from: number | null) => {
+  const workspace = useQuery(asked("GET /admin/v1/workspaces/{id}", { path: { id } }))
+  const connections = useQuery({
+    ...asked("GET /admin/v1/workspaces/{id}/connections", { path: { id } }),
+    enabled: isOffered("GET /admin/v1/workspaces/{id}/connections"),
+  })
+  const quota = connections.data?.data.find(({ number_id }) => number_id === from)?.quota
+  const plan = workspace.data?.plan
+  return {
+    /** Undefined while it is not known, null without a limit. */
+    allowance: plan === undefined || plan === null ? undefined : plan.messages_remaining,
+    quota: quota ? Math.max(0, quota.limit - quota.used) : undefined,
+  }
+}
+
+/** What the plan and the number still take. */
+const Room = ({ id, settings }: { id: number; settings: FileSettings }) => {
+  const { allowance, quota } = useRoom(id, settings.from)
+  return (
+    <>
+      {allowance !== undefined && (
+        <Fact name={words.allowance}>{allowance?.toLocaleString() ?? words.unlimited}</Fact>
+      )}
+      {quota !== undefined && <Fact name={words.quota}>{quota.toLocaleString()}</Fact>}
+    </>
+  )
+}
+
+/** Of a number in 24 hours (contract: Limits). */
+const quotaMax = 1000
+
+const Shortage = ({ check: { id, left }, settings }: { check: Check; settings: FileSettings }) => {
+  const { allowance, quota = quotaMax } = useRoom(id, settings.from)
+  return (
+    <>
+      {typeof allowance === "number" && allowance < left && (
+        <p className="text-sm text-amber">{words.allowanceShort(allowance)}</p>
+      )}
+      {quota < left && <p className="text-sm text-amber">{words.quotaShort(quotaMax)}</p>}
+    </>
+  )
+}
+
+/** What this browser knows of an earlier sending of the file, and what it asks before more of it is sent. */
+const Earlier = ({ check }: { check: Check }) => {
+  const { accepted, earlier, unknown } = check
+  if (earlier === "none") return null
+  const says = { begun: words.begun, sent: words.wasSent, other: words.otherSettings }[earlier]
+  return (
+    <div className="flex flex-col gap-3 rounded-lg bg-violet-wash px-3.5 py-3 text-violet">
+      <p className="text-sm">{says(accepted)}</p>
+      {unknown !== null && (
+        <>
+          <p className="text-sm">{words.unknown(unknown)}</p>
+          <CheckField
+            label={words.sendUnknown}
+            checked={check.wantsUnknown}
+            onChange={(event) => check.setWantsUnknown(event.target.checked)}
+          />
+        </>
+      )}
+      {(earlier !== "begun" || check.wantsAgain) && (
+        <CheckField
+          label={words.again}
+          checked={check.wantsAgain}
+          onChange={(event) => check.setWantsAgain(event.target.checked)}
+        />
+      )}
+    </div>
+  )
+}
+
+const columns = [{ name: words.line }, { name: words.column }, { name: words.what }] as const
+const shownMax = 50
+
+const Problems = ({ problems }: { problems: ReadonlyArray<RowProblem> }) => (
+  <>
+    <Table caption={words.problems} columns={columns}>
+      {problems.slice(0, shownMax).map(({ code, column, line, text }) => (
+        <Row key={`${line} ${column} ${code}`}>
+          <Cell>{line}</Cell>
+          <Cell>{column}</Cell>
+          <Cell>{rowProblemWords[code](text)}</Cell>
+        </Row>
+      ))}
+    </Table>
+    {problems.length > shownMax && (
+      <p className="text-sm text-soft">{words.more(problems.length - shownMax)}</p>
+    )}
+  </>
+)

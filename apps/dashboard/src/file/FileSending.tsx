@@ -1,0 +1,88 @@
+/** How far a file is sent, what waits, what was refused, and the ways to stop and to go on. */
+import { Link } from "@tanstack/react-router"
+import { Button, Failure } from "../ui/parts.tsx"
+import { Section } from "../ui/Section.tsx"
+import { Cell, Row, Table } from "../ui/Table.tsx"
+import type { RefusedRow } from "./sending.ts"
+import { useSending } from "./useSending.ts"
+import type { Sending } from "./useSending.ts"
+import { fileWords, sendingWords as words } from "./words.ts"
+
+export const FileSending = ({ id, sending }: { id: number; sending: Sending }) => {
+  const state = useSending(id, sending)
+  const { acceptedBefore, error, isDone, isSending, memory, refused, waitsFor } = state
+  const all = sending.slots.reduce((sum, { rows }) => sum + rows.length, 0)
+  const answered = sending.slots
+    .filter(({ line }) => memory.ended.includes(line))
+    .reduce((sum, { rows }) => sum + rows.length, 0)
+  return (
+    <Section
+      title={words.title}
+      action={
+        <>
+          {isSending && <Button onClick={state.stop}>{words.stop}</Button>}
+          {!isSending && !isDone && (
+            <Button look="primary" onClick={state.goOn}>
+              {words.goOn}
+            </Button>
+          )}
+          {isDone && (
+            <Link
+              className="control"
+              to="/w/$workspaceId/messages"
+              params={{ workspaceId: String(id) }}
+            >
+              {words.show}
+            </Link>
+          )}
+        </>
+      }
+    >
+      <div className="card flex flex-col gap-3 p-5">
+        <div className="flex items-center gap-3">
+          <progress
+            aria-label={words.progress}
+            max={all}
+            value={answered}
+            className="h-2 min-w-0 grow"
+          />
+          <span className="text-sm tabular-nums">{words.of(answered, all)}</span>
+        </div>
+        <div role="status" className="flex flex-col gap-1">
+          <p className="font-medium">{words.accepted(memory.accepted)}</p>
+          {acceptedBefore > 0 && <p>{words.before(acceptedBefore)}</p>}
+          {waitsFor !== null && <p className="text-amber">{words.waits[waitsFor]}</p>}
+          {state.isStopped && <p className="text-soft">{words.stopped}</p>}
+        </div>
+        {error && <Failure error={error} />}
+        {!isDone && <p className="text-xs text-soft">{fileWords.keeps}</p>}
+      </div>
+      {refused.length > 0 && <Refusals refused={refused} />}
+    </Section>
+  )
+}
+
+const columns = [
+  { name: fileWords.line },
+  { name: fileWords.to },
+  { name: fileWords.what },
+] as const
+
+const Refusals = ({ refused }: { refused: ReadonlyArray<RefusedRow> }) => (
+  <>
+    <p className="text-sm text-red">{words.refused(refused.length)}</p>
+    <Table caption={words.refused(refused.length)} columns={columns}>
+      {refused.map(({ row, says }) => (
+        <Row key={row.line}>
+          <Cell>{row.line}</Cell>
+          <Cell>
+            <span className="font-mono text-xs">{row.to.phone ?? row.to.username}</span>
+          </Cell>
+          <Cell>
+            <span className="text-red">{says}</span>
+          </Cell>
+        </Row>
+      ))}
+    </Table>
+  </>
+)

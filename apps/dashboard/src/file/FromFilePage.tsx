@@ -1,0 +1,76 @@
+/** Sends a message for each row of a CSV file: chosen, checked in the browser, then sent request by request. */
+import { getRouteApi } from "@tanstack/react-router"
+import { useState } from "react"
+import { Button, PageHead } from "../ui/parts.tsx"
+import { TextField } from "../ui/forms.tsx"
+import { Cell, Row, Table } from "../ui/Table.tsx"
+import { FileForm } from "./FileForm.tsx"
+import { FileSending } from "./FileSending.tsx"
+import { openFile } from "./openFile.ts"
+import type { OpenedFile } from "./openFile.ts"
+import type { SheetProblem } from "./sheet.ts"
+import type { Sending } from "./useSending.ts"
+import { fileWords as words, sheetProblemWords } from "./words.ts"
+
+const route = getRouteApi("/inside/w/$workspaceId/messages/file")
+
+export const FromFilePage = () => {
+  const id = Number(route.useParams().workspaceId)
+  const [opened, setOpened] = useState<OpenedFile | null>(null)
+  const [sending, setSending] = useState<Sending | null>(null)
+  const choose = (file: File | undefined) => {
+    setSending(null)
+    if (file === undefined) setOpened(null)
+    else void openFile(file).then(setOpened)
+  }
+  return (
+    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+      <PageHead title={words.title} about={words.about}>
+        {opened !== null && <Button onClick={() => choose(undefined)}>{words.another}</Button>}
+      </PageHead>
+      {opened === null && (
+        <div className="card p-5">
+          <TextField
+            type="file"
+            accept=".csv,.tsv,.txt,text/csv"
+            label={words.choose}
+            about={words.chooseAbout}
+            className="h-auto! py-2"
+            onChange={(event) => choose(event.target.files?.[0])}
+          />
+        </div>
+      )}
+      {opened !== null && "problems" in opened && <WrongFile {...opened} />}
+      {opened !== null && "sheet" in opened && sending === null && (
+        <FileForm id={id} file={opened} send={setSending} />
+      )}
+      {sending !== null && <FileSending id={id} sending={sending} />}
+    </main>
+  )
+}
+
+const columns = [{ name: words.line }, { name: words.column }, { name: words.what }] as const
+const shownMax = 100
+
+const WrongFile = ({ name, problems }: { name: string; problems: ReadonlyArray<SheetProblem> }) => (
+  <div role="alert" className="flex flex-col gap-3">
+    <p className="font-medium text-red">
+      {words.wrongFile}: <span className="break-all">{name}</span>
+    </p>
+    <Table caption={words.wrongFile} columns={columns}>
+      {problems.slice(0, shownMax).map((problem) => {
+        const { code, column, line } = { line: null, column: null, ...problem }
+        return (
+          <Row key={`${line} ${column} ${code}`}>
+            <Cell>{line}</Cell>
+            <Cell>{column}</Cell>
+            <Cell>{sheetProblemWords[code]}</Cell>
+          </Row>
+        )
+      })}
+    </Table>
+    {problems.length > shownMax && (
+      <p className="text-sm text-soft">{words.more(problems.length - shownMax)}</p>
+    )}
+  </div>
+)

@@ -1,0 +1,106 @@
+/**
+ * Reads comma-separated values (RFC 4180) as spreadsheets write them: quotes, a byte order mark, semicolons or tabs,
+ * and any end of line. Each cell keeps its place, so that a page can name what is wrong by line and column.
+ */
+
+export interface CsvCell {
+  readonly text: string
+  /** Of the file, from 1: a quoted cell may span several. */
+  readonly line: number
+  /** Of the row, from 1. */
+  readonly column: number
+}
+
+export interface CsvProblem {
+  readonly code: "unclosed_quote" | "text_after_quote"
+  readonly line: number
+  readonly column: number
+}
+
+export interface Csv {
+  readonly separator: string
+  /** Without empty lines. */
+  readonly rows: ReadonlyArray<ReadonlyArray<CsvCell>>
+  readonly problems: ReadonlyArray<CsvProblem>
+}
+
+const separators = [",", ";", "\t", "|"] as const
+
+/** The separator that the first line has most of, outside of quotes. */
+const guessSeparator = (text: string): string => {
+  const [line = ""] = text.replaceAll(/"[^"]*"/g, "").split(/[\r\n]/, 1)
+  const count = (separator: string) => line.split(separator).length
+  return separators.reduce((best, one) => (count(one) > count(best) ? one : best), ",")
+}
+
+interface ReadCell {
+  readonly text: string
+  readonly end: number
+  readonly problem: CsvProblem["code"] | null
+}
+
+/** Reads the quoted cell that begins at a quote. */
+const readQuoted = (source: string, start: number, plain: RegExp): ReadCell => {
+  let text = ""
+  let at = start + 1
+  while (true) {
+    const quote = source.indexOf('"', at)
+    if (quote < 0)
+      return { text: text + source.slice(at), end: source.length, problem: "unclosed_quote" }
+    text += source.slice(at, quote)
+    at = quote + 1
+    if (source[at] !== '"') break
+    text += '"'
+    at += 1
+  }
+  plain.lastIndex = at
+  const [rest = ""] = plain.exec(source) ?? []
+  return {
+    text: text + rest,
+    end: at + rest.length,
+    problem: rest.trim() === "" ? null : "text_after_quote",
+  }
+}
+
+const readPlain = (source: string, start: number, plain: RegExp): ReadCell => {
+  plain.lastIndex = start
+  const [text = ""] = plain.exec(source) ?? []
+  return { text, end: start + text.length, problem: null }
+}
+
+const countLines = (text: string): number => text.match(/\r\n|\r|\n/g)?.length ?? 0
+
+export const parseCsv = (source: string): Csv => {
+  const text = source.replace(/^\uFEFF/, "")
+  // A line that Excel writes for itself.
+  const named = /^sep=([,;\t|])(\r\n|\r|\n)/i.exec(text)
+  const separator = named?.[1] ?? guessSeparator(text)
+  const plain = new RegExp(`[^${separator}\\r\\n]*`, "y")
+  const rows: Array<ReadonlyArray<CsvCell>> = []
+  const problems: Array<CsvProblem> = []
+  let row: Array<CsvCell> = []
+  let at = named?.[0].length ?? 0
+  let line = named === null ? 1 : 2
+  const endRow = () => {
+    if (row.some((cell) => cell.text.trim() !== "")) rows.push(row)
+    row = []
+  }
+  while (at < text.length || row.length > 0) {
+    const read = (text[at] === '"' ? readQuoted : readPlain)(text, at, plain)
+    const cell = { text: read.text, line, column: row.length + 1 }
+    row.push(cell)
+    if (read.problem !== null)
+      problems.push({ code: read.problem, line: cell.line, column: cell.column })
+    line += countLines(text.slice(at, read.end))
+    at = read.end
+    if (text[at] === separator) {
+      at += 1
+      continue
+    }
+    endRow()
+    if (at >= text.length) break
+    at += text.startsWith("\r\n", at) ? 2 : 1
+    line += 1
+  }
+  return { separator, rows, problems }
+}

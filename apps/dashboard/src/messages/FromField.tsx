@@ -1,0 +1,45 @@
+/** The number that a message leaves from: the first that is connected, unless the user chooses another. */
+import { useQuery } from "@tanstack/react-query"
+import { useEffect } from "react"
+import { asked } from "../api/call.ts"
+import { nameOf } from "../numbers/connection.ts"
+import { SelectField } from "../ui/forms.tsx"
+import { newMessageWords as words } from "./words.ts"
+
+export const FromField = ({
+  change,
+  id,
+  problem,
+}: {
+  id: number
+  problem?: string | undefined
+  /** Told the first one too. */
+  change?: (from: number) => void
+}) => {
+  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }))
+  const list = numbers.data?.data ?? []
+  const first = list.find(({ status }) => status === "connected") ?? list[0]
+  const firstId = first?.id
+  useEffect(() => {
+    if (firstId !== undefined) change?.(firstId)
+    // Once: later the user's choice stands.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [firstId])
+  if (list.length === 0) return null
+  return (
+    <SelectField
+      key={firstId}
+      name="from"
+      label={words.from}
+      problem={problem}
+      defaultValue={firstId}
+      onChange={(event) => change?.(Number(event.target.value))}
+    >
+      {list.map((number) => (
+        <option key={number.id} value={number.id}>
+          {nameOf(number)}
+        </option>
+      ))}
+    </SelectField>
+  )
+}

@@ -1,0 +1,186 @@
+/** Pages that send: files, media, number checks, reminders, accounts. Over a real service, in a real browser. */
+import type { Browser, Page } from "playwright-core"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { goTo, shown, signIn, withPage } from "./browserPages.ts"
+import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
+import type { TestDashboard } from "./startDashboard.ts"
+
+describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
+  let browser: Browser
+  let dashboard: TestDashboard
+
+  beforeAll(async () => {
+    dashboard = await startDashboard()
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await dashboard?.stop()
+  })
+
+  /** Opens that page as the operator, in a browser that remembers nothing. */
+  const onPage = (path: string, act: (page: Page) => Promise<void>) =>
+    withPage(browser, dashboard, async (page) => {
+      await signIn(page, dashboard)
+      await goTo(page, dashboard, path)
+      await act(page)
+    })
+
+  /** Every phone that the workspace has a message for, as often as it has one. */
+  const phonesOf = async (workspace: number, prefix: string): Promise<ReadonlyArray<string>> => {
+    const phones: Array<string> = []
+    let cursor = ""
+    do {
+      const page = (await dashboard.operate(
+        "GET",
+        `/admin/v1/workspaces/${workspace}/messages?limit=100${cursor && `&cursor=${cursor}`}`,
+      )) as { data: ReadonlyArray<{ to: { phone: string } }>; next_cursor: string | null }
+      phones.push(...page.data.map(({ to }) => to.phone))
+      cursor = page.next_cursor ?? ""
+    } while (cursor !== "")
+    return phones.filter((phone) => phone.startsWith(prefix)).toSorted()
+  }
+
+  const chooseFile = (page: Page, content: string) =>
+    page
+      .getByLabel("CSV file")
+      .setInputFiles({ name: "guests.csv", mimeType: "text/csv", buffer: Buffer.from(content) })
+
+  describe("from a file", () => {
+    const path = "/w/1/messages/file"
+    const phoneOf = (index: number) => `+1555020${String(index).padStart(4, "0")}`
+    const phones = Array.from({ length: 500 }, (_, index) => phoneOf(index))
+    /** Ten texts, so that ten requests send it. */
+    const guests = `\uFEFFphone;table\r\n${phones
+      .map((phone, index) => `${phone};"${index % 10}; by the ""window"""`)
+      .join("\r\n")}\r\n`
+
+    const fill = async (page: Page) => {
+      await chooseFile(page, guests)
+      await page.getByLabel("Text", { exact: true }).fill("Your table: {table}")
+      await page.getByRole("region", { name: "Preview" }).getByText('0; by the "window"').waitFor()
+    }
+
+    it("sends 500 rows once each, although the connection is cut in the middle and the page left", () =>
+      withPage(
+        browser,
+        dashboard,
+        async (page) => {
+          await signIn(page, dashboard)
+          await goTo(page, dashboard, path)
+          await fill(page)
+          let requests = 0
+          await page.route("**/messages/batch?*", async (route) => {
+            requests += 1
+            // The fourth is accepted and its answer lost; afterwards nothing gets through.
+            if (requests === 4) await route.fetch()
+            await (requests < 4 ? route.continue() : route.abort())
+          })
+          await page.getByRole("button", { name: "Send 500 messages" }).click()
+          await page.getByText("The service does not answer.").waitFor()
+          await page.getByText("150 of 500").waitFor()
+          await page.unrouteAll({ behavior: "ignoreErrors" })
+          await page.reload()
+          await fill(page)
+          await page.getByText("has accepted 150 messages of it").waitFor()
+          await page.getByRole("button", { name: "Send the other 350 messages" }).click()
+          await page.getByText("500 of 500").waitFor()
+          await page.getByText("The service accepted 500 messages.").waitFor()
+          assert.deepStrictEqual(await phonesOf(1, "+1555020"), phones)
+        },
+        { mayComplain: true },
+      ))
+
+    it("sends nothing twice from another browser either, and asks before it does so on purpose", () =>
+      onPage(path, async (page) => {
+        await fill(page)
+        await page.getByRole("button", { name: "Send 500 messages" }).click()
+        await page.getByText("500 of 500").waitFor()
+        assert.deepStrictEqual(await phonesOf(1, "+1555020"), phones)
+        await page.getByRole("button", { name: "Another file" }).click()
+        await fill(page)
+        await page.getByText("This browser sent this file already").waitFor()
+        const again = page.getByRole("button", { name: /^Send / })
+        assert.strictEqual(await again.getAttribute("aria-disabled"), "true")
+        await page.getByLabel("Text", { exact: true }).fill("Another text")
+        await page.getByText("with another text or other settings").waitFor()
+        assert.strictEqual(await again.getAttribute("aria-disabled"), "true")
+        await page.getByLabel("Send all of it in addition").check()
+        await page.getByRole("button", { name: "Send 500 messages" }).waitFor()
+        // The quota of 1,000 in 24 hours takes all of it once more, and no third time.
+        assert.notStrictEqual(await again.getAttribute("aria-disabled"), "true")
+      }))
+
+    it("names rows with errors by line and column, sends the others, and shows what is refused", () =>
+      onPage(path, async (page) => {
+        await chooseFile(
+          page,
+          "phone,text\n+15550210001,<img src=x>\n0155,No country\n+9995550210002,No such country\n+15550210001,Twice\n",
+        )
+        const table = page.getByRole("table", { name: "Rows with errors, by line" })
+        assert.deepStrictEqual(await table.locator("tbody td").allTextContents(), [
+          "3",
+          "1",
+          "“0155” is no phone with + and country code",
+        ])
+        const send = page.getByRole("button", { name: "Send 2 messages" })
+        assert.strictEqual(await send.getAttribute("aria-disabled"), "true")
+        await page.getByText("Lines 5").waitFor()
+        await page.getByLabel("Leave out 1 row with errors").check()
+        await send.click()
+        await page.getByText("The service accepted 1 message.").waitFor()
+        await page.getByText("The service refused 1 row:").first().waitFor()
+        await page.getByRole("row", { name: /^4 \+9995550210002/ }).waitFor()
+        assert.deepStrictEqual(await phonesOf(1, "+1555021"), ["+15550210001"])
+      }))
+
+    it("says why a file cannot be read", () =>
+      onPage(path, async (page) => {
+        await chooseFile(page, 'phone,text\n+15550210001,"open\n')
+        await page.getByText("A quote begins here and does not end.").waitFor()
+        await page.getByRole("button", { name: "Another file" }).click()
+        await chooseFile(page, "phone,text\n")
+        await page.getByText("The file has no rows.").waitFor()
+      }))
+
+    it("stops where the plan has no messages left, and goes on when it has", () =>
+      onPage(path, async (page) => {
+        const made = (await dashboard.operate("POST", "/admin/v1/workspaces", {
+          name: "Small plan",
+        })) as { id: number; plan: object }
+        const plan = (messages_remaining: number) =>
+          dashboard.operate("PATCH", `/admin/v1/workspaces/${made.id}`, {
+            plan: { ...made.plan, messages_remaining },
+          })
+        await plan(2)
+        await dashboard.operate("POST", `/admin/v1/workspaces/${made.id}/numbers`, {
+          platform: "whatsapp",
+          phone: "+15550220000",
+          label: "",
+        })
+        await goTo(page, dashboard, `/w/${made.id}/messages/file`)
+        await chooseFile(
+          page,
+          `phone,text\n${[1, 2, 3].map((each) => `+1555022000${each},Text ${each}`).join("\n")}`,
+        )
+        await page.getByText("The plan has 2 messages left").waitFor()
+        await page.getByRole("button", { name: "Send 3 messages" }).click()
+        await page.getByText("The service accepted 2 messages.").waitFor()
+        await page.getByRole("alert").filter({ hasText: "no_credits" }).waitFor()
+        await plan(1)
+        await page.getByRole("button", { name: "Go on" }).click()
+        await page.getByText("The service accepted 3 messages.").waitFor()
+        assert.lengthOf(await phonesOf(made.id, "+1555022"), 3)
+      }))
+  })
+
+  it("says at the form that a disabled workspace's messages wait", () =>
+    onPage("/workspaces", async (page) => {
+      const { id } = (await dashboard.operate("POST", "/admin/v1/workspaces", {
+        name: "Disabled",
+      })) as { id: number }
+      await dashboard.operate("PATCH", `/admin/v1/workspaces/${id}`, { account_disabled: true })
+      await goTo(page, dashboard, `/w/${id}/messages/new`)
+      await shown(page, "This workspace is disabled").waitFor()
+    }))
+})
