@@ -371,4 +371,14 @@ export const operatorCommands: Entries = {
     const place = ["--workspace", scene.workspace, "--all"]
     assert.deepStrictEqual(await scene.json("held cancel", place), [{ cancelled: 1, more: false }])
   },
+  "messages timeline": async (scene) => {
+    const send_at = new Date(Date.now() + 86_400_000).toISOString()
+    const { id } = await scene.client.messages.send({ to: { phone: to }, text: "Hello", send_at })
+    const words = [id, "--workspace", scene.workspace]
+    const [timeline] = await scene.json("messages timeline", words)
+    assert.deepStrictEqual(timeline?.["waiting"], {
+      for: [{ reason: "scheduled", until: send_at.replace(/\.\d+/, ""), because: null }],
+      ahead: 0,
+    })
+  },
 }

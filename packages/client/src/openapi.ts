@@ -793,6 +793,41 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/messages/{message_id}/timeline": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** See what happened to a message */
+        readonly get: operations["getMessageTimeline"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/messages/{message_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a message */
+        readonly get: operations["getWorkspaceMessage"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Cancel a waiting message */
+        readonly delete: operations["cancelWorkspaceMessage"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/store/restored": {
         readonly parameters: {
             readonly query?: never;
@@ -873,24 +908,6 @@ export interface paths {
         /** Cancel held messages */
         readonly post: operations["cancelHeld"];
         readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
-    readonly "/admin/v1/workspaces/{id}/messages/{message_id}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /** Read a message */
-        readonly get: operations["getWorkspaceMessage"];
-        readonly put?: never;
-        readonly post?: never;
-        /** Cancel a waiting message */
-        readonly delete: operations["cancelWorkspaceMessage"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -1334,6 +1351,7 @@ export interface components {
         readonly MediaReference: MediaReference;
         readonly Message: Message;
         readonly MessageRecipient: MessageRecipient;
+        readonly MessageWaiting: MessageWaiting;
         readonly NewKey: NewKey;
         readonly NewPortalSession: NewPortalSession;
         readonly Number: SendingNumber;
@@ -1379,6 +1397,8 @@ export interface components {
         readonly TelegramLoginRequest: TelegramLoginRequest;
         readonly TelegramPassword: TelegramPassword;
         readonly Tick: Tick;
+        readonly Timeline: Timeline;
+        readonly TimelineEntry: TimelineEntry;
         readonly Webhook: Webhook;
         readonly WebhookWithSecret: WebhookWithSecret;
         readonly Workspace: Workspace;
@@ -3101,6 +3121,75 @@ export interface operations {
             };
         };
     };
+    readonly getMessageTimeline: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The message and its timeline. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Timeline"];
+                };
+            };
+        };
+    };
+    readonly getWorkspaceMessage: {
+        readonly parameters: {
+            readonly query?: GetWorkspaceMessageQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The message as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WorkspaceMessage"];
+                };
+            };
+        };
+    };
+    readonly cancelWorkspaceMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The cancelled message. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WorkspaceMessage"];
+                };
+            };
+        };
+    };
     readonly storeRestored: {
         readonly parameters: {
             readonly query?: never;
@@ -3221,52 +3310,6 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["HeldCancelled"];
-                };
-            };
-        };
-    };
-    readonly getWorkspaceMessage: {
-        readonly parameters: {
-            readonly query?: GetWorkspaceMessageQuery;
-            readonly header?: never;
-            readonly path: {
-                readonly id: number;
-                readonly message_id: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The message as it is now. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["WorkspaceMessage"];
-                };
-            };
-        };
-    };
-    readonly cancelWorkspaceMessage: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path: {
-                readonly id: number;
-                readonly message_id: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The cancelled message. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["WorkspaceMessage"];
                 };
             };
         };
@@ -4706,6 +4749,26 @@ export type MessageRecipient = {
 } | {
     readonly username: string;
 };
+export interface MessageWaiting {
+    /** @description What has to end first. Empty: only messages before it, or a worker's next look. */
+    readonly for: readonly {
+        /** @enum {string} */
+        readonly reason: "disabled" | "held" | "paused" | "not_connected" | "scheduled" | "limited" | "no_room" | "resting" | "sending";
+        /**
+         * Format: date-time
+         * @description When it ends by itself; null when unknown.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly until: string | null;
+        /**
+         * @description Why the workspace or number sends nothing; else null.
+         * @enum {string|null}
+         */
+        readonly because: "logged_out" | "replaced" | "banned" | "restricted" | "client_outdated" | "passkey_required" | "link_expired" | "connection_lost" | "not_linked" | "paused" | "account_disabled" | null;
+    }[];
+    /** @description Due messages of its number that leave before it, counted up to 1,000. */
+    readonly ahead: number;
+}
 export interface NewKey {
     readonly id: number;
     /** @enum {number} */
@@ -5327,6 +5390,44 @@ export interface Tick {
     /** @enum {string} */
     readonly status: "delivered" | "read";
 }
+export interface Timeline {
+    readonly message: components["schemas"]["WorkspaceMessage"];
+    /** @description Null once it waits no more. */
+    readonly waiting: components["schemas"]["MessageWaiting"] | null;
+    /** @description At most 200, oldest first. */
+    readonly data: readonly components["schemas"]["TimelineEntry"][];
+    /** @description True when older attempts and deliveries are left out. */
+    readonly truncated: boolean;
+}
+export interface TimelineEntry {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly at: string;
+    /** @enum {string} */
+    readonly type: "accepted" | "due" | "postponed" | "attempt_refused" | "attempt_interrupted" | "sent" | "failed" | "expired" | "cancelled" | "delivered" | "read" | "delivery";
+    /** @description Of a delivery, from 1. */
+    readonly attempt: number | null;
+    readonly event_id: string | null;
+    /** @description Null for a callback. */
+    readonly webhook_id: number | null;
+    /** @description The receiver; members see it without its query. */
+    readonly url: string | null;
+    readonly response_status: number | null;
+    readonly duration_ms: number | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_attempt_at: string | null;
+    readonly error: {
+        readonly code: string;
+        readonly message: string | null;
+    } | null;
+}
 export interface Webhook {
     readonly id: number;
     readonly url: string;
@@ -5527,15 +5628,15 @@ export interface ListReminderRunsQuery {
     /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
 }
+export interface GetWorkspaceMessageQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
 export interface ListHeldQuery {
     /** @description Records of a page. */
     readonly limit?: number;
     /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
-}
-export interface GetWorkspaceMessageQuery {
-    /** @description Acts as a live or a test key. Default: `live`. */
-    readonly mode?: "live" | "test";
 }
 export interface ListWorkspaceMessagesQuery {
     /** @description One or several, comma-separated. */

@@ -73,6 +73,8 @@ const messagesOf = (at: Endpoints) => ({
   sendBatch: at.create("/admin/v1/workspaces/{id}/messages/batch"),
   /** A message as it is now. */
   get: at.get("/admin/v1/workspaces/{id}/messages/{message_id}"),
+  /** Why it waits, and every step from acceptance to ticks and deliveries. */
+  timeline: at.get("/admin/v1/workspaces/{id}/messages/{message_id}/timeline"),
   /** Cancels a waiting message, live or test. Fails with `not_cancellable`. */
   cancel: at.remove("/admin/v1/workspaces/{id}/messages/{message_id}"),
 })

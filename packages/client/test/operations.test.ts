@@ -402,6 +402,11 @@ const entries: {
   },
   settle: async ({ operator }) => assert.deepStrictEqual(await operator.simulator.settle(), {}),
 
+  getMessageTimeline: async ({ made, operator, workspace }) => {
+    const { data, waiting } = await operator.messages.timeline(workspace, made.scheduled)
+    assert.strictEqual(data[0]?.type, "accepted")
+    assert.strictEqual(waiting?.for[0]?.reason, "scheduled")
+  },
   cancelWorkspaceMessage: async ({ made, operator, workspace }) =>
     assert.strictEqual(
       (await operator.messages.cancel(workspace, made.scheduled)).status,

@@ -238,11 +238,14 @@ export {
 
 export {
   ListQuery,
-  MessageOperations,
   Messages,
   ReferencedListQuery,
+  waitReasons,
   waitsFor,
 } from "./message/Messages.ts"
+export { MessageOperations } from "./message/MessageOperations.ts"
+export type { Timeline } from "./message/MessageOperations.ts"
+export { timelineTypes } from "./message/Timeline.ts"
 export { CannotJoin } from "./store/SystemStore.ts"
 export { noCallersTransactions } from "./store/SystemStore.ts"
 export type { CallersTransactions } from "./store/SystemStore.ts"
@@ -288,6 +291,10 @@ export type {
   AcceptanceQuery,
   BrokenGuard,
   FoundMessage,
+  StoredAttempt,
+  TimelineFacts,
+  TimelineQuery,
+  ToldAttempt,
   MessageFilter,
   NewMessage,
   NumberFacts,
@@ -479,6 +486,7 @@ export type {
   LaneControl,
   SettledLanes,
   Settlement,
+  UnfinishedAttempt,
 } from "./queue/Lane.ts"
 
 export { WakeUp, makeLocal as makeLocalWakeUp, kindsOfWork, sharedWork } from "./queue/DueWork.ts"

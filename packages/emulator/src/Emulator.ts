@@ -271,7 +271,8 @@ export class Emulator extends Context.Service<
           const [found] = id === undefined ? [] : yield* messages.byIds([id])
           if (found === undefined) return yield* refuse("message_not_found")
           const { status } = yield* Effect.fromResult(decodeTick(body))
-          const message = yield* messages.tick(found.from.id, found.transportId, status)
+          const now = yield* Clock.currentTimeMillis
+          const message = yield* messages.tick(found.from.id, found.transportId, status, now)
           return message ?? found
         }),
         sent: yield* makeSent,

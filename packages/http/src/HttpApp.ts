@@ -43,6 +43,7 @@ import {
 import { makeOperatorHandler } from "./operator/pipeline.ts"
 import type { OperatorRoute, OperatorServices } from "./operator/pipeline.ts"
 import { portalLinkRoutes } from "./operator/portalLinks.ts"
+import { messageRoutes as messageOperatorRoutes } from "./operator/messages.ts"
 import { restoreRoutes as restoreOperatorRoutes } from "./operator/restore.ts"
 import { makeSessionCookie } from "./operator/sessionCookie.ts"
 import { sessionRoutes } from "./operator/sessions.ts"
@@ -109,6 +110,7 @@ const operatorRoutes = [
   ...contactOperatorRoutes,
   ...deliveryOperatorRoutes,
   ...reminderLogRoutes,
+  ...messageOperatorRoutes,
   ...restoreOperatorRoutes,
   ...workspaceOperations(routesV2),
 ]

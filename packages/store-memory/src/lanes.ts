@@ -52,6 +52,7 @@ import type {
   QuotaLimit,
   SendingNumber,
   Settlement,
+  StoredAttempt,
 } from "@messaging-service/core"
 import { Sorted, turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
@@ -104,11 +105,17 @@ export const standing = ({ number, removed }: Lane) => ({
 const firstOf = ({ inDoubt, inFlight, waiting }: Lane): MessageRow | undefined =>
   inFlight?.row ?? inDoubt ?? waiting.first
 
-/** An attempt at the message was interrupted, or its outcome is unknown. */
-const interrupted = (row: MessageRow): void => {
+/** An attempt did not end the message, as far as that is known; an interrupted one counts. */
+const leaveUnfinished = (row: MessageRow, attempt: StoredAttempt): void => {
+  row.attempts.push(attempt)
+  if (attempt.unfinished !== "interrupted") return
   row.interruptions++
   row.lane.inDoubt = row
 }
+
+/** The worker of the attempt died. */
+const interrupted = (row: MessageRow, now: number): void =>
+  leaveUnfinished(row, { at: now, unfinished: "interrupted", nextAttemptAt: null })
 
 /** The first message of the lane that can be handed out once due. */
 export const firstToLeave = ({ inDoubt, waiting }: Lane, now: number): MessageRow | null => {
@@ -304,15 +311,16 @@ const release = (tables: Tables, lane: Lane, now: number, again: boolean): void 
 export const isLeased = (row: MessageRow): boolean =>
   isInFlight({ leased: row.lane.inFlight?.row === row, interruptions: row.interruptions })
 
-/** Queues the events and callbacks of a message's end. */
+/** Queues the events and callbacks of a message's end; returns the event's position in the outbox. */
 export const tell = (
   tables: Tables,
   owner: WorkspaceRow,
   { callback, event }: MessageChange,
-): void => {
-  announce(tables, event)
+): number => {
+  const position = announce(tables, event)
   fanOut(tables, owner, event)
   call(tables, callback)
+  return position
 }
 
 /**
@@ -326,7 +334,7 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
   row.message = { ...row.message, state, sentAt, error, foundMediaType, from }
   row.endedAt = change.event.createdAt
   lane.held.delete(row)
-  tell(tables, lane.workspace, change)
+  row.eventPosition = tell(tables, lane.workspace, change)
   if (row.message.mode === "test") {
     lane.waitingTest.delete(row)
     return
@@ -463,7 +471,7 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
       const { inFlight } = lane
       if (inFlight !== null) {
         // Its worker died, and the pause began before another could take it up.
-        interrupted(inFlight.row)
+        interrupted(inFlight.row, query.now)
         lane.inFlight = null
         tables.inFlight.delete(lane.number.id)
       }
@@ -473,7 +481,7 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
     }
     const { row } = offered
     // Begun before, and never settled.
-    if (lane.inFlight !== null) interrupted(row)
+    if (lane.inFlight !== null) interrupted(row, query.now)
     take(tables, row, query.leaseUntil)
     claimed.push({
       message: messageOf(row),
@@ -508,7 +516,11 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Message
   const settled = settlement._tag === "Ended" ? settlement.change.message.id : settlement.messageId
   if (settled !== id) return undefined
   if (settlement._tag === "Ended") finish(tables, row, settlement.change)
-  else if (settlement.interrupted) interrupted(row)
+  else if (settlement.unfinished !== null) {
+    const waits = [notBefore, noRoom?.until ?? null].filter((moment) => moment !== null)
+    const nextAttemptAt = waits.length === 0 ? null : Math.max(...waits)
+    leaveUnfinished(row, { at: now, unfinished: settlement.unfinished, nextAttemptAt })
+  }
   lane.restsUntil = notBefore
   lane.limitedUntil = noRoom?.until ?? null
   lane.noRoomInARow = noRoom?.inARow ?? 0

@@ -29,6 +29,8 @@ import type {
   Phone,
   Platform,
   RefusedMessage,
+  TimelineFacts,
+  TimelineQuery,
   Version1ListStore,
 } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -36,17 +38,21 @@ import { collectInSteps, newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { countAndRemember, enqueue, finish, hasRoom, isLeased, quotaFacts, tell } from "./lanes.ts"
 import { keptFile } from "./media.ts"
+import { eventAt } from "./serviceStores.ts"
 import {
+  byDue,
   claim,
   contactOf,
   finishClaim,
   isLost,
   laneIn,
   messageOf,
+  newMessageRow,
   releaseClaim,
   transportKey,
 } from "./tables.ts"
 import type { Lane, MessageRow, Tables, WorkspaceRow } from "./tables.ts"
+import { toldAttempts } from "./webhooks.ts"
 
 // The two steps of an acceptance: its facts, and its guarded commit.
 
@@ -152,8 +158,7 @@ export const accept = (tables: Tables, acceptance: Acceptance): AcceptanceOutcom
       message: { ...message, id, state: "waiting", sentAt: null, error: null },
       lane,
       tookAllowance,
-      interruptions: 0,
-      endedAt: null,
+      ...newMessageRow(),
     }))
     const { id } = row.message
     ids.push(id)
@@ -173,11 +178,11 @@ const insertRefused = (tables: Tables, refused: RefusedMessage): MessageChange |
     message: change.message,
     lane,
     tookAllowance: false,
-    interruptions: 0,
-    endedAt: change.event.createdAt,
+    ...newMessageRow(),
   }))
   enter(tables, row)
-  tell(tables, lane.workspace, change)
+  row.endedAt = change.event.createdAt
+  row.eventPosition = tell(tables, lane.workspace, change)
   return change
 }
 
@@ -208,6 +213,41 @@ const firstOf = (
     if (step === "take") found.push(messageOf(row))
   }
   return found
+}
+
+/** How many due messages of its number and mode leave before it. */
+const countAhead = (row: MessageRow, { mostAhead, now }: TimelineQuery): number => {
+  const { lane, message } = row
+  if (message.state !== "waiting") return 0
+  const others = message.mode === "live" ? lane.waiting : lane.waitingTest
+  let count = 0
+  for (const other of others) {
+    const isBefore = lane.held.has(row) || byDue(other, row) < 0
+    if (!isBefore || other.message.dueAt > now || hasExpired(other.message, now)) continue
+    if (++count === mostAhead) break
+  }
+  return count
+}
+
+const timelineFacts = (
+  tables: Tables,
+  row: MessageRow,
+  query: TimelineQuery,
+): Effect.Effect<TimelineFacts> => {
+  const { attempts, deliveredAt, eventPosition, readAt } = row
+  const event = eventPosition === null ? null : eventAt(tables, eventPosition)
+  const facts = {
+    message: messageOf(row),
+    deliveredAt,
+    readAt,
+    event: event && { id: event.eventId, type: event.type, createdAt: event.createdAt },
+    ahead: countAhead(row, query),
+    attempts: attempts.slice(-query.limit).toReversed(),
+  }
+  return Effect.map(toldAttempts(tables, row, query.limit), (deliveries) => ({
+    ...facts,
+    deliveries,
+  }))
 }
 
 export const messageStore = (tables: Tables): Steps<MessageStore> => ({
@@ -269,11 +309,22 @@ export const messageStore = (tables: Tables): Steps<MessageStore> => ({
 
   orphaned: (limit) => firstOf(tables.orphaned, limit, () => "take"),
 
-  tick: (numberId, transportId, state) => {
+  tick: (numberId, transportId, state, now) => {
     const row = tables.messagesByTransportId.get(transportKey(numberId, transportId))
     if (row === undefined) return null
-    if (movedByTick[state].includes(row.message.state)) row.message = { ...row.message, state }
+    if (movedByTick[state].includes(row.message.state)) {
+      row.message = { ...row.message, state }
+      if (state === "delivered") row.deliveredAt = now
+      else row.readAt = now
+    }
     return messageOf(row)
+  },
+
+  timeline: (query) => {
+    const row = tables.messages.get(query.id)
+    return row === undefined || row.message.workspaceId !== query.workspaceId
+      ? null
+      : timelineFacts(tables, row, query)
   },
 
   byTransportId: (numberId, transportId) => {

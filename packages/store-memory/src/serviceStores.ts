@@ -8,7 +8,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Steps } from "./collections.ts"
-import type { Tables } from "./tables.ts"
+import type { StoredEvent, Tables } from "./tables.ts"
 
 export const clockStore = (tables: Tables): Steps<ClockStore> => ({
   clockOffset: Effect.sync(() => tables.clockOffset),
@@ -37,10 +37,16 @@ export const serviceSecrets = (tables: Tables): Steps<ServiceSecrets> => ({
   },
 })
 
-/** Appends an event. */
-export const announce = (tables: Tables, { id: eventId, ...event }: MessageEvent): void => {
-  tables.outbox.push({ ...event, eventId, id: tables.outboxDropped + tables.outbox.length + 1 })
+/** Appends an event; returns its position. */
+export const announce = (tables: Tables, { id: eventId, ...event }: MessageEvent): number => {
+  const id = tables.outboxDropped + tables.outbox.length + 1
+  tables.outbox.push({ ...event, eventId, id })
+  return id
 }
+
+/** Null once it was dropped or erased. */
+export const eventAt = (tables: Tables, position: number): StoredEvent | null =>
+  tables.outbox[position - tables.outboxDropped - 1] ?? null
 
 /** Positions count the events, dropped ones included, from 1. */
 export const outbox = (tables: Tables): Steps<Outbox> => ({

@@ -40,6 +40,7 @@ import type {
   SendingNumber,
   ShardState,
   SignInLinkId,
+  StoredAttempt,
   TransportId,
   WebhookEndpoint,
   WebhookEventType,
@@ -120,6 +121,13 @@ export interface MessageRow {
   interruptions: number
   /** Null while it waits. */
   endedAt: number | null
+  /** The position of its event in the outbox; null while it waits. */
+  eventPosition: number | null
+  /** When a tick moved it there. */
+  deliveredAt: number | null
+  readAt: number | null
+  /** Those that did not end it, oldest first. */
+  readonly attempts: Array<StoredAttempt>
 }
 
 /** A number with its waiting messages and its sends. */
@@ -296,6 +304,16 @@ export interface LoggedAttempt {
   attempt: DeliveryAttempt<FrozenEvent["type"]>
   readonly event: FrozenEvent
 }
+
+/** What a message has that was just accepted. */
+export const newMessageRow = () => ({
+  interruptions: 0,
+  endedAt: null,
+  eventPosition: null,
+  deliveredAt: null,
+  readAt: null,
+  attempts: [],
+})
 
 /** The message as read: while it waits it shows its number's current phone. */
 export const messageOf = ({ lane, message }: MessageRow): Message =>

@@ -27,6 +27,7 @@ import type {
   NewWebhook,
   Queueing,
   WebhookEndpoint,
+  ToldAttempt,
   WebhookEventType,
   WebhookId,
   WebhookScope,
@@ -34,8 +35,9 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, FiberSet } from "effect"
-import { newestFirst, Sorted, visitInSteps } from "./collections.ts"
+import { collectInSteps, newestFirst, Sorted, visitInSteps } from "./collections.ts"
 import type { Steps } from "./collections.ts"
+import { eventAt } from "./serviceStores.ts"
 import {
   byDueDelivery,
   finishClaim,
@@ -52,6 +54,7 @@ import type {
   FrozenEvent,
   Lane,
   LoggedAttempt,
+  MessageRow,
   StoredEvent,
   Tables,
   TargetLane,
@@ -375,6 +378,41 @@ const redeliverable = (
   }
   const { body, type } = event
   return canBeRedelivered(event, endpoint) ? { id: eventId, type, body, url: null } : undefined
+}
+
+/** Attempts to tell the message's event, newest first. */
+export const toldAttempts = (
+  tables: Tables,
+  { eventPosition, lane }: MessageRow,
+  limit: number,
+): Effect.Effect<ReadonlyArray<ToldAttempt>> => {
+  const event = eventPosition === null ? null : eventAt(tables, eventPosition)
+  if (event === null) return Effect.succeed([])
+  const { callbackLog, endpoints } = lane.workspace
+  const logged = [
+    ...endpoints.flatMap(({ endpoint, log }) =>
+      log.map(({ attempt }) => ({ attempt, webhookId: endpoint.id, url: endpoint.url })),
+    ),
+    ...callbackLog.map(({ attempt, event: { url } }) => ({ attempt, webhookId: null, url })),
+  ]
+  const found = collectInSteps(logged, (one) =>
+    one.attempt.eventId === event.eventId ? one : null,
+  )
+  return Effect.map(found, (told) =>
+    told
+      .toSorted((one, other) => other.attempt.id - one.attempt.id)
+      .slice(0, limit)
+      .map(({ attempt, url, webhookId }) => ({
+        attemptedAt: attempt.attemptedAt,
+        webhookId,
+        url: url === "" ? null : url,
+        attempt: attempt.attempt,
+        responseStatus: attempt.responseStatus,
+        error: attempt.error,
+        durationMillis: attempt.durationMillis,
+        nextAttemptAt: attempt.nextAttemptAt,
+      })),
+  )
 }
 
 const shownIfThere = (row: EndpointRow | undefined) => (row === undefined ? null : shown(row))

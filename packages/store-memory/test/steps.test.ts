@@ -9,7 +9,7 @@ import { accepted, aStage, noon, scopeOf } from "@messaging-service/testkit"
 import { Context, Effect, Fiber } from "effect"
 import { newestFirst } from "../src/collections.ts"
 import { memoryStore } from "../src/MemoryStore.ts"
-import { Tables } from "../src/tables.ts"
+import { newMessageRow, Tables } from "../src/tables.ts"
 import type { MessageRow } from "../src/tables.ts"
 
 const everything: MessageFilter = {
@@ -59,8 +59,7 @@ const aStoreOf = Effect.fnUntraced(function* (many: number) {
       return {
         lane,
         tookAllowance: false,
-        interruptions: 0,
-        endedAt: null,
+        ...newMessageRow(),
         get message() {
           looked.add(id)
           return message

@@ -216,7 +216,7 @@ export const sqlTypes = {
     columns: { id: "bigint", lane_id: "bigint", workspace_id: "bigint", lease: "bigint", event_id: "text", body: "text", attempt: "integer", url: "text", secret_salt: "text?" },
   },
   "settle_attempts": {
-    params: { now: "timestamptz", lockTimeout: "text", numberId: "bigint[]", lease: "bigint[]", messageId: "bigint[]", again: "boolean[]", notBefore: "timestamptz[]", refusals: "integer[]", pauses: "integer[]", pauseReason: "text[]", pauseUntil: "timestamptz[]", noRoom: "integer[]", noRoomUntil: "timestamptz[]", interrupted: "integer[]", state: "text[]", sentAt: "timestamptz[]", errorCode: "text[]", errorMessage: "text[]", foundMediaType: "text[]", endPhone: "text[]", givesBack: "boolean[]", eventId: "text[]", eventType: "text[]", eventAt: "timestamptz[]", eventBody: "text[]", callbackTarget: "text[]", callbackUrl: "text[]", callbackBody: "text[]" },
+    params: { now: "timestamptz", lockTimeout: "text", numberId: "bigint[]", lease: "bigint[]", messageId: "bigint[]", again: "boolean[]", notBefore: "timestamptz[]", refusals: "integer[]", pauses: "integer[]", pauseReason: "text[]", pauseUntil: "timestamptz[]", noRoom: "integer[]", noRoomUntil: "timestamptz[]", interrupted: "integer[]", unfinished: "text[]", state: "text[]", sentAt: "timestamptz[]", errorCode: "text[]", errorMessage: "text[]", foundMediaType: "text[]", endPhone: "text[]", givesBack: "boolean[]", eventId: "text[]", eventType: "text[]", eventAt: "timestamptz[]", eventBody: "text[]", callbackTarget: "text[]", callbackUrl: "text[]", callbackBody: "text[]" },
     columns: { message_id: "bigint", queued: "boolean" },
   },
   "stop_webhook_endpoints": {
@@ -528,8 +528,20 @@ export const sqlTypes = {
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
   },
   "message.tick": {
-    params: { transportId: "text", numberId: "bigint", state: "text", from: "text[]" },
+    params: { transportId: "text", numberId: "bigint", state: "text", now: "timestamptz", from: "text[]" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
+  "message.timeline": {
+    params: { now: "timestamptz", mostAhead: "bigint", id: "bigint", workspaceId: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", delivered_at: "timestamptz?", read_at: "timestamptz?", event_id: "text?", event_type: "text?", event_at: "timestamptz?", ahead: "bigint" },
+  },
+  "message.attempts": {
+    params: { id: "bigint", limit: "bigint" },
+    columns: { attempted_at: "timestamptz", unfinished: "text", next_attempt_at: "timestamptz?" },
+  },
+  "message.deliveries": {
+    params: { id: "bigint", limit: "bigint" },
+    columns: { attempted_at: "timestamptz", webhook_id: "bigint?", url: "text?", attempt: "integer", response_status: "integer?", error: "text?", duration_millis: "bigint", next_attempt_at: "timestamptz?" },
   },
   "migration.isInstalled": {
     params: { name: "text" },

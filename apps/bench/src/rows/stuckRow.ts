@@ -72,7 +72,7 @@ const timedClaim = Effect.fnUntraced(function* timedClaim({ firstConnected, queu
       lease,
       ...noAftermath,
       messageId: message.id,
-      interrupted: false,
+      unfinished: null,
     })),
     now,
   )

@@ -19,6 +19,7 @@ import {
   many,
   maybe,
   moment,
+  once,
   text,
   time,
   workspace,
@@ -357,5 +358,14 @@ export const messageCommands = [
         output.one(await cancelled.catch(toldOf(each)), messageColumns)
       }
     },
+  }),
+  command({
+    words: "messages timeline",
+    as: "operator",
+    summary: "Shows why a message waits, and all that happened to it.",
+    arguments: { id: once(id("message")) },
+    options: { workspace },
+    run: async ({ id: of, workspace: inside }, { operator, output }) =>
+      output.one(await operator().messages.timeline(inside, of)),
   }),
 ]

@@ -6,15 +6,33 @@
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { MessageChange } from "../event/MessageChange.ts"
-import type { ContactId, MediaId, MessageId, NumberId, TransportId, WorkspaceId } from "../Ids.ts"
+import type {
+  ContactId,
+  EventId,
+  MediaId,
+  MessageId,
+  NumberId,
+  TransportId,
+  WebhookId,
+  WorkspaceId,
+} from "../Ids.ts"
 import type { CallerScope } from "../key/Auth.ts"
 import type { MediaFile } from "../media/Media.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
+import type { UnfinishedAttempt } from "../queue/Lane.ts"
 import type { Contact, Phone } from "../recipient/Recipient.ts"
 import type { ClaimOutcome, IdempotencyClaim } from "../request/Idempotency.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
+import type { DeliveryError } from "../webhook/WebhookEndpoint.ts"
 import type { Mode, Plan } from "../workspace/Workspace.ts"
-import type { Message, MessageStatus, PlannedQuota, QuotaFacts, Tick } from "./Message.ts"
+import type {
+  Message,
+  MessageEventType,
+  MessageStatus,
+  PlannedQuota,
+  QuotaFacts,
+  Tick,
+} from "./Message.ts"
 
 export interface AcceptanceQuery {
   readonly workspaceId: WorkspaceId
@@ -111,6 +129,60 @@ export interface FoundMessage {
   readonly inFlight: boolean
 }
 
+/** An attempt that did not end its message. One that ends it is not stored. */
+export interface StoredAttempt {
+  /** When it was settled, or found to have broken off. */
+  readonly at: number
+  readonly unfinished: UnfinishedAttempt
+  /** Nothing leaves the number earlier; null when that is unknown. */
+  readonly nextAttemptAt: number | null
+}
+
+/** One attempt of a webhook or callback to tell the message's event. */
+export interface ToldAttempt {
+  readonly attemptedAt: number
+  /** Null for a callback. */
+  readonly webhookId: WebhookId | null
+  /** Of an endpoint its present one; null once that was erased. */
+  readonly url: string | null
+  readonly attempt: number
+  readonly responseStatus: number | null
+  readonly error: DeliveryError | null
+  readonly durationMillis: number
+  readonly nextAttemptAt: number | null
+}
+
+/** All that is stored about what happened to one message. */
+export interface TimelineFacts {
+  readonly message: Message
+  /** When a tick moved it there; null for never. */
+  readonly deliveredAt: number | null
+  readonly readAt: number | null
+  /** That it ended; null while it waits, and once the event was erased. */
+  readonly event: {
+    readonly id: EventId
+    readonly type: MessageEventType
+    readonly createdAt: number
+  } | null
+  /** Due, unexpired messages of its number and mode that leave before it; 0 unless it waits. */
+  readonly ahead: number
+  /** Newest first. */
+  readonly attempts: ReadonlyArray<StoredAttempt>
+  /** Newest first. */
+  readonly deliveries: ReadonlyArray<ToldAttempt>
+}
+
+/** How much of a message's history to read. */
+export interface TimelineQuery {
+  readonly workspaceId: WorkspaceId
+  readonly id: MessageId
+  readonly now: number
+  /** Attempts and deliveries, of each. */
+  readonly limit: number
+  /** Messages before it to count. */
+  readonly mostAhead: number
+}
+
 export interface MessageStore {
   /** One round trip: claims the `Idempotency-Key`, if any, and reads all facts. */
   loadAcceptance(query: AcceptanceQuery): Effect.Effect<AcceptanceFacts, StoreUnavailable>
@@ -160,14 +232,17 @@ export interface MessageStore {
   /** Waiting, not in flight, number or workspace removed; live and test. */
   orphaned(limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>
   /**
-   * Applies a tick to the number's message, if its state allows it (see `movedByTick`). Returns
-   * the message afterwards; null when the number has none with that id.
+   * Applies a tick to the number's message, if its state allows it (see `movedByTick`), with the
+   * time. Returns the message afterwards; null when the number has none with that id.
    */
   tick(
     numberId: NumberId,
     transportId: TransportId,
     tick: Tick,
+    now: number,
   ): Effect.Effect<Message | null, StoreUnavailable>
+  /** Of either mode; null when the workspace has no such message. */
+  timeline(query: TimelineQuery): Effect.Effect<TimelineFacts | null, StoreUnavailable>
   /** The number's message with that transport id; null when it has none. */
   byTransportId(
     numberId: NumberId,

@@ -38,8 +38,6 @@ import type { CursorPage, ListPage } from "../request/Page.ts"
 import { RealTime, sleep } from "../time/Time.ts"
 import type { Instant, Moment } from "../time/Time.ts"
 import { WorkGate } from "../monitoring/Readiness.ts"
-import type { Role } from "../workspace/Workspace.ts"
-import { Workspaces } from "../workspace/Workspaces.ts"
 import {
   asAccepted,
   hasExpired,
@@ -62,7 +60,6 @@ import type { ContentCode, ReferencedBatch, ReferencedSend, SendRequest } from "
 import { resolveNumber, plannedQuota, decideAcceptance, decideRefused } from "./accept.ts"
 import type { AcceptCode, AcceptContext } from "./accept.ts"
 import { Store } from "../store/Store.ts"
-import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 
 /** What decisions need besides the facts. */
 interface Deciding {
@@ -679,57 +676,29 @@ const acceptedMessages = (
     error: null,
   }))
 
-// What operators do with a workspace's messages (contract: Workspace messages).
-
-export class MessageOperations extends Context.Service<
-  MessageOperations,
-  {
-    /**
-     * DELETE /workspaces/{id}/messages/{message_id}: as `Messages.cancel`. Fails with
-     * `message_not_found`, `not_cancellable`.
-     */
-    cancel(
-      role: Role,
-      workspaceId: WorkspaceId | undefined,
-      id: MessageId | undefined,
-    ): Effect.Effect<Message, Failure<WorkspaceCode | "message_not_found" | "not_cancellable">>
-  }
->()("core/MessageOperations") {
-  static readonly layer = Layer.effect(
-    MessageOperations,
-    Effect.gen(function* make() {
-      const messages = yield* Messages
-      const workspaces = yield* Workspaces
-      return MessageOperations.of({
-        cancel: Effect.fn("MessageOperations.cancel")(function* cancel(role, workspaceId, id) {
-          const workspace = yield* workspaces.within(role, workspaceId, "workspace")
-          return yield* messages.cancelIn(workspace.id, id)
-        }),
-      })
-    }),
-  )
-}
-
 // Why a message waits, as far as the facts tell. It informs people and tests; the service decides
 // nothing by it.
 
 /** In the order of `waitsFor`. */
-export type WaitReason =
-  | "disabled"
-  /** The store was restored to an earlier time, and no operator has released it yet. */
-  | "held"
-  /** An operator or refusals paused the number. */
-  | "paused"
-  | "not_connected"
-  | "scheduled"
-  /** Pacing or the 24-hour quota of its number is used up. */
-  | "limited"
-  /** The disk has no room for its file, or for one before it. */
-  | "no_room"
-  /** The number rests after a message, or the remote asked for a pause. */
-  | "resting"
-  /** The number's transport has this message or one before it. */
-  | "sending"
+export const waitReasons = [
+  "disabled",
+  // The store was restored to an earlier time, and no operator has released it yet.
+  "held",
+  // An operator or refusals paused the number.
+  "paused",
+  "not_connected",
+  "scheduled",
+  // Pacing or the 24-hour quota of its number is used up.
+  "limited",
+  // The disk has no room for its file, or for one before it.
+  "no_room",
+  // The number rests after a message, or the remote asked for a pause.
+  "resting",
+  // The number's transport has this message or one before it.
+  "sending",
+] as const
+
+export type WaitReason = (typeof waitReasons)[number]
 
 /** One obstacle. */
 export interface WaitsFor {

@@ -292,6 +292,16 @@ export interface ClaimedMessage extends Pick<LaneControl, "pacing" | "strikes"> 
   readonly noRoomInARow: number
 }
 
+/** Why an attempt did not end its message. */
+export type UnfinishedAttempt =
+  /** The remote asked for a pause, or something that the attempt needs was unavailable. */
+  | "postponed"
+  | "not_connected"
+  /** The disk had no room for the message's file. */
+  | "no_room"
+  /** The attempt broke off: the message may have left, so it counts (see `isOutcomeUnknown`). */
+  | "interrupted"
+
 /** What an attempt changes in its lane, whatever happened to the message. */
 export interface Aftermath {
   /** Nothing leaves the lane earlier; null: no wait. */
@@ -332,13 +342,11 @@ export type Settlement = Aftermath & {
         readonly change: MessageChange
       }
     | {
-        /**
-         * The message stays at the head of its lane. `interrupted`: the attempt may have sent it,
-         * so it counts.
-         */
+        /** The message stays at the head of its lane. */
         readonly _tag: "Again"
         readonly messageId: MessageId
-        readonly interrupted: boolean
+        /** Why the attempt did not end the message; null when none was made. */
+        readonly unfinished: UnfinishedAttempt | null
       }
   )
 

@@ -47,7 +47,7 @@ import {
   roomRestAfter,
   stoppedUntil,
 } from "../queue/Lane.ts"
-import type { Aftermath, ClaimedMessage, Settlement } from "../queue/Lane.ts"
+import type { Aftermath, ClaimedMessage, Settlement, UnfinishedAttempt } from "../queue/Lane.ts"
 import { targetOf } from "../recipient/Recipient.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
@@ -191,17 +191,17 @@ export const judgeAttempt = (
   | {
       readonly _tag: "Again"
       readonly notBefore: number | null
-      readonly interrupted: boolean
+      readonly unfinished: UnfinishedAttempt
     } => {
   const failed = (error: MessageError) =>
     ({ _tag: "End", ending: { trigger: "send_failed", error } }) as const
   // Refusing a repeat says nothing about earlier attempts, whose copy may have arrived.
   const earlierMayHaveLeft = isOutcomeUnknown(claimed)
-  const again = (notBefore: number | null, interrupted: boolean) =>
+  const again = (notBefore: number | null, unfinished: UnfinishedAttempt) =>
     // It may have left before it expired, so `expired` could be untrue.
-    (interrupted || earlierMayHaveLeft) && hasExpired(claimed.message, now)
+    (unfinished === "interrupted" || earlierMayHaveLeft) && hasExpired(claimed.message, now)
       ? failed(unknownOutcome)
-      : ({ _tag: "Again", notBefore, interrupted } as const)
+      : ({ _tag: "Again", notBefore, unfinished } as const)
   switch (outcome._tag) {
     case "Accepted":
       return { _tag: "End", ending: { trigger: "send_succeeded" } }
@@ -213,13 +213,14 @@ export const judgeAttempt = (
         ? failed(unknownOutcome)
         : { _tag: "End", ending: { trigger: "expire" } }
     case "Postponed":
-      return again(now + outcome.afterMillis, false)
+      return again(now + outcome.afterMillis, "postponed")
     case "NotConnected":
+      return again(null, "not_connected")
     case "NoRoom":
-      return again(null, false)
+      return again(null, "no_room")
     case "Unknown":
       return dropsCopies && claimed.interruptions + 1 < maximumInterruptions
-        ? again(null, true)
+        ? again(null, "interrupted")
         : failed(unknownOutcome)
   }
 }
@@ -306,7 +307,7 @@ const settlement = (
   const { lease, number } = claimed
   const message = withMediaType(claimed.message, mediaType)
   const change = endMessage(message, ending, eventId(ids, now), now, link)
-  if (change === undefined) return again(claimed, aftermath, false)
+  if (change === undefined) return again(claimed, aftermath, null)
   return {
     _tag: "Ended",
     numberId: number.id,
@@ -335,14 +336,14 @@ const marked = (
 const again = (
   { lease, message, number }: ClaimedMessage,
   aftermath: Aftermath,
-  interrupted: boolean,
+  unfinished: UnfinishedAttempt | null,
 ): Settlement => ({
   _tag: "Again",
   numberId: number.id,
   lease,
   ...aftermath,
   messageId: message.id,
-  interrupted,
+  unfinished,
 })
 
 /**
@@ -464,7 +465,7 @@ const attempt = Effect.fnUntraced(function* attempt(attempts: Attempts, claimed:
     )
   }
   const notBefore = verdict.notBefore ?? aftermath.notBefore
-  return again(claimed, { ...aftermath, notBefore }, verdict.interrupted)
+  return again(claimed, { ...aftermath, notBefore }, verdict.unfinished)
 })
 
 const makeAttempts = Effect.gen(function* makeAttempts() {
@@ -529,7 +530,7 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
       for (const each of claimed) {
         if (!kept.has(each.number.id)) continue
         if (yield* mayStillSend(attempts, each)) left.push(each)
-        else stopped.push(again(each, noAftermath, false))
+        else stopped.push(again(each, noAftermath, null))
       }
       if (stopped.length > 0) yield* settle(stopped)
       return left

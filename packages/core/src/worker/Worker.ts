@@ -48,12 +48,13 @@ const takeTransportEvents = Effect.gen(function* takeTransportEvents() {
     status,
     transportId,
   }: Extract<TransportEvent, { readonly _tag: "Tick" }>) {
+    const now = yield* Clock.currentTimeMillis
     for (const pause of overtakenPauses) {
-      const message = yield* stored(messages.tick(numberId, transportId, status))
+      const message = yield* stored(messages.tick(numberId, transportId, status, now))
       if (message?.state !== "waiting") return
       yield* sleep(pause)
     }
-    yield* stored(messages.tick(numberId, transportId, status))
+    yield* stored(messages.tick(numberId, transportId, status, now))
   })
 
   const take: TakeEvent = (event) =>

@@ -7,6 +7,7 @@ import {
   maximumInterruptions,
 } from "../../src/worker/Dispatcher.ts"
 import type { Ending } from "../../src/event/MessageChange.ts"
+import type { UnfinishedAttempt } from "../../src/queue/Lane.ts"
 import type { SendOutcome } from "../../src/transport/Transport.ts"
 import { noon, unknown, accepted, refused, notConnected, claim } from "../worker/claimedMessage.ts"
 
@@ -29,8 +30,8 @@ describe("the result of an attempt", () => {
     )
     return verdict._tag === "End" ? end(verdict.ending) : verdict
   }
-  const again = (interrupted: boolean, notBefore: number | null = null) =>
-    ({ _tag: "Again", notBefore, interrupted }) as const
+  const again = (unfinished: UnfinishedAttempt, notBefore: number | null = null) =>
+    ({ _tag: "Again", notBefore, unfinished }) as const
   const unsendable = {
     _tag: "Unsendable",
     error: { code: "media_unavailable", message: "Gone." },
@@ -67,17 +68,21 @@ describe("the result of an attempt", () => {
     [
       "a flood wait rests the lane and is not an interruption",
       postponed,
-      [again(false, noon + 5000), again(false, noon + 5000), again(false, noon + 5000)],
+      [
+        again("postponed", noon + 5000),
+        again("postponed", noon + 5000),
+        again("postponed", noon + 5000),
+      ],
     ],
     [
       "a message of a disconnected number keeps waiting",
       notConnected,
-      [again(false), again(false), again(false)],
+      [again("not_connected"), again("not_connected"), again("not_connected")],
     ],
     [
       "an unknown outcome is repeated with the same id, three times in all",
       unknown,
-      [again(true), again(true), "outcome_unknown"],
+      [again("interrupted"), again("interrupted"), "outcome_unknown"],
     ],
   ]
   it.effect.each(table)("%s", ([, outcome, expected]) =>
@@ -106,9 +111,9 @@ describe("the result of an attempt", () => {
       assert.strictEqual(over(notConnected, 1), "outcome_unknown")
       assert.strictEqual(over(accepted, 1), "send_succeeded")
       // Nothing can have left: the message waits again, and the sweep expires it.
-      assert.deepStrictEqual(over(postponed, 0), again(false, noon + 5000))
-      assert.deepStrictEqual(over(notConnected, 0), again(false))
-      assert.deepStrictEqual(judged(unknown, 0, true, noon + 1), again(true))
+      assert.deepStrictEqual(over(postponed, 0), again("postponed", noon + 5000))
+      assert.deepStrictEqual(over(notConnected, 0), again("not_connected"))
+      assert.deepStrictEqual(judged(unknown, 0, true, noon + 1), again("interrupted"))
     }),
   )
 

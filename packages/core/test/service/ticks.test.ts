@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { Store } from "../../src/index.ts"
 import type { MessageJson, TransportId } from "../../src/index.ts"
 import { events, get, send, status, statuses, stored } from "./Operations.ts"
@@ -9,7 +9,8 @@ describe("ticks", () => {
   const tick = (message: MessageJson, state: "delivered" | "read") =>
     Effect.gen(function* () {
       const { from, transportId } = yield* stored(message)
-      return yield* Store.use(({ messages: store }) => store.tick(from.id, transportId, state))
+      const now = yield* Clock.currentTimeMillis
+      return yield* Store.use(({ messages: store }) => store.tick(from.id, transportId, state, now))
     })
 
   it.effect.prop(
@@ -57,7 +58,7 @@ describe("ticks", () => {
         const { number } = yield* aSender()
         const unknown = "FFFFFFFFFFFFFFFFFFFF" as TransportId
         assert.isNull(
-          yield* Store.use(({ messages: store }) => store.tick(number, unknown, "read")),
+          yield* Store.use(({ messages: store }) => store.tick(number, unknown, "read", 0)),
         )
       }),
     ),

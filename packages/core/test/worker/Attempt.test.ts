@@ -195,7 +195,7 @@ describe("an attempt", () => {
       let noRoomInARow = 0
       for (let attempt = 0; attempt < 11; attempt++) {
         const settlement = yield* make(claim({ message: { media }, noRoomInARow }))
-        assert.deepInclude(settlement, { _tag: "Again", interrupted: false, notBefore: null })
+        assert.deepInclude(settlement, { _tag: "Again", unfinished: "no_room", notBefore: null })
         const { noRoom } = settlement
         rests.push(noRoom === null ? undefined : (noRoom.until - noon) / second)
         noRoomInARow = noRoom?.inARow ?? 0
@@ -293,7 +293,7 @@ describe("an attempt", () => {
         messageId: 42,
         notBefore: null,
         breaker: null,
-        interrupted: true,
+        unfinished: "interrupted",
       })
     }),
   )
@@ -302,7 +302,7 @@ describe("an attempt", () => {
     Effect.gen(function* () {
       const { make } = yield* setup({ send: () => Effect.die(new Error("a bug")) })
       const settlement = yield* make(claim())
-      assert.strictEqual(settlement._tag === "Again" && settlement.interrupted, true)
+      assert.strictEqual(settlement._tag === "Again" && settlement.unfinished, "interrupted")
       const { make: makeOnce } = yield* setup({
         dropsCopies: false,
         send: () => Effect.die(new Error("a bug")),
@@ -318,7 +318,7 @@ describe("an attempt", () => {
     Effect.gen(function* () {
       const { make, reported } = yield* setup({ send: () => Effect.succeed(notConnected) })
       const settlement = yield* make(claim())
-      assert.strictEqual(settlement._tag === "Again" && !settlement.interrupted, true)
+      assert.strictEqual(settlement._tag === "Again" && settlement.unfinished, "not_connected")
       assert.deepStrictEqual(reported, [[7, "disconnected", null]])
     }),
   )
@@ -382,7 +382,7 @@ describe("an attempt", () => {
             messageId: 42,
             notBefore: noon + second,
             breaker: null,
-            interrupted: false,
+            unfinished: "postponed",
           })
           assert.deepStrictEqual(handed, [])
         }),
@@ -407,7 +407,7 @@ describe("an attempt", () => {
           messageId: 42,
           notBefore: noon + second,
           breaker: null,
-          interrupted: false,
+          unfinished: "postponed",
         })
         assert.deepStrictEqual<unknown>(asked, [[1, 7]])
         assert.deepStrictEqual(handed, [])

@@ -1,8 +1,7 @@
-/** A store that went back in time, and a workspace's messages (contract: Restored stores). */
+/** A store that went back in time (contract: Restored stores). */
 import {
   HeldBody,
   MediaLinks,
-  MessageOperations,
   PageInput,
   Restoration,
   RestoredBody,
@@ -127,21 +126,6 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
         cancelled: count,
         more: left,
       }
-    }),
-  }),
-  operatorRoute("Workspace messages")(`DELETE ${workspacePath}/messages/{message_id}`, {
-    id: "cancelWorkspaceMessage",
-    right: "send",
-    summary: "Cancel a waiting message",
-    about: "As with the workspace's own key; live or test.",
-    success: "The cancelled message.",
-    answer: bodyOf(WorkspaceMessageJson, { ...examples.cancelled, reference: null }),
-    refused: ["message_not_found", "not_cancellable"],
-    handler: Effect.fnUntraced(function* cancelWorkspaceMessage({ id, role }) {
-      const operations = yield* MessageOperations
-      const { link } = yield* MediaLinks
-      const message = yield* operations.cancel(role, id("id"), id("message_id"))
-      return workspaceMessageJson(message, yield* Clock.currentTimeMillis, link)
     }),
   }),
 ]

@@ -27,6 +27,8 @@ export const workspaceTour = Effect.fnUntraced(function* workspaceTour(
   yield* ask(operator("GET", `${at}/messages?mode=dead`), 400)
   yield* ask(operator("GET", `${at}/messages/${sent.id}?mode=live`), 200)
   yield* ask(operator("GET", `${at}/messages/987654`), 404)
+  yield* ask(operator("GET", `${at}/messages/${sent.id}/timeline`), 200)
+  yield* ask(operator("GET", `${at}/messages/987654/timeline`), 404)
 
   yield* ask(operator("POST", `${at}/numbers/link`, { login_method: "qr" }), 202)
 

@@ -60,6 +60,7 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   sendWorkspaceMessage: everyone,
   sendWorkspaceBatch: everyone,
   getWorkspaceMessage: everyone,
+  getMessageTimeline: everyone,
   cancelWorkspaceMessage: everyone,
 
   createWorkspaceReminder: administrators,

@@ -154,7 +154,13 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "a dead worker's attempt is not counted as interrupted",
     within: 10,
-    edits: [edit("store-memory/src/lanes.ts", "if (lane.inFlight !== null) interrupted(row)", "")],
+    edits: [
+      edit(
+        "store-memory/src/lanes.ts",
+        "if (lane.inFlight !== null) interrupted(row, query.now)",
+        "",
+      ),
+    ],
   },
   {
     name: "a lease never runs out",
@@ -786,8 +792,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/worker/Dispatcher.ts",
-        "again(now + outcome.afterMillis, false)",
-        "again(null, false)",
+        'again(now + outcome.afterMillis, "postponed")',
+        'again(null, "postponed")',
       ),
     ],
   },

@@ -238,7 +238,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
   {
     name: "an interruption is not counted",
     within: 60,
-    edits: [edit(laneQueue, "else if (settlement.interrupted) interrupted(row)", "")],
+    edits: [edit(laneQueue, 'if (attempt.unfinished !== "interrupted") return', "return")],
   },
   {
     name: "the end of a message is not guarded at the commit",

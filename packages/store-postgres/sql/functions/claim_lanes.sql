@@ -191,6 +191,13 @@ begin
       case when c.paused_until is null and c.limited_until is null then c.head_id end as head_id
     from limited c
   ),
+  -- The worker of an attempt that broke off writes nothing about it.
+  broken_off as (
+    insert into message_attempts (message_id, attempted_at, unfinished)
+    select (c.lane).head_id, p_now, 'interrupted'
+    from candidate c
+    where c.interrupted
+  ),
   moved as (
     update lanes l
     set head_id = coalesce(picked.head_id, l.head_id),

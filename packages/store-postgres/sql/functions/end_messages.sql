@@ -51,9 +51,10 @@ begin
       error_message = s.error_message,
       found_media_type = s.found_media_type,
       end_phone = s.end_phone,
-      ended_at = s.event_at
+      ended_at = s.event_at,
+      event_position = s.event_position
     from (
-      select *
+      select *, nextval('outbox_id_seq') as event_position
       from unnest(
         p_number_id, p_message_id, p_state, p_sent_at, p_error_code, p_error_message,
         p_found_media_type, p_end_phone, p_gives_back, p_event_id, p_event_type, p_event_at,
@@ -64,7 +65,7 @@ begin
       s (
         number_id, message_id, state, sent_at, error_code, error_message, found_media_type,
         end_phone, gives_back, event_id, event_type, event_at, event_body, callback_target,
-        callback_url, callback_body, place
+        callback_url, callback_body, place, event_position
       )
     join lanes l on l.number_id = s.number_id
     where m.id = s.message_id
@@ -75,12 +76,12 @@ begin
       m.id, m.workspace_id, m.number_id, m.mode, s.gives_back,
       m.allowance_taken and s.gives_back as allowance_back,
       s.event_id, s.event_type, s.event_at, s.event_body, s.callback_target, s.callback_url,
-      s.callback_body, s.place
+      s.callback_body, s.place, s.event_position
   ),
   announced as (
-    insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
+    insert into outbox (id, workspace_id, message_id, created_at, event_id, type, mode, body)
     select
-      ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
+      ended.event_position, ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
       ended.event_body
     from ended
     order by ended.place
@@ -101,9 +102,11 @@ begin
     from queued
   ),
   called as (
-    insert into webhook_deliveries (endpoint_id, workspace_id, url, due_at, event_id, type, body)
+    insert into webhook_deliveries (
+      endpoint_id, outbox_id, workspace_id, url, due_at, event_id, type, body
+    )
     select
-      callback_lane(ended.workspace_id, ended.callback_target),
+      callback_lane(ended.workspace_id, ended.callback_target), ended.event_position,
       ended.workspace_id, ended.callback_url, ended.event_at, ended.event_id, ended.event_type,
       ended.callback_body
     from ended

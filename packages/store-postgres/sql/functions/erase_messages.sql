@@ -46,6 +46,8 @@ begin
   where m.id = any (v_ids)
     and s.number_id = m.number_id
     and s.transport_id = m.transport_id;
+  delete from message_attempts a
+  where a.message_id = any (v_ids);
   delete from messages m
   where m.id = any (v_ids);
   return query select p_list, p_after;

@@ -45,6 +45,8 @@ language plpgsql
 set search_path from current
 as $$
 #variable_conflict use_column
+declare
+  v_position bigint;
 begin
   perform
   from lanes l
@@ -56,14 +58,15 @@ begin
     return;
   end if;
 
+  v_position := nextval('outbox_id_seq');
   insert into messages (
-    allowance_taken, refused, ended_at, id, workspace_id, mode, number_id, platform, from_phone,
+    allowance_taken, refused, ended_at, event_position, id, workspace_id, mode, number_id, platform, from_phone,
     to_kind, to_phone, to_name, to_contact_id, text, media_id, attachment_id, media_url, media_type,
     media_file_name, send_at, expires_at, created_at, due_at, transport_id, callback_url, reference,
     state, sent_at, error_code, error_message, found_media_type, end_phone
   )
   values (
-    false, true, p_event_at, m_id, m_workspace_id, m_mode, m_number_id, m_platform, m_from_phone,
+    false, true, p_event_at, v_position, m_id, m_workspace_id, m_mode, m_number_id, m_platform, m_from_phone,
     m_to_kind, m_to_phone, m_to_name, m_to_contact_id, m_text, m_media_id, m_attachment_id,
     m_media_url, m_media_type, m_media_file_name, m_send_at, m_expires_at, m_created_at, m_due_at,
     m_transport_id, m_callback_url, m_reference, m_state, m_sent_at, m_error_code,
@@ -74,14 +77,15 @@ begin
   with ended as (
     select
       m_id as id, m_workspace_id as workspace_id, m_mode as mode, 1 as place,
+      v_position as event_position,
       p_event_id as event_id, p_event_type as event_type, p_event_at as event_at,
       p_event_body as event_body, p_callback_target as callback_target,
       p_callback_url as callback_url, p_callback_body as callback_body
   ),
   announced as (
-    insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
+    insert into outbox (id, workspace_id, message_id, created_at, event_id, type, mode, body)
     select
-      ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
+      ended.event_position, ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
       ended.event_body
     from ended
     order by ended.place
@@ -102,9 +106,11 @@ begin
     from queued
   ),
   called as (
-    insert into webhook_deliveries (endpoint_id, workspace_id, url, due_at, event_id, type, body)
+    insert into webhook_deliveries (
+      endpoint_id, outbox_id, workspace_id, url, due_at, event_id, type, body
+    )
     select
-      callback_lane(ended.workspace_id, ended.callback_target),
+      callback_lane(ended.workspace_id, ended.callback_target), ended.event_position,
       ended.workspace_id, ended.callback_url, ended.event_at, ended.event_id, ended.event_type,
       ended.callback_body
     from ended

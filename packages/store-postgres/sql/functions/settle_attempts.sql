@@ -21,6 +21,7 @@ create function settle_attempts(
   p_no_room integer[],
   p_no_room_until timestamptz[],
   p_interrupted integer[],
+  p_unfinished text[],
   p_state text[],
   p_sent_at timestamptz[],
   p_error_code text[],
@@ -79,9 +80,10 @@ begin
       error_message = s.error_message,
       found_media_type = s.found_media_type,
       end_phone = s.end_phone,
-      ended_at = s.event_at
+      ended_at = s.event_at,
+      event_position = s.event_position
     from (
-      select *
+      select *, nextval('outbox_id_seq') as event_position
       from unnest(
         p_number_id, p_lease, p_message_id, p_again, p_not_before, p_refusals, p_pauses,
         p_pause_reason, p_pause_until, p_no_room, p_no_room_until, p_interrupted, p_state,
@@ -95,7 +97,7 @@ begin
         number_id, lease, message_id, again, not_before, refusals, pauses, pause_reason,
         pause_until, no_room, no_room_until, interrupted, state, sent_at, error_code, error_message,
         found_media_type, end_phone, gives_back, event_id, event_type, event_at, event_body,
-        callback_target, callback_url, callback_body, place
+        callback_target, callback_url, callback_body, place, event_position
       )
     where s.place = any (v_held)
       and not s.again
@@ -104,12 +106,12 @@ begin
     returning
       m.id, m.workspace_id, m.mode, m.allowance_taken and s.gives_back as gives_back,
       s.event_id, s.event_type, s.event_at, s.event_body, s.callback_target, s.callback_url,
-      s.callback_body, s.place
+      s.callback_body, s.place, s.event_position
   ),
   announced as (
-    insert into outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
+    insert into outbox (id, workspace_id, message_id, created_at, event_id, type, mode, body)
     select
-      ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
+      ended.event_position, ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
       ended.event_body
     from ended
     order by ended.place
@@ -130,9 +132,11 @@ begin
     from queued
   ),
   called as (
-    insert into webhook_deliveries (endpoint_id, workspace_id, url, due_at, event_id, type, body)
+    insert into webhook_deliveries (
+      endpoint_id, outbox_id, workspace_id, url, due_at, event_id, type, body
+    )
     select
-      callback_lane(ended.workspace_id, ended.callback_target),
+      callback_lane(ended.workspace_id, ended.callback_target), ended.event_position,
       ended.workspace_id, ended.callback_url, ended.event_at, ended.event_id, ended.event_type,
       ended.callback_body
     from ended
@@ -156,6 +160,15 @@ begin
     exists (select from queued) or exists (select from called)
   into v_given_back, v_queued
   from ended;
+
+  if cardinality(p_unfinished) > 0 then
+    insert into message_attempts (message_id, attempted_at, unfinished, next_attempt_at)
+    select s.message_id, p_now, s.unfinished, greatest(s.not_before, s.no_room_until)
+    from unnest(p_message_id, p_unfinished, p_not_before, p_no_room_until) with ordinality
+      s (message_id, unfinished, not_before, no_room_until, place)
+    where s.place = any (v_held)
+      and s.unfinished is not null;
+  end if;
 
   if v_limits then
     insert into lane_recipients (number_id, recipient, first_sent_at)

@@ -189,7 +189,9 @@ with known as materialized (
 ),
 moved as (
   update messages m
-  set state = :state
+  set state = :state,
+    delivered_at = case when :state::text = 'delivered' then :now else m.delivered_at end,
+    read_at = case when :state::text = 'read' then :now else m.read_at end
   from known
   where m.id = known.id
     and known.state = any (:from)
@@ -223,3 +225,61 @@ select
   ) as phone
 from known
 where known.state <> all (:from)
+
+-- name: timeline
+-- Of either mode. Index messages_waiting for those before it.
+-- Never null: due_at, ahead
+select
+  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
+  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
+  m.media_file_name, m.send_at, m.expires_at, m.created_at,
+  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
+  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  shown_phone(
+    m.state,
+    (select sender.phone from numbers sender where sender.id = m.number_id),
+    m.end_phone, m.from_phone
+  ) as phone,
+  m.delivered_at, m.read_at, e.event_id, e.type as event_type, e.created_at as event_at,
+  case when is_waiting(m) then before.count else 0 end as ahead
+from messages m
+left join outbox e on e.id = m.event_position
+cross join lateral (
+  select count(*)
+  from (
+    select
+    from messages w
+    where is_waiting(m)
+      and w.number_id = m.number_id
+      and w.mode = m.mode
+      and w.state = 'waiting'
+      and w.due_at <= :now
+      and (w.due_at, w.id) < (m.due_at, m.id)
+      and not_expired(w, :now)
+    order by w.due_at, w.id
+    limit :mostAhead
+  ) first
+) before
+where m.id = :id
+  and m.workspace_id = :workspaceId
+
+-- name: attempts
+-- The primary key.
+select a.attempted_at, a.unfinished, a.next_attempt_at
+from message_attempts a
+where a.message_id = :id
+order by a.id desc
+limit :limit
+
+-- name: deliveries
+-- Index webhook_attempts_by_event. A callback's URL is its own.
+select
+  a.attempted_at, case when a.workspace_id is null then a.endpoint_id end as webhook_id,
+  coalesce(a.url, e.url) as url, a.attempt, a.response_status, a.error, a.duration_millis,
+  a.next_attempt_at
+from messages m
+join webhook_attempts a on a.outbox_id = m.event_position
+left join webhook_endpoints e on e.id = a.endpoint_id
+where m.id = :id
+order by a.id desc
+limit :limit

@@ -9,10 +9,12 @@ import type {
   ClaimOutcome,
   Contact,
   ContactId,
+  EventId,
   ExactQuota,
   MediaFile,
   Message,
   MessageChange,
+  MessageEventType,
   MessageId,
   MessageStore,
   NewMessage,
@@ -22,12 +24,16 @@ import type {
   Plan,
   Recipient,
   SendingNumber,
+  StoredAttempt,
   StoreUnavailable,
+  TimelineQuery,
+  ToldAttempt,
+  WebhookId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { batched, batching, sharedLockTimeout } from "../database/Batcher.ts"
 import type { DatabaseService } from "../database/Database.ts"
-import { statement, toColumns } from "../database/Sql.ts"
+import { idOrNull, millis, statement, toColumns } from "../database/Sql.ts"
 import type { Element, Params, Row } from "../database/Sql.ts"
 import { releaseClaim, toClaimParams } from "../request/idempotency.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
@@ -311,6 +317,60 @@ const dueTestMessages = statement("message.dueTest")
 const orphanedMessages = statement("message.orphaned")
 const getByTransportId = statement("message.byTransportId")
 const tickMessage = statement("message.tick")
+const messageTimeline = statement("message.timeline")
+const attemptsOf = statement("message.attempts")
+const deliveriesOf = statement("message.deliveries")
+
+const toStoredAttempt = (row: Row<"message.attempts">): StoredAttempt => ({
+  at: row.attempted_at.getTime(),
+  unfinished: row.unfinished as StoredAttempt["unfinished"],
+  nextAttemptAt: millis(row.next_attempt_at),
+})
+
+const toToldAttempt = (row: Row<"message.deliveries">): ToldAttempt => ({
+  attemptedAt: row.attempted_at.getTime(),
+  webhookId: idOrNull<WebhookId>(row.webhook_id),
+  // Empty once its endpoint was erased.
+  url: row.url === "" ? null : row.url,
+  attempt: row.attempt,
+  responseStatus: row.response_status,
+  error: row.error as ToldAttempt["error"],
+  durationMillis: Number(row.duration_millis),
+  nextAttemptAt: millis(row.next_attempt_at),
+})
+
+const toTimelineFacts = (row: Row<"message.timeline">) => ({
+  message: toMessage(row),
+  deliveredAt: millis(row.delivered_at),
+  readAt: millis(row.read_at),
+  event:
+    row.event_id === null || row.event_type === null || row.event_at === null
+      ? null
+      : {
+          id: row.event_id as EventId,
+          type: row.event_type as MessageEventType,
+          createdAt: row.event_at.getTime(),
+        },
+  ahead: Number(row.ahead),
+})
+
+const timelineFacts = (database: DatabaseService) =>
+  Effect.fnUntraced(function* readTimeline({
+    id,
+    limit,
+    mostAhead,
+    now,
+    workspaceId,
+  }: TimelineQuery) {
+    const asked = { id, workspaceId, now, mostAhead }
+    const facts = yield* messageTimeline.first(database, asked, toTimelineFacts)
+    if (facts === null) return null
+    return {
+      ...facts,
+      attempts: yield* attemptsOf.all(database, { id, limit }, toStoredAttempt),
+      deliveries: yield* deliveriesOf.all(database, { id, limit }, toToldAttempt),
+    }
+  })
 
 const toShownMessage = (row: Row<"message.get">) => ({
   message: toMessage(row),
@@ -367,8 +427,9 @@ export const messageStore = Effect.fnUntraced(function* (
     byTransportId(numberId, transportId) {
       return getByTransportId.first(database, { numberId, transportId }, toMessage)
     },
-    tick(numberId, transportId, state) {
-      const params = { numberId, transportId, from: movedByTick[state], state }
+    timeline: timelineFacts(database),
+    tick(numberId, transportId, state, now) {
+      const params = { numberId, transportId, from: movedByTick[state], state, now }
       return tickMessage.first(database, params, toMessage)
     },
   }

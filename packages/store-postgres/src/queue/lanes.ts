@@ -131,7 +131,8 @@ const toSettlementElement = (one: Settlement): Element<"settle_attempts"> => ({
   pauseUntil: one.breaker?.pause?.until ?? null,
   noRoom: one.noRoom?.inARow ?? null,
   noRoomUntil: one.noRoom?.until ?? null,
-  interrupted: one._tag === "Again" && one.interrupted ? 1 : 0,
+  interrupted: one._tag === "Again" && one.unfinished === "interrupted" ? 1 : 0,
+  unfinished: one._tag === "Again" ? one.unfinished : null,
   ...toChangeElement(one._tag === "Ended" ? one.change : null),
 })
 

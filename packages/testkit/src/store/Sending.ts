@@ -13,6 +13,7 @@ import type {
   Owned,
   SendingNumber,
   Settlement,
+  UnfinishedAttempt,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "./Expect.ts"
@@ -99,14 +100,21 @@ export const failed = (claimed: ClaimedMessage, now = noon): Settlement =>
 
 export const again = (
   claimed: ClaimedMessage,
-  overrides: Partial<Aftermath> & { readonly interrupted?: boolean } = {},
+  {
+    interrupted = false,
+    unfinished = interrupted ? "interrupted" : null,
+    ...overrides
+  }: Partial<Aftermath> & {
+    readonly interrupted?: boolean
+    readonly unfinished?: UnfinishedAttempt | null
+  } = {},
 ): Settlement => ({
   _tag: "Again",
   numberId: claimed.number.id,
   lease: claimed.lease,
   ...noAftermath,
   messageId: claimed.message.id,
-  interrupted: false,
+  unfinished,
   ...overrides,
 })
 

@@ -58,6 +58,7 @@ import { storms } from "./contract/storms.ts"
 import { orphaned } from "./contract/orphaned.ts"
 import { testMessages } from "./contract/testMessages.ts"
 import { ticks } from "./contract/ticks.ts"
+import { timelines } from "./contract/timelines.ts"
 import { webhooks } from "./contract/webhooks.ts"
 import { workspaces } from "./contract/workspaces.ts"
 import { workStatus } from "./contract/dueWork.ts"
@@ -94,6 +95,7 @@ const topics = {
   "test messages": testMessages,
   orphaned,
   ticks,
+  timelines,
   lists,
   "phones of messages": messagePhones,
   outbox,

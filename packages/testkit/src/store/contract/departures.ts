@@ -30,7 +30,7 @@ export const departures: Topic = (it) => {
       const expected = { ...found, state: "sent", sentAt: noon } as const
       assert.deepStrictEqual((yield* lookUp(message)).message, expected)
       assert.deepStrictEqual(yield* store.byIds([message.id]), [expected])
-      const ticked = yield* store.tick(message.from.id, message.transportId, "read")
+      const ticked = yield* store.tick(message.from.id, message.transportId, "read", noon)
       assert.deepStrictEqual(ticked, { ...expected, state: "read" })
     }),
   )

@@ -174,8 +174,8 @@ export const lists: Topic = (it) => {
       ]
       for (let index = 0; index < 3; index++) yield* sendNext(number)
       yield* settle([failed(yield* claimOne(number))])
-      yield* store.tick(delivered.from.id, delivered.transportId, "delivered")
-      yield* store.tick(read.from.id, read.transportId, "read")
+      yield* store.tick(delivered.from.id, delivered.transportId, "delivered", noon)
+      yield* store.tick(read.from.id, read.transportId, "read", noon)
       const gone = yield* aMessage(number)
       const late = yield* aMessage(number, { sendAt: noon + hour, expiresAt: noon + minute })
       yield* end(cancelled(gone), expired(late))

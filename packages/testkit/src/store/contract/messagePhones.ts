@@ -51,9 +51,11 @@ export const messagePhones: Topic = (it) => {
       yield* link(number, "15550000003")
       assert.deepStrictEqual(yield* shown(first), ["15550000001", null])
       assert.deepStrictEqual(yield* shown(second), ["15550000002", null])
-      const ticked = present(yield* store.tick(first.from.id, first.transportId, "delivered"))
+      const ticked = present(yield* store.tick(first.from.id, first.transportId, "delivered", noon))
       assert.strictEqual(ticked.from.phone, "15550000001")
-      const ignored = present(yield* store.tick(first.from.id, first.transportId, "delivered"))
+      const ignored = present(
+        yield* store.tick(first.from.id, first.transportId, "delivered", noon),
+      )
       assert.strictEqual(ignored.from.phone, "15550000001")
     }),
   )

@@ -186,7 +186,7 @@ const conclude = (storm: Storm, attempt: Attempt) =>
     const settled = yield* settle([settlement], now)
     if (settled.length === 0) return
     if (settlement._tag === "Ended") attempt.settled = "ended"
-    else attempt.settled = settlement.interrupted ? "interrupted" : "postponed"
+    else attempt.settled = settlement.unfinished === "interrupted" ? "interrupted" : "postponed"
   })
 
 const tickSome = (storm: Storm) =>
@@ -194,7 +194,7 @@ const tickSome = (storm: Storm) =>
     const store = (yield* Store).messages
     if (storm.accepted.length === 0) return
     const message = at(storm.accepted, yield* below(storm.accepted.length))
-    yield* store.tick(message.from.id, message.transportId, "delivered")
+    yield* store.tick(message.from.id, message.transportId, "delivered", 0)
   })
 
 const flap = (storm: Storm) =>

@@ -10,10 +10,12 @@ import type { Topic } from "../Topic.ts"
 import { accept, aMessage, anAcceptance, aStage, aTransportId, noon } from "../Records.ts"
 
 const delivered = (message: Message) =>
-  Store.use(({ messages: store }) => store.tick(message.from.id, message.transportId, "delivered"))
+  Store.use(({ messages: store }) =>
+    store.tick(message.from.id, message.transportId, "delivered", noon),
+  )
 
 const read = (message: Message) =>
-  Store.use(({ messages: store }) => store.tick(message.from.id, message.transportId, "read"))
+  Store.use(({ messages: store }) => store.tick(message.from.id, message.transportId, "read", noon))
 
 export const ticks: Topic = (it) => {
   it.effect("a tick moves a message forward and never back, announcing nothing", () =>
@@ -71,7 +73,7 @@ export const ticks: Topic = (it) => {
     Effect.gen(function* () {
       const store = (yield* Store).messages
       const { number } = yield* aStage()
-      assert.isNull(yield* store.tick(number.id, aTransportId(), "delivered"))
+      assert.isNull(yield* store.tick(number.id, aTransportId(), "delivered", noon))
       assert.isNull(yield* store.byTransportId(number.id, aTransportId()))
     }),
   )
@@ -85,7 +87,7 @@ export const ticks: Topic = (it) => {
       const theirs = yield* aMessage(other)
       yield* sendNext(number)
       yield* sendNext(other)
-      assert.isNull(yield* store.tick(other.id, message.transportId, "read"))
+      assert.isNull(yield* store.tick(other.id, message.transportId, "read", noon))
       assert.isNull(yield* store.byTransportId(other.id, message.transportId))
       assert.strictEqual((yield* lookUp(message)).message.state, "sent")
       assert.strictEqual((yield* read(theirs))?.state, "read")

@@ -1,0 +1,152 @@
+/** What operators do with a workspace's messages (contract: Workspace messages). */
+import {
+  MediaLinks,
+  MessageOperations,
+  connectionReasons,
+  described,
+  formatInstant,
+  timelineTypes,
+  waitReasons,
+} from "@messaging-service/core"
+import type { Role, Timeline } from "@messaging-service/core"
+import { Clock, Effect, Schema } from "effect"
+import { examples } from "../openapi/examples.ts"
+import { bodyOf, IdJson, TimeJson } from "../Entry.ts"
+import { WorkspaceMessageJson, workspaceMessageJson } from "../v2/messages.ts"
+import { operatorRoute, workspacePath } from "./pipeline.ts"
+import type { Admitted, OperatorRoute } from "./pipeline.ts"
+
+const route = operatorRoute("Workspace messages")
+
+const messagePath = `${workspacePath}/messages/{message_id}` as const
+
+const WaitingJson = Schema.Struct({
+  for: described(
+    Schema.Array(
+      Schema.Struct({
+        reason: Schema.Literals(waitReasons),
+        until: described(Schema.NullOr(TimeJson), "When it ends by itself; null when unknown."),
+        because: described(
+          Schema.NullOr(Schema.Literals(connectionReasons)),
+          "Why the workspace or number sends nothing; else null.",
+        ),
+      }),
+    ),
+    "What has to end first. Empty: only messages before it, or a worker's next look.",
+  ),
+  ahead: described(
+    Schema.Int,
+    "Due messages of its number that leave before it, counted up to 1,000.",
+  ),
+}).annotate({ identifier: "MessageWaiting" })
+
+const EntryJson = Schema.Struct({
+  at: TimeJson,
+  type: Schema.Literals(timelineTypes),
+  attempt: described(Schema.NullOr(Schema.Int), "Of a delivery, from 1."),
+  event_id: Schema.NullOr(Schema.String),
+  webhook_id: described(Schema.NullOr(IdJson), "Null for a callback."),
+  url: described(Schema.NullOr(Schema.String), "The receiver; members see it without its query."),
+  response_status: Schema.NullOr(Schema.Int),
+  duration_ms: Schema.NullOr(Schema.Int),
+  next_attempt_at: Schema.NullOr(TimeJson),
+  error: Schema.NullOr(
+    Schema.Struct({ code: Schema.String, message: Schema.NullOr(Schema.String) }),
+  ),
+}).annotate({ identifier: "TimelineEntry" })
+
+const TimelineJson = Schema.Struct({
+  message: WorkspaceMessageJson,
+  waiting: described(Schema.NullOr(WaitingJson), "Null once it waits no more."),
+  data: described(Schema.Array(EntryJson), "At most 200, oldest first."),
+  truncated: described(Schema.Boolean, "True when older attempts and deliveries are left out."),
+}).annotate({ identifier: "Timeline" })
+
+type EntryFields = typeof EntryJson.Type
+
+const instant = (moment: number | null): string | null =>
+  moment === null ? null : formatInstant(moment)
+
+const entryJson = (entry: Timeline["entries"][number]): EntryFields => ({
+  at: formatInstant(entry.at),
+  type: entry.type,
+  attempt: entry.attempt,
+  event_id: entry.eventId,
+  webhook_id: entry.webhookId,
+  url: entry.url,
+  response_status: entry.responseStatus,
+  duration_ms: entry.durationMillis,
+  next_attempt_at: instant(entry.nextAttemptAt),
+  error: entry.error,
+})
+
+const waitingJson = ({ ahead, for: reasons }: NonNullable<Timeline["waiting"]>) => ({
+  for: reasons.map(({ because, reason, until }) => ({ reason, until: instant(until), because })),
+  ahead,
+})
+
+/** The role of the person who looks: a portal acts as the owner where every role may read. */
+const viewerOf = (admitted: Admitted, role: Role): Role =>
+  admitted.kind === "portal" ? admitted.session.role : role
+
+const step = {
+  at: "2030-01-31T07:00:00Z",
+  type: "accepted",
+  attempt: null,
+  event_id: null,
+  webhook_id: null,
+  url: null,
+  response_status: null,
+  duration_ms: null,
+  next_attempt_at: null,
+  error: null,
+}
+
+export const messageRoutes: ReadonlyArray<OperatorRoute> = [
+  route(`GET ${messagePath}/timeline`, {
+    id: "getMessageTimeline",
+    right: "read",
+    summary: "See what happened to a message",
+    about:
+      "Why it waits, and every step: attempts that did not end it, its event, ticks, and each attempt to deliver the event. Live or test.",
+    success: "The message and its timeline.",
+    answer: bodyOf(TimelineJson, {
+      message: { ...examples.message, reference: null },
+      waiting: { for: [{ reason: "paused", until: null, because: "paused" }], ahead: 3 },
+      data: [step],
+      truncated: false,
+    }),
+    refused: ["message_not_found"],
+    handler: Effect.fnUntraced(function* getMessageTimeline({ admitted, id, role }) {
+      const operations = yield* MessageOperations
+      const { link } = yield* MediaLinks
+      const viewer = viewerOf(admitted, role)
+      const { entries, message, truncated, waiting } = yield* operations.timeline(
+        viewer,
+        id("id"),
+        id("message_id"),
+      )
+      return {
+        message: workspaceMessageJson(message, yield* Clock.currentTimeMillis, link),
+        waiting: waiting && waitingJson(waiting),
+        data: entries.map(entryJson),
+        truncated,
+      }
+    }),
+  }),
+  route(`DELETE ${messagePath}`, {
+    id: "cancelWorkspaceMessage",
+    right: "send",
+    summary: "Cancel a waiting message",
+    about: "As with the workspace's own key; live or test.",
+    success: "The cancelled message.",
+    answer: bodyOf(WorkspaceMessageJson, { ...examples.cancelled, reference: null }),
+    refused: ["message_not_found", "not_cancellable"],
+    handler: Effect.fnUntraced(function* cancelWorkspaceMessage({ id, role }) {
+      const operations = yield* MessageOperations
+      const { link } = yield* MediaLinks
+      const message = yield* operations.cancel(role, id("id"), id("message_id"))
+      return workspaceMessageJson(message, yield* Clock.currentTimeMillis, link)
+    }),
+  }),
+]
