@@ -46,12 +46,28 @@ export type TakenRecord = Readonly<Record<string, Taken>>
 /** Parsed values, by the names of arguments and options. */
 export type Given<T> = { readonly [Name in keyof T]: Kept<T[Name]> }
 
+/** Values of the common options. */
+export interface CommonOptions {
+  readonly service?: string
+  readonly "key-file"?: string
+  readonly "operator-key-file"?: string
+  readonly profile?: string
+  readonly timeout?: number
+  readonly retries?: number
+  readonly fields?: string
+  readonly json: boolean
+  readonly help: boolean
+}
+
 /** What a command works with. */
 export interface Tools {
   readonly machine: Machine
   /** All commands. */
   readonly commands: ReadonlyArray<Command>
   readonly output: Output
+  readonly common: CommonOptions
+  /** The service's address. */
+  readonly service: () => string
   /** A client with the key; fails with a usage error without one. */
   readonly client: () => MessagingClient
   /** A client with the operator token; fails with a usage error without one. */
@@ -62,7 +78,7 @@ export interface Command {
   /** Such as `reminders create`. */
   readonly words: string
   /** The credentials that it needs. */
-  readonly as: "key" | "operator" | "key or operator" | "none"
+  readonly as: "key" | "operator" | "key or operator" | "anyone" | "none"
   readonly summary: string
   /** More text for its own help. */
   readonly about?: string

@@ -43,6 +43,7 @@ const credentials: Readonly<Record<Command["as"], string>> = {
   key: "Needs a key of version 2.",
   operator: "Needs the operator token.",
   "key or operator": "Needs a key of version 2, or the operator token with --workspace.",
+  anyone: "Needs no secret; the operator token shows more.",
   none: "Sends no request.",
 }
 

@@ -1,6 +1,6 @@
 /** Parses a command line into a command and its values. */
 import { parseArgs } from "node:util"
-import type { Command, Taken, TakenRecord } from "./Command.ts"
+import type { Command, CommonOptions, Taken, TakenRecord } from "./Command.ts"
 import { count, flag, maybe, number, text } from "./Command.ts"
 import { usageError } from "./ending.ts"
 import { nearest } from "./suggest.ts"
@@ -22,6 +22,9 @@ export const common = {
       "Holds the operator token; MESSAGING_OPERATOR_KEY_FILE, or the token itself in MESSAGING_OPERATOR_KEY.",
     ),
   ),
+  profile: maybe(
+    text("NAME", "A service and its secrets, as messaging profile keeps them; MESSAGING_PROFILE."),
+  ),
   timeout: maybe(count("SECONDS", "The time limit of each request. Default: 30.")),
   retries: maybe(
     number("COUNT", "How often to repeat a lost or rate-limited request. Default: 3."),
@@ -30,18 +33,6 @@ export const common = {
   json: flag("Prints one JSON value to a line."),
   help: flag("Shows this help."),
 } satisfies TakenRecord
-
-/** Values of the common options. */
-export interface CommonOptions {
-  readonly service?: string
-  readonly "key-file"?: string
-  readonly "operator-key-file"?: string
-  readonly timeout?: number
-  readonly retries?: number
-  readonly fields?: string
-  readonly json: boolean
-  readonly help: boolean
-}
 
 /**
  * Refuses the former name of `--service`: a command with an address of its own, such as a webhook's,

@@ -1,14 +1,14 @@
 /** The program as a function: a command line and a machine in, an exit code out. */
 import { MessagingError, messagingClient, operatorClient } from "@messaging-service/client"
 import { version } from "@messaging-service/core"
-import { readFileSync } from "node:fs"
+import { makeAccess } from "./Access.ts"
+import type { CommonOptions } from "./Command.ts"
 import { commands } from "./commands/index.ts"
 import { Ended, endingOf, exitCode, interruptible, usageError } from "./ending.ts"
 import type { Ending } from "./ending.ts"
 import { commandHelp, help } from "./help.ts"
 import { makeOutput } from "./Output.ts"
 import { findCommand, readLine, refuseFormerNames } from "./parse.ts"
-import type { CommonOptions } from "./parse.ts"
 import type { Machine } from "./Machine.ts"
 import { nearest } from "./suggest.ts"
 
@@ -68,17 +68,21 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
       return machine.fetch(url, init)
     },
   }
+  const access = makeAccess(common, machine)
+  const connection = () => connectionOf(common, access.service(), asking)
   const tools = {
-    machine,
+    machine: asking,
     commands,
     output,
+    common,
+    service: access.service,
     client: () => {
-      const secret = key(common, machine)
-      return made(() => messagingClient({ ...connection(common, asking), key: secret }))
+      const key = access.key()
+      return made(() => messagingClient({ ...connection(), key }))
     },
     operator: () => {
-      const token = operatorToken(common, machine)
-      return made(() => operatorClient({ ...connection(common, asking), token }))
+      const token = access.operatorToken()
+      return made(() => operatorClient({ ...connection(), token }))
     },
   }
   const goesOn = () => (changes ? "the last request may have taken effect" : undefined)
@@ -87,7 +91,7 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
       try {
         await command.run(given, tools)
       } catch (error) {
-        throw withPathNamed(error, () => connection(common, machine).url)
+        throw withPathNamed(error, access.service)
       }
     })
   } finally {
@@ -124,12 +128,13 @@ const made = <A>(make: () => A): A => {
 
 const isHelp = (word: string): boolean => word === "--help" || word === "-h"
 
-const connection = (
-  { retries, service, timeout }: CommonOptions,
-  { env, fetch, signal }: Machine,
+const connectionOf = (
+  { retries, timeout }: CommonOptions,
+  url: string,
+  { fetch, signal }: Machine,
 ) => ({
   fetch,
-  url: service ?? serviceOf(env) ?? "http://127.0.0.1:8080",
+  url,
   signal,
   ...(timeout === undefined ? {} : { timeoutMillis: timeout * 1000 }),
   ...(retries === undefined ? {} : { retries }),
@@ -146,38 +151,6 @@ const withPathNamed = (error: unknown, url: () => string): unknown => {
   const text = `${error.text} The address of the service has the path ${pathname}: give ${origin} alone, unless the service is mounted there.`
   return new MessagingError({ ...error, text })
 }
-
-/** The address in the environment. The program refuses its former name, so no key goes to a wrong place. */
-const serviceOf = (env: Machine["env"]): string | undefined => {
-  const given = env["MESSAGING_SERVICE"] || undefined
-  if (given === undefined && env["MESSAGING_URL"]) {
-    throw usageError("MESSAGING_URL is MESSAGING_SERVICE now, the address of the service")
-  }
-  return given
-}
-
-/** A secret from the environment, or from a file: every process can see a command line. */
-const secret = ({ env }: Machine, name: string, what: string, file: string | undefined): string => {
-  const path = file ?? env[`${name}_FILE`]
-  const given = path === undefined ? env[name] : readSecret(path)
-  const trimmed = given?.trim() ?? ""
-  if (trimmed !== "") return trimmed
-  throw new Ended("notAllowed", `there is no ${what}: set ${name} or ${name}_FILE`)
-}
-
-const readSecret = (path: string): string => {
-  try {
-    return readFileSync(path, "utf8")
-  } catch (error) {
-    throw usageError(`cannot read ${path}: ${messageOf(error)}`)
-  }
-}
-
-const key = (common: CommonOptions, machine: Machine): string =>
-  secret(machine, "MESSAGING_KEY", "key", common["key-file"])
-
-const operatorToken = (common: CommonOptions, machine: Machine): string =>
-  secret(machine, "MESSAGING_OPERATOR_KEY", "operator token", common["operator-key-file"])
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)

@@ -7,6 +7,7 @@ import { commands } from "../src/commands/index.ts"
 import { customerCommands } from "./customerCommands.ts"
 import { operatorCommands } from "./operatorCommands.ts"
 import { phoneCommands } from "./phoneCommands.ts"
+import { profileCommands } from "./profileCommands.ts"
 import { Running, aWorkspace } from "./Running.ts"
 import type { RunOptions } from "./Running.ts"
 import type { Entries } from "./Scene.ts"
@@ -15,6 +16,7 @@ const entries: Entries = {
   ...customerCommands,
   ...operatorCommands,
   ...phoneCommands,
+  ...profileCommands,
 
   completion: async ({ messaging }) => {
     for (const shell of ["bash", "zsh", "fish"]) {

@@ -7,8 +7,10 @@ import { checkCommands, mediaCommands } from "./media.ts"
 import { messageCommands } from "./messages.ts"
 import { numberCommands } from "./numbers.ts"
 import { phoneCommands } from "./phones.ts"
+import { profileCommands } from "./profiles.ts"
 import { reminderCommands } from "./reminders.ts"
 import { restoreCommands } from "./restore.ts"
+import { statusCommands } from "./status.ts"
 import { telegramCommands } from "./telegram.ts"
 import { webhookCommands } from "./webhooks.ts"
 import { workspaceCommands } from "./workspaces.ts"
@@ -22,6 +24,7 @@ export const commands: ReadonlyArray<Command> = [
     summary: "Shows the key: its workspace, scopes, plan and limits.",
     run: async (_, { client, output }) => output.one(await client().me()),
   }),
+  ...statusCommands,
   ...messageCommands,
   ...followCommands,
   ...reminderCommands,
@@ -33,6 +36,7 @@ export const commands: ReadonlyArray<Command> = [
   ...workspaceCommands,
   ...restoreCommands,
   ...phoneCommands,
+  ...profileCommands,
   command({
     words: "completion",
     as: "none",

@@ -1,0 +1,127 @@
+/**
+ * The service that a command asks, and its secrets: of options, else of the chosen profile, else of the
+ * environment, else of the default profile. Every process can see a command line, so no option takes a
+ * secret itself.
+ */
+import { readFileSync } from "node:fs"
+import type { CommonOptions } from "./Command.ts"
+import { Ended, usageError } from "./ending.ts"
+import type { Machine } from "./Machine.ts"
+import { profileNamed, readProfiles } from "./Profiles.ts"
+import type { Profile } from "./Profiles.ts"
+
+export interface Access {
+  /** The service's address. */
+  readonly service: () => string
+  /** Fails without one. */
+  readonly key: () => string
+  /** Fails without one. */
+  readonly operatorToken: () => string
+}
+
+const secrets = {
+  key: { variable: "MESSAGING_KEY", option: "key-file", field: "key", what: "key" },
+  operator: {
+    variable: "MESSAGING_OPERATOR_KEY",
+    option: "operator-key-file",
+    field: "operator_key",
+    what: "operator token",
+  },
+} as const
+
+type Secret = (typeof secrets)[keyof typeof secrets]
+
+/** Variables that a default profile yields to: one alone would mix two services. */
+const variables = [
+  "MESSAGING_SERVICE",
+  ...Object.values(secrets).flatMap(({ variable }) => [variable, `${variable}_FILE`]),
+]
+
+interface Named {
+  readonly name: string
+  readonly profile: Profile
+}
+
+/** The chosen profile, or the default one where nothing else names a service. */
+const chosenProfile = (common: CommonOptions, machine: Machine): Named | undefined => {
+  const { env } = machine
+  const chosen = common.profile ?? (env["MESSAGING_PROFILE"] || undefined)
+  if (chosen !== undefined) {
+    return { name: chosen, profile: profileNamed(readProfiles(machine), chosen) }
+  }
+  if (common.service !== undefined || variables.some((name) => env[name])) return undefined
+  const kept = readProfiles(machine)
+  return kept.default === null
+    ? undefined
+    : { name: kept.default, profile: profileNamed(kept, kept.default) }
+}
+
+/** The address in the environment. The program refuses its former name, so no key goes to a wrong place. */
+const serviceOf = (env: Machine["env"]): string | undefined => {
+  const given = env["MESSAGING_SERVICE"] || undefined
+  if (given === undefined && env["MESSAGING_URL"]) {
+    throw usageError("MESSAGING_URL is MESSAGING_SERVICE now, the address of the service")
+  }
+  return given
+}
+
+export const readSecret = (path: string): string => {
+  try {
+    return readFileSync(path, "utf8").trim()
+  } catch (error) {
+    throw usageError(`cannot read ${path}: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+/** Of the profile, for its own address alone. */
+const profileSecret = (
+  { name, profile }: Named,
+  { field, option, what }: Secret,
+  service: string | undefined,
+): string => {
+  if (service !== undefined && service !== profile.service) {
+    throw usageError(
+      `the ${what} of the profile "${name}" is for ${profile.service} alone: give --${option} with --service`,
+    )
+  }
+  const kept = profile[field]
+  if (kept !== undefined) return kept
+  throw new Ended(
+    "notAllowed",
+    `the profile "${name}" has no ${what}: messaging profile set ${name} --${option} FILE`,
+  )
+}
+
+/** Of the environment. */
+const environmentSecret = ({ env }: Machine, { variable, what }: Secret): string => {
+  const file = env[`${variable}_FILE`] || undefined
+  const given = file === undefined ? env[variable]?.trim() : readSecret(file)
+  if (given !== undefined && given !== "") return given
+  throw new Ended("notAllowed", `there is no ${what}: set ${variable} or ${variable}_FILE`)
+}
+
+export const makeAccess = (common: CommonOptions, machine: Machine): Access => {
+  let found: { readonly named: Named | undefined } | undefined
+  const named = () => (found ??= { named: chosenProfile(common, machine) }).named
+  const secret = (which: Secret) => {
+    const file = common[which.option]
+    if (file !== undefined) {
+      const given = readSecret(file)
+      if (given !== "") return given
+      throw new Ended("notAllowed", `${file} holds no ${which.what}`)
+    }
+    const of = named()
+    return of === undefined
+      ? environmentSecret(machine, which)
+      : profileSecret(of, which, common.service)
+  }
+  return {
+    service: () =>
+      common.service ??
+      named()?.profile.service ??
+      serviceOf(machine.env) ??
+      "http://127.0.0.1:8080",
+    key: () => secret(secrets.key),
+    operatorToken: () => secret(secrets.operator),
+  }
+}

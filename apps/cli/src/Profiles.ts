@@ -1,0 +1,90 @@
+/**
+ * Profiles: named services with their secrets, in a file that only its owner may read. A profile is used
+ * whole, so that no secret goes to the address of another service.
+ */
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { usageError } from "./ending.ts"
+import type { Machine } from "./Machine.ts"
+
+export interface Profile {
+  /** The service's address. */
+  readonly service: string
+  readonly key?: string
+  readonly operator_key?: string
+}
+
+export interface Profiles {
+  /** The profile without another choice. */
+  readonly default: string | null
+  readonly profiles: Readonly<Record<string, Profile>>
+}
+
+const none: Profiles = { default: null, profiles: {} }
+
+/** `$XDG_CONFIG_HOME/messaging/profiles.json`; undefined without a home. */
+const fileOf = ({ XDG_CONFIG_HOME, HOME }: Machine["env"]): string | undefined => {
+  const folder = XDG_CONFIG_HOME || (HOME ? join(HOME, ".config") : undefined)
+  return folder === undefined ? undefined : join(folder, "messaging", "profiles.json")
+}
+
+const isText = (value: unknown): value is string => typeof value === "string" && value !== ""
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isProfile = (value: unknown): value is Profile =>
+  isObject(value) &&
+  isText(value["service"]) &&
+  [value["key"], value["operator_key"]].every((each) => each === undefined || isText(each))
+
+const isProfiles = (value: unknown): value is Profiles =>
+  isObject(value) &&
+  (value["default"] === null || isText(value["default"])) &&
+  isObject(value["profiles"]) &&
+  Object.values(value["profiles"]).every(isProfile)
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** All profiles; a file that others may read is a usage error. */
+export const readProfiles = ({ env }: Machine): Profiles => {
+  const file = fileOf(env)
+  if (file === undefined) return none
+  let text: string
+  try {
+    if ((statSync(file).mode & 0o077) !== 0) {
+      throw usageError(`others may read ${file}, which holds secrets: chmod 600 ${file}`)
+    }
+    text = readFileSync(file, "utf8")
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return none
+    throw error
+  }
+  const found = parsed(text)
+  if (isProfiles(found)) return found
+  throw usageError(`${file} does not hold profiles: mend it, or remove it and set them again`)
+}
+
+/** Replaces the file at once, so that a crash leaves the former one. */
+export const writeProfiles = ({ env }: Machine, profiles: Profiles): void => {
+  const file = fileOf(env)
+  if (file === undefined) throw usageError("set HOME or XDG_CONFIG_HOME: profiles are kept there")
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const beside = `${file}.${process.pid}`
+  writeFileSync(beside, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: "wx" })
+  renameSync(beside, file)
+}
+
+/** Its profile of that name. */
+export const profileNamed = ({ profiles }: Profiles, name: string): Profile => {
+  const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined
+  if (found !== undefined) return found
+  const names = Object.keys(profiles).join(", ")
+  throw usageError(`there is no profile "${name}"; there are ${names === "" ? "none" : names}`)
+}

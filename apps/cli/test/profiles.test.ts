@@ -1,0 +1,132 @@
+/** Profiles: how their file is kept, and which service and secret a command uses. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { chmod, mkdtemp, readFile, readdir, stat, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Running, aWorkspace, anotherServer } from "./Running.ts"
+
+layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
+  /** The environment names nothing but the home. */
+  const test = (
+    name: string,
+    body: (scene: {
+      readonly url: string
+      readonly key: string
+      readonly file: string
+      readonly keyFile: string
+      readonly messaging: (
+        line: ReadonlyArray<string>,
+        env?: Readonly<Record<string, string>>,
+        input?: string,
+      ) => ReturnType<Awaited<ReturnType<typeof aWorkspace>>["messaging"]>
+    }) => Promise<void>,
+  ) =>
+    it.effect(name, () =>
+      Effect.flatMap(Running, ({ directory, url }) =>
+        Effect.promise(async () => {
+          const shop = await aWorkspace(url)
+          const home = await mkdtemp(join(directory, "home-"))
+          const keyFile = join(home, "key")
+          await writeFile(keyFile, shop.key)
+          const none = { MESSAGING_SERVICE: "", MESSAGING_KEY: "", MESSAGING_OPERATOR_KEY: "" }
+          await body({
+            url,
+            key: shop.key,
+            keyFile,
+            file: join(home, "messaging/profiles.json"),
+            messaging: (line, env = {}, input) =>
+              shop.messaging(line, {
+                env: { ...none, XDG_CONFIG_HOME: home, ...env },
+                ...(input === undefined ? {} : { input }),
+              }),
+          })
+        }),
+      ),
+    )
+
+  test("are in a file that only its owner may read, replaced at once", async (scene) => {
+    const { file, key, messaging, url } = scene
+    const set = ["profile", "set", "shop", "--service", url, "--key-file", "-"]
+    assert.strictEqual((await messaging(set, {}, `${key}\n`)).code, 0)
+    assert.strictEqual((await stat(file)).mode & 0o777, 0o600)
+    assert.strictEqual((await stat(join(file, ".."))).mode & 0o777, 0o700)
+    assert.deepStrictEqual(JSON.parse(await readFile(file, "utf8")), {
+      default: "shop",
+      profiles: { shop: { service: url, key } },
+    })
+    assert.deepStrictEqual(await readdir(join(file, "..")), ["profiles.json"])
+  })
+
+  test("are refused where others may read the file, and where it holds something else", async (scene) => {
+    const { file, keyFile, messaging, url } = scene
+    await messaging(["profile", "set", "shop", "--service", url, "--key-file", keyFile])
+    await chmod(file, 0o640)
+    const open = await messaging(["me"])
+    assert.deepInclude(open, { code: 2, asked: [] })
+    assert.match(open.remarks, /others may read .*: chmod 600 /)
+    await chmod(file, 0o600)
+    for (const text of ["", "{", "[]", '{"default":null,"profiles":{"a":{}}}']) {
+      await writeFile(file, text)
+      assert.deepInclude(await messaging(["me"]), { code: 2, asked: [] }, text)
+    }
+  })
+
+  test("yield to the environment by default, and go before it when chosen", async (scene) => {
+    const { keyFile, messaging, url } = scene
+    await messaging(["profile", "set", "shop", "--service", url, "--key-file", keyFile])
+    assert.strictEqual((await messaging(["me"])).code, 0)
+    const elsewhere = { MESSAGING_SERVICE: "http://127.0.0.1:9" }
+    // A key of the default profile must not go to another service.
+    assert.strictEqual((await messaging(["me"], elsewhere)).code, 4)
+    for (const [line, env] of [
+      [["me", "--profile", "shop"], elsewhere],
+      [["me"], { ...elsewhere, MESSAGING_PROFILE: "shop", MESSAGING_KEY: "wrong" }],
+    ] as const) {
+      assert.deepInclude(await messaging(line, env), { code: 0, remarks: "" })
+    }
+  })
+
+  test("give their secrets to no other address", async (scene) => {
+    const { keyFile, messaging, url } = scene
+    const other = await anotherServer(204)
+    await messaging(["profile", "set", "shop", "--service", url, "--key-file", keyFile])
+    const line = ["me", "--profile", "shop", "--service", other.url]
+    const refused = await messaging(line)
+    assert.deepInclude(refused, { code: 2, asked: [] })
+    assert.match(refused.remarks, /is for http:\/\/127\.0\.0\.1:\d+ alone: give --key-file with/)
+    const byDefault = await messaging(["me", "--service", other.url])
+    assert.deepInclude(byDefault, { code: 4, asked: [] })
+    // Another address of the profile forgets them.
+    const [shown] = (
+      await messaging(["profile", "set", "shop", "--service", other.url, "--json"])
+    ).output.split("\n")
+    assert.deepInclude(JSON.parse(shown ?? ""), { service: other.url, key: false })
+    other.close()
+    assert.strictEqual(other.requests(), 0)
+  })
+
+  for (const [line, complaint] of [
+    [["me", "--profile", "shpo"], /there is no profile "shpo"; there are shop/],
+    [["profile", "set", "new"], /a new profile needs --service/],
+    [["profile", "set", "a b", "--service", "http://127.0.0.1"], /NAME has 1 to 50 letters/],
+    [["profile", "set", "new", "--service", "ftp://127.0.0.1"], /begin with https:/],
+    [["profile", "use", "gone"], /there is no profile "gone"/],
+  ] as const) {
+    test(`2: ${line.join(" ")}`, async ({ keyFile, messaging, url }) => {
+      await messaging(["profile", "set", "shop", "--service", url, "--key-file", keyFile])
+      const ran = await messaging(line)
+      assert.match(ran.remarks, complaint)
+      assert.deepInclude(ran, { code: 2, asked: [] })
+    })
+  }
+
+  test("4: the profile lacks what the command needs", async ({ keyFile, messaging, url }) => {
+    await messaging(["profile", "set", "shop", "--service", url, "--key-file", keyFile])
+    const ran = await messaging(["workspaces", "list"])
+    assert.match(
+      ran.remarks,
+      /has no operator token: messaging profile set shop --operator-key-file/,
+    )
+    assert.deepInclude(ran, { code: 4, asked: [] })
+  })
+})

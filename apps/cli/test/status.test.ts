@@ -1,0 +1,116 @@
+/** `status` against services that are not well, and what it advises. */
+import { assert, describe, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { resolve } from "node:path"
+import { figuresOf, parseMetrics, troublesOf } from "../src/ServiceFigures.ts"
+import { run } from "../src/run.ts"
+
+const figures = (...lines: ReadonlyArray<string>) => figuresOf(parseMetrics(lines.join("\n")))
+
+const advice = (...lines: ReadonlyArray<string>) =>
+  troublesOf(figures(...lines)).map(({ trouble }) => trouble)
+
+describe("the figures", () => {
+  it("are those of the text format, whatever their labels hold", () => {
+    assert.deepStrictEqual(
+      parseMetrics('# HELP a b\nmessaging_a 1\nmessaging_b{x="1,2",y="a\\"}"} 2.5e3\n\nnonsense'),
+      [
+        { name: "messaging_a", labels: {}, value: 1 },
+        { name: "messaging_b", labels: { x: "1,2", y: 'a\\"}' }, value: 2500 },
+      ],
+    )
+  })
+
+  it("add the numbers of all platforms, and are null where there are none", () => {
+    const { numbers } = figures(
+      'messaging_numbers{platform="whatsapp",status="connected"} 2',
+      'messaging_numbers{platform="telegram",status="connected"} 3',
+    )
+    assert.deepStrictEqual(numbers, { connected: 5 })
+    assert.deepInclude(figures(""), { numbers: null, queued: null, store_up: null, version: null })
+  })
+
+  it("say what to mend from where the alerts begin", () => {
+    const alerts = readFileSync(
+      resolve(import.meta.dirname, "../../../deploy/prometheus/alerts.yml"),
+      "utf8",
+    )
+    for (const gauge of [
+      "messaging_lane_lag_seconds",
+      'messaging_oldest_waiting_seconds{connection="connected"}',
+      "messaging_clock_skew_seconds",
+    ]) {
+      const at = alerts.indexOf(`max(${gauge}) > `)
+      assert.isAtLeast(at, 0, gauge)
+      const limit = Number.parseInt(alerts.slice(at + `max(${gauge}) > `.length), 10)
+      assert.lengthOf(advice(`${gauge} ${limit}`), 0, gauge)
+      assert.lengthOf(advice(`${gauge} ${limit + 1}`), 1, gauge)
+    }
+  })
+
+  it("name one trouble once", () => {
+    const lines = ['messaging_not_ready{reason="store"} 1', "messaging_store_up 0"]
+    assert.deepStrictEqual(advice(...lines), ["the store does not answer, or takes no writes"])
+    const unknown = advice('messaging_not_ready{reason="another"} 1')
+    assert.deepStrictEqual(unknown, ["another"])
+  })
+})
+
+describe("status", () => {
+  const statusOf = async (answers: Readonly<Record<string, readonly [number, string]>>) => {
+    const server = createServer((request, response) => {
+      const [status, body] = answers[request.url ?? ""] ?? [404, "{}"]
+      response.writeHead(status).end(body)
+    })
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
+    const { port } = server.address() as AddressInfo
+    const ran = { output: "", remarks: "" }
+    const code = await run(["status", "--json", "--service", `http://127.0.0.1:${port}`], {
+      env: {},
+      input: null,
+      print: (text) => void (ran.output += text),
+      written: () => Promise.resolve(null),
+      remark: (text) => void (ran.remarks += text),
+      isWatched: false,
+      signal: new AbortController().signal,
+      pause: () => Promise.resolve(),
+      pauseForReader: () => Promise.resolve(true),
+      fetch,
+      now: Date.now,
+    })
+    server.close()
+    server.closeAllConnections()
+    return { code, ...ran }
+  }
+
+  it("ends with 6 while the service is not ready, and says why and what to do", async () => {
+    const ran = await statusOf({
+      "/health/ready": [503, '{"status":"unavailable"}'],
+      "/metrics": [200, 'messaging_not_ready{reason="disk"} 1\nmessaging_queued 1\n'],
+    })
+    assert.strictEqual(ran.code, 6)
+    const { held, not_ready, ready, troubles } = JSON.parse(ran.output)
+    assert.deepStrictEqual([ready, not_ready, held], [false, ["disk"], null])
+    assert.deepStrictEqual(troubles, [
+      {
+        trouble: "nothing more can be written to the disk",
+        what_to_do: "make room on the disk of DATA_DIR",
+      },
+    ])
+  })
+
+  it("works without figures, which METRICS_PORT moves elsewhere", async () => {
+    const ran = await statusOf({ "/health/ready": [200, '{"status":"full"}'] })
+    assert.strictEqual(ran.code, 0)
+    assert.deepInclude(JSON.parse(ran.output), { ready: true, queued: null, troubles: [] })
+    assert.match(ran.remarks, /with METRICS_PORT name its address with --metrics/)
+  })
+
+  it("ends with 6 where something else answers", async () => {
+    const ran = await statusOf({ "/health/ready": [200, "<html>"] })
+    assert.deepInclude(ran, { code: 6, output: "" })
+    assert.match(ran.remarks, /no service answers at/)
+  })
+})
