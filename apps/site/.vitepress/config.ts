@@ -1,0 +1,39 @@
+/** The site: its parts in the order of its readers, search that needs no server. */
+import { defineConfig } from "vitepress"
+import { slugOf, titleOf } from "../src/markdown.ts"
+import { sitePages, siteParts } from "../src/pages.ts"
+
+const pages = sitePages()
+
+const item = (page: string) => ({
+  text: titleOf(pages.get(`${page}.md`) ?? ""),
+  link: page.endsWith("index") ? `/${page.slice(0, -"index".length)}` : `/${page}`,
+})
+
+export default defineConfig({
+  title: "Messaging Service",
+  description: "A messaging gateway that you run yourself or embed",
+  srcDir: "pages",
+  // Markdown that is served as it is.
+  srcExclude: ["public/**"],
+  outDir: "dist",
+  base: process.env["SITE_BASE"] ?? "/",
+  lang: "en",
+  // Links to the page of the interface, which is no page of the generator's.
+  ignoreDeadLinks: [/\/http\/(?:index)?$/],
+  markdown: { anchor: { slugify: slugOf }, languageAlias: { promql: "txt" } },
+  themeConfig: {
+    search: { provider: "local" },
+    outline: { level: [2, 3] },
+    nav: [
+      { text: "Start", link: "/tutorial-first-message" },
+      { text: "Contract", link: "/contract" },
+      { text: "HTTP interface", link: "/http/index.html", target: "_self" },
+    ],
+    sidebar: siteParts(pages).map(({ pages: own, title }) => ({
+      text: title,
+      collapsed: title === "Decisions",
+      items: own.map(item),
+    })),
+  },
+})

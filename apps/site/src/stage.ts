@@ -1,0 +1,50 @@
+/** Writes the pages, and what is served beside them, into the folders that the generator reads. */
+import { open } from "@messaging-service/service"
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
+import { llmsText, root, sitePages } from "./pages.ts"
+
+export const siteFolder = join(root, "apps/site")
+const stagedFolder = join(siteFolder, "pages")
+
+const write = async (folder: string, files: ReadonlyMap<string, string>) => {
+  for (const [path, text] of files) {
+    const file = join(folder, path)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, text)
+  }
+}
+
+/** Everything that is served as it is: the service's own page of its interface, and Markdown. */
+const servedFiles = async (): Promise<ReadonlyMap<string, string>> => {
+  const pages = sitePages()
+  const messaging = await open({ http: { publicUrl: "http://127.0.0.1:8080" } })
+  try {
+    const answer = async (path: string): Promise<string> => {
+      const response = await messaging.handler(new Request(`http://127.0.0.1:8080${path}`))
+      if (!response.ok) throw new Error(`${path}: ${response.status}`)
+      return response.text()
+    }
+    return new Map([
+      ...pages,
+      ["llms.txt", llmsText(pages)],
+      ["webhook-vectors.json", await readFile(join(root, "docs/webhook-vectors.json"), "utf8")],
+      ["openapi.json", await answer("/openapi.json")],
+      ["http/index.html", await answer("/docs")],
+    ])
+  } finally {
+    await messaging.close()
+  }
+}
+
+export const stage = async (): Promise<void> => {
+  await rm(stagedFolder, { recursive: true, force: true })
+  await write(stagedFolder, sitePages())
+  await cp(join(root, "docs/pictures"), join(stagedFolder, "pictures"), { recursive: true })
+}
+
+export const stageServed = async (): Promise<void> => {
+  const served = join(stagedFolder, "public")
+  await write(served, await servedFiles())
+  await cp(join(root, "docs/pictures"), join(served, "pictures"), { recursive: true })
+}
