@@ -20,6 +20,7 @@ const printed: Readonly<Record<string, RegExp>> = {
   "transaction.ts": /^Order 1 is refused: invalid_phone\nOrders: 2\nOrder 2 is placed\. sent\n$/,
   "errors.ts": /^422 to\.phone to\.phone: [^\n]+\n$/,
   "events.ts": /^message\.sent \nmessage\.failed group_not_found\n2\n$/,
+  "subscription.ts": /^message\.sent order 4711\n$/,
   "cronJob.ts": /^1 true true\n$/,
   "mounted.ts": /^200 shop\n$/,
   "express.ts": /^202 my own page\n$/,

@@ -106,6 +106,8 @@ export {
 export type { Code, Details, Failure } from "./error/Refusal.ts"
 
 export { EventFeed, EventSignal } from "./event/EventFeed.ts"
+export { maximumSubscriptions } from "./event/SubscriptionStore.ts"
+export type { StoredSubscription, SubscriptionStore } from "./event/SubscriptionStore.ts"
 export type { Outbox } from "./webhook/WebhookStore.ts"
 export type {
   MessageEvent,

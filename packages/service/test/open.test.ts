@@ -39,6 +39,7 @@ describe("a trusted caller", () => {
         createdAt: null,
         sentAt: null,
         error: null,
+        reference: null,
         replayed: false,
       },
     )

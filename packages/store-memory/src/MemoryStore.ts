@@ -16,7 +16,7 @@ import { messageStore, version1ListStore } from "./messages.ts"
 import { numberCheckStore } from "./numberChecks.ts"
 import { reminderStore } from "./reminders.ts"
 import { serviceFigures, dueWork } from "./service.ts"
-import { clockStore, outbox, serviceSecrets } from "./serviceStores.ts"
+import { clockStore, outbox, subscriptionStore, serviceSecrets } from "./serviceStores.ts"
 import { sessionStore, shardLeases } from "./sessions.ts"
 import type { Steps } from "./collections.ts"
 
@@ -51,7 +51,12 @@ export const memoryStore = (tables: Tables): Namespaces => {
       ...contactStore(tables),
       ...callbackSalts(tables),
     },
-    webhooks: { ...webhookStore(tables), ...deliveryQueue(tables), ...outbox(tables) },
+    webhooks: {
+      ...webhookStore(tables),
+      ...deliveryQueue(tables),
+      ...outbox(tables),
+      ...subscriptionStore(tables),
+    },
     media: mediaStore(tables),
     numberChecks: numberCheckStore(tables),
     reminders: reminderStore(tables),

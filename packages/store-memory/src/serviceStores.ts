@@ -4,6 +4,7 @@ import type {
   MessageEvent,
   Outbox,
   OutboxEvent,
+  SubscriptionStore,
   ServiceSecrets,
 } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -69,5 +70,36 @@ export const outbox = (tables: Tables): Steps<Outbox> => ({
     const kept = tables.outbox.findIndex((event) => event !== null && event.createdAt >= before)
     const dropped = tables.outbox.splice(0, kept === -1 ? tables.outbox.length : kept)
     tables.outboxDropped += dropped.length
+  },
+})
+
+export const subscriptionStore = ({ subscriptions }: Tables): Steps<SubscriptionStore> => ({
+  findSubscription: (name) => subscriptions.get(name) ?? null,
+
+  insertSubscription: ({ most, name, now, reached }) => {
+    if (subscriptions.has(name)) return "exists"
+    if (subscriptions.size >= most) return "full"
+    subscriptions.set(name, { reached, lease: 0, leaseUntil: now })
+    return "inserted"
+  },
+
+  claimSubscription: ({ lease, name, until }) => {
+    const known = subscriptions.get(name)
+    if (known?.lease !== lease) return null
+    const claimed = { ...known, lease: lease + 1, leaseUntil: until }
+    subscriptions.set(name, claimed)
+    return claimed
+  },
+
+  saveSubscription: ({ lease, name, reached, until }) => {
+    if (subscriptions.get(name)?.lease !== lease) return false
+    subscriptions.set(name, { reached, lease, leaseUntil: until })
+    return true
+  },
+
+  forgetSubscriptions: (before) => {
+    for (const [name, { leaseUntil: endedAt }] of subscriptions) {
+      if (endedAt < before) subscriptions.delete(name)
+    }
   },
 })

@@ -31,6 +31,7 @@ import type {
   NumberCheckResult,
   NumberId,
   OutboxEvent,
+  StoredSubscription,
   Phone,
   Reminder,
   ReminderContent,
@@ -401,6 +402,8 @@ export class Tables {
   readonly idempotency = new Map<string, IdempotencyRow>()
   /** Null where an event was erased. */
   readonly outbox: Array<StoredEvent | null> = []
+  /** By name. */
+  readonly subscriptions = new Map<string, StoredSubscription>()
   /** Number of events dropped from the front of the outbox. */
   outboxDropped = 0
   readonly endpoints = new Table<WebhookId, EndpointRow>()

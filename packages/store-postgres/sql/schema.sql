@@ -128,6 +128,15 @@ create index sign_in_links_by_workspace on sign_in_links (workspace_id, id desc)
 -- Serves the sweep of old ones.
 create index sign_in_links_by_age on sign_in_links (code_expires_at);
 
+-- Named subscriptions of programs to the outbox: how far each has come, and whose turn it is.
+create table subscriptions (
+  name text primary key,
+  -- The position of the last event that was handled.
+  reached bigint not null,
+  lease bigint not null,
+  lease_until timestamptz not null
+) with (fillfactor = 50);
+
 -- Signed-in browsers, by the hash of the id in their cookie.
 create table browser_sessions (
   hash text primary key,

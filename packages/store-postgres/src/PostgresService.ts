@@ -35,6 +35,7 @@ import { restoreStore } from "./restore/restores.ts"
 import { sessionStore, shardLeases } from "./session/sessions.ts"
 import { DeliveriesQueued } from "./webhook/queueDeliveries.ts"
 import { deliveryQueue, outbox, webhookStore } from "./webhook/webhooks.ts"
+import { subscriptionStore } from "./webhook/subscriptions.ts"
 import { erasureStore } from "./workspace/PostgresErasure.ts"
 import { contactStore, workspaceStore } from "./workspace/workspaces.ts"
 
@@ -140,6 +141,7 @@ const storesOf = (wanted: Schema) =>
         ...webhookStore(database),
         ...deliveryQueue(database, queued),
         ...outbox(database),
+        ...subscriptionStore(database),
       },
       media: mediaStore(database),
       numberChecks: numberCheckStore(database),

@@ -131,6 +131,10 @@ export const sqlTypes = {
     params: { workspaceId: "bigint", role: "text", returnUrl: "text", codeHash: "text", tokenMark: "text", createdAt: "timestamptz", codeExpiresAt: "timestamptz", sessionMillis: "bigint", most: "integer" },
     columns: { answer: "bigint?" },
   },
+  "insert_subscription": {
+    params: { name: "text", reached: "bigint", now: "timestamptz", most: "integer" },
+    columns: { answer: "text?" },
+  },
   "insert_webhook_endpoint": {
     params: { workspaceId: "bigint", mode: "text", keyId: "bigint", url: "text", description: "text", events: "text[]", secretSalt: "text", secretLast4: "text", createdAt: "timestamptz", limit: "integer", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
     columns: { guard: "text?", id: "bigint?" },
@@ -962,6 +966,22 @@ export const sqlTypes = {
   "simulated.sentOfNumber": {
     params: { numberId: "bigint", workspaceId: "bigint", recipient: "text", before: "bigint", limit: "bigint" },
     columns: { id: "bigint", message_id: "bigint?", transport_id: "text", number_id: "bigint", workspace_id: "bigint", recipient: "text", text: "text", media: "jsonb?", at: "timestamptz" },
+  },
+  "subscription.find": {
+    params: { name: "text" },
+    columns: { reached: "bigint", lease: "bigint", lease_until: "timestamptz" },
+  },
+  "subscription.claim": {
+    params: { until: "timestamptz", name: "text", lease: "bigint" },
+    columns: { reached: "bigint", lease: "bigint", lease_until: "timestamptz" },
+  },
+  "subscription.save": {
+    params: { reached: "bigint", until: "timestamptz", name: "text", lease: "bigint" },
+    columns: { name: "text" },
+  },
+  "subscription.forget": {
+    params: { before: "timestamptz" },
+    columns: {},
   },
   "version1Lists.messages": {
     params: { workspaceId: "bigint", mode: "text", since: "timestamptz", until: "timestamptz", limit: "bigint", offset: "bigint" },

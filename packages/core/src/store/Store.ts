@@ -14,6 +14,7 @@
  */
 import { Context } from "effect"
 import type { BrowserSessionStore } from "../browser/BrowserSessionStore.ts"
+import type { SubscriptionStore } from "../event/SubscriptionStore.ts"
 import type { KeyStore } from "../key/Auth.ts"
 import type { MediaStore } from "../media/Media.ts"
 import type { MessageStore } from "../message/MessageStore.ts"
@@ -47,8 +48,8 @@ export class Store
       readonly sessions: SessionStore & ShardLeases
       /** Workspaces, and what belongs to one: keys, contacts, its callbacks' salt. */
       readonly workspaces: WorkspaceStore & KeyStore & ContactStore & CallbackSalts
-      /** Webhook endpoints, deliveries to them and to callbacks, and the outbox of events. */
-      readonly webhooks: WebhookStore & DeliveryQueue & Outbox
+      /** Webhook endpoints, deliveries to them and to callbacks, the outbox of events, and who has read it. */
+      readonly webhooks: WebhookStore & DeliveryQueue & Outbox & SubscriptionStore
       /** The directory of files and the room that they take; not the bytes. */
       readonly media: MediaStore
       readonly numberChecks: NumberCheckStore

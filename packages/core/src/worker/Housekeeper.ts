@@ -3,6 +3,7 @@
  * runs seldom; several workers may run it at once.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import { subscriptionsKeptMillis } from "../event/SubscriptionStore.ts"
 import { forgetBrowserSessions } from "../browser/BrowserSessions.ts"
 import { eventsKeptMillis } from "../webhook/WebhookStore.ts"
 import { makeMediaSweep } from "../media/MediaDirectory.ts"
@@ -59,6 +60,7 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
       idempotency.forgetVoidClaims(now),
       webhooks.forgetAttempts(now - eventsKeptMillis),
       webhooks.forgetEvents(now - eventsKeptMillis),
+      webhooks.forgetSubscriptions(now - subscriptionsKeptMillis),
       reminders.forget(now - runsKeptMillis),
       checks.forget(now - checksKeptMillis),
       forgetSessions,

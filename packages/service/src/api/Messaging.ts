@@ -106,7 +106,11 @@ export interface ListenOptions {
 
 /** A listener that you can stop. */
 export interface Subscription {
-  /** Resolves once it listens. Calls of this service made after `on` wait for that themselves. */
+  /**
+   * Resolves once it listens, and with `subscribe` once the store knows the name. Calls of this service made
+   * afterwards wait for that themselves. Of `subscribe` it fails with `validation_failed` when there are too many
+   * names.
+   */
   readonly ready: Promise<void>
   /**
    * Stops the listener. Once this resolves, its handler gets no more events; a running handler
@@ -205,6 +209,19 @@ export interface Messaging {
     type: MessageEventType | ReadonlyArray<MessageEventType>,
     handler: (event: MessageEvent) => unknown,
     options?: ListenOptions,
+  ) => Subscription
+  /**
+   * As `on`, with a position that the store keeps under `name`: 1 to 100 characters. The handler gets every
+   * event since the name was first used, also what happened while no process listened, at least once. Of all
+   * processes and calls with that name one at a time handles events; when it ends, another continues. An event
+   * whose handler throws or rejects comes again after 1, 5, 30 and 120 seconds, and then every ten minutes:
+   * none is skipped, and later ones wait. A name that no process uses for 30 days is forgotten; a store keeps 100
+   * names. Fails with `validation_failed`, `closed`, thrown at once.
+   */
+  readonly subscribe: (
+    name: string,
+    type: MessageEventType | ReadonlyArray<MessageEventType>,
+    handler: (event: MessageEvent) => unknown,
   ) => Subscription
   /**
    * Declares that the store went back in time: you restored it, or a lagging standby took over. The

@@ -1,56 +1,15 @@
 /** Delivers events to handlers of this process. */
-import {
-  EventFeed,
-  reportedMessage,
-  sleepInRealTime,
-  webhookEventTypes,
-} from "@messaging-service/core"
+import { EventFeed, sleepInRealTime } from "@messaging-service/core"
 import type { OutboxEvent, Refusal, StoreUnavailable } from "@messaging-service/core"
-import { Data, Deferred, Effect, Fiber, FiberSet } from "effect"
+import { Deferred, Effect, Fiber, FiberSet } from "effect"
 import type { Scope } from "effect"
-import type { ListenOptions, MessageEvent, Messaging } from "../api/Messaging.ts"
-import type { MessageEventType } from "../api/webhooks.ts"
+import type { ListenOptions, Messaging } from "../api/Messaging.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { MessagingError } from "../MessagingError.ts"
 import { errorOfRefusal } from "./Calls.ts"
 import type { makeCalls } from "./Calls.ts"
-import { messageReported } from "./records.ts"
-import { fields, isFunction, must, refusalOf } from "./rules.ts"
-
-/** The error that a handler threw or rejected with. */
-class HandlerFailed extends Data.TaggedError("HandlerFailed")<{ readonly cause: unknown }> {
-  override get message() {
-    return this.cause instanceof Error ? this.cause.message : String(this.cause)
-  }
-}
-
-/** An event's body, as its commit froze it. */
-const eventOf = (event: OutboxEvent): MessageEvent => ({
-  id: event.eventId,
-  type: event.type,
-  position: event.id,
-  createdAt: new Date(event.createdAt),
-  message: messageReported(reportedMessage(event.body), event),
-})
-
-/** Calls a handler for its events. */
-const telling =
-  (types: ReadonlyArray<MessageEventType>, handler: Parameters<Messaging["on"]>[1]) =>
-  (event: OutboxEvent) =>
-    types.includes(event.type)
-      ? Effect.tryPromise({
-          try: async () => handler(eventOf(event)),
-          catch: (cause) => new HandlerFailed({ cause }),
-        })
-      : Effect.void
-
-const eventTypes = must(
-  `one or more of ${webhookEventTypes.join(", ")}`,
-  (types) =>
-    Array.isArray(types) &&
-    types.length > 0 &&
-    types.every((type) => (webhookEventTypes as ReadonlyArray<unknown>).includes(type)),
-)
+import { telling, wrongHandler } from "./telling.ts"
+import { fields, must, refusalOf } from "./rules.ts"
 
 const listenOptions = fields<ListenOptions>({
   after: must(
@@ -61,9 +20,7 @@ const listenOptions = fields<ListenOptions>({
 
 /** Problems with the arguments of `on`: a listener that could never receive an event fails here. */
 const wrongArgument = (types: unknown, handler: unknown, options: unknown): Refusal | undefined =>
-  refusalOf(eventTypes, types ?? null, "type") ??
-  refusalOf(must("a function", isFunction), handler ?? null, "handler") ??
-  refusalOf(listenOptions, options)
+  wrongHandler(types, handler) ?? refusalOf(listenOptions, options)
 
 /** How often to check whether listeners have received everything, in real time. */
 const lookMillis = 5

@@ -12,6 +12,7 @@ import { makeApi } from "./CallerApi.ts"
 import { closedError, errorOfRefusal, idOf, makeCalls } from "./Calls.ts"
 import type { Run } from "./Calls.ts"
 import { makeListening } from "./Listening.ts"
+import { makeSubscribing } from "./Subscribing.ts"
 import { makeNodeHandler } from "./nodeHandler.ts"
 import { operatorApi, storeApi, workspacesApi } from "./OperatorApi.ts"
 import { basePathOf, isBelow, startsWorker } from "./options.ts"
@@ -181,6 +182,9 @@ export const makeMessaging = (
     const { run } = calls
     const listeners = yield* Scope.fork(scope)
     const { caughtUp, on } = yield* makeListening(calls, whileTold).pipe(Scope.provide(listeners))
+    const { atRest, subscribe } = yield* makeSubscribing(calls, whileTold).pipe(
+      Scope.provide(listeners),
+    )
     const isSimulated = (options.transport ?? "simulated") === "simulated"
     const work = yield* startWork(
       startsWorker(options),
@@ -203,7 +207,10 @@ export const makeMessaging = (
 
     const close = Effect.gen(function* close() {
       const stopped = Fiber.await(yield* Effect.forkDetach(work.stop))
-      const ended = Effect.all([calls.ended, stopped], { concurrency: "unbounded", discard: true })
+      const ended = Effect.all([calls.ended, stopped, atRest], {
+        concurrency: "unbounded",
+        discard: true,
+      })
       // Running calls and attempts end, and listeners receive their events.
       yield* exitWithin(stopMillis, Effect.andThen(ended, Effect.ignore(caughtUp)))
       yield* calls.interrupt
@@ -221,6 +228,10 @@ export const makeMessaging = (
       on: (type, handle, listening) => {
         if (calls.isClosed()) throw closedError()
         return on(type, handle, listening)
+      },
+      subscribe: (name, type, handle) => {
+        if (calls.isClosed()) throw closedError()
+        return subscribe(name, type, handle)
       },
       drain: (wanted) => run(work.drain(wanted)),
       handler: (request) => answer(request),

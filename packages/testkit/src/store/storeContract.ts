@@ -9,6 +9,7 @@ import { attachmentRaces, attachments } from "./contract/attachments.ts"
 import { accepting } from "./contract/acceptance.ts"
 import { allowance } from "./contract/allowance.ts"
 import { browserSessions } from "./contract/browserSessions.ts"
+import { subscriptions } from "./contract/subscriptions.ts"
 import { erasure } from "./contract/erasure.ts"
 import { callbacks } from "./contract/callbacks.ts"
 import { connectionCallbacks } from "./contract/connectionCallbacks.ts"
@@ -117,6 +118,7 @@ const topics = {
   sessions,
   "fences of sessions": sessionFences,
   "browser sessions": browserSessions,
+  subscriptions,
   "races of media": mediaRaces,
   "races of attachments": attachmentRaces,
   "races of number checks": numberCheckRaces,

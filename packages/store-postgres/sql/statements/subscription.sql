@@ -1,0 +1,24 @@
+-- name: find
+select s.reached, s.lease, s.lease_until
+from subscriptions s
+where s.name = :name
+
+-- name: claim
+update subscriptions s
+set lease = s.lease + 1,
+  lease_until = :until
+where s.name = :name
+  and s.lease = :lease
+returning s.reached, s.lease, s.lease_until
+
+-- name: save
+update subscriptions s
+set reached = :reached,
+  lease_until = :until
+where s.name = :name
+  and s.lease = :lease
+returning s.name
+
+-- name: forget
+delete from subscriptions s
+where s.lease_until < :before

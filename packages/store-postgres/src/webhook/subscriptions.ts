@@ -1,0 +1,39 @@
+/** How far each named subscription has come, and whose turn it is. */
+import type { StoredSubscription, SubscriptionStore } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { DatabaseService } from "../database/Database.ts"
+import { statement } from "../database/Sql.ts"
+import type { Row } from "../database/Sql.ts"
+
+const find = statement("subscription.find")
+const insert = statement("insert_subscription")
+const claim = statement("subscription.claim")
+const save = statement("subscription.save")
+const forget = statement("subscription.forget")
+
+const toSubscription = (row: Row<"subscription.find">): StoredSubscription => ({
+  reached: Number(row.reached),
+  lease: Number(row.lease),
+  leaseUntil: row.lease_until.getTime(),
+})
+
+export const subscriptionStore = (database: DatabaseService): SubscriptionStore => ({
+  findSubscription(name) {
+    return find.first(database, { name }, toSubscription)
+  },
+  insertSubscription(subscription) {
+    return Effect.map(
+      insert.value(database, subscription),
+      (outcome) => outcome as "inserted" | "exists" | "full",
+    )
+  },
+  claimSubscription(wanted) {
+    return claim.first(database, wanted, toSubscription)
+  },
+  saveSubscription(held) {
+    return save.any(database, held)
+  },
+  forgetSubscriptions(before) {
+    return forget.run(database, { before })
+  },
+})
