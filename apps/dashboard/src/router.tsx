@@ -17,7 +17,10 @@ import { ranges } from "./overview/range.ts"
 import type { Range } from "./overview/range.ts"
 import { pagesFor } from "./ui/pages.ts"
 import { lazyPage, PageFailure } from "./ui/lazyPage.tsx"
+import { isResultStatus } from "./checks/resultStatus.ts"
+import type { ResultStatus } from "./checks/resultStatus.ts"
 import { parseTrail } from "./ui/trail.ts"
+import type { TrailSearch } from "./ui/trail.ts"
 import { Shell } from "./ui/Shell.tsx"
 import { WorkspacesPage } from "./workspaces/WorkspacesPage.tsx"
 
@@ -114,6 +117,8 @@ const messages = createRoute({
 const newMessage = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/messages/new",
+  validateSearch: ({ media }: Record<string, unknown>): { media?: number } =>
+    typeof media === "number" ? { media } : {},
   component: lazyPage(() => import("./messages/NewMessagePage.tsx"), "NewMessagePage"),
 })
 
@@ -121,6 +126,33 @@ const fromFile = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/messages/file",
   component: lazyPage(() => import("./file/FromFilePage.tsx"), "FromFilePage"),
+})
+
+const mediaFiles = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/media",
+  validateSearch: (raw: Record<string, unknown>): TrailSearch & { kind?: "image" | "file" } => ({
+    ...parseTrail(raw),
+    ...(raw["kind"] === "image" || raw["kind"] === "file" ? { kind: raw["kind"] } : {}),
+  }),
+  component: lazyPage(() => import("./media/MediaPage.tsx"), "MediaPage"),
+})
+
+const checks = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/number-checks",
+  validateSearch: parseTrail,
+  component: lazyPage(() => import("./checks/ChecksPage.tsx"), "ChecksPage"),
+})
+
+const check = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/number-checks/$checkId",
+  validateSearch: (raw: Record<string, unknown>): TrailSearch & { status?: ResultStatus } => ({
+    ...parseTrail(raw),
+    ...(isResultStatus(raw["status"]) ? { status: raw["status"] } : {}),
+  }),
+  component: lazyPage(() => import("./checks/CheckPage.tsx"), "CheckPage"),
 })
 
 const numbers = createRoute({
@@ -201,6 +233,9 @@ const tree = root.addChildren([
     messages,
     newMessage,
     fromFile,
+    mediaFiles,
+    checks,
+    check,
     numbers,
     number,
     link,

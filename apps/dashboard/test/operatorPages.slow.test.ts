@@ -333,7 +333,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
           .getByRole("navigation", { name: "Pages" })
           .getByRole("link")
           .allTextContents()
-        assert.deepStrictEqual(names, ["Messages", "Numbers", "Contacts"])
+        assert.deepStrictEqual(names, ["Messages", "Numbers", "Media", "Number checks", "Contacts"])
         await customer.getByRole("link", { name: "Numbers" }).click()
         await customer.getByRole("heading", { level: 1, name: "Numbers" }).waitFor()
         await customer.locator("main li").first().waitFor()

@@ -63,6 +63,20 @@ export const screens: ReadonlyArray<Screen> = [
       await press("Send 2 messages", "2 of 2")(page)
     },
   },
+  { name: "media", path: "/w/1/media", ready: text("table.png") },
+  {
+    name: "media-details",
+    path: null,
+    ready: press("Details of table.png", "for the next 26 hours"),
+  },
+  {
+    name: "message-media",
+    path: "/w/1/messages/new?media=1",
+    ready: (page) => page.getByAltText("Preview of the image").waitFor(),
+  },
+  { name: "number-checks", path: "/w/1/number-checks", ready: text("Guests") },
+  { name: "number-check-new", path: null, ready: press("Check phones", "CSV or text") },
+  { name: "number-check", path: "/w/1/number-checks/1", ready: text("3 of 3 asked") },
   {
     name: "numbers",
     path: "/w/1/numbers",
@@ -112,6 +126,12 @@ export const screens: ReadonlyArray<Screen> = [
   },
 ]
 
+/** A PNG of 8 × 8 points. */
+export const picture = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGMQmliLFTEMLQkAB6xIAb+J3GgAAAAASUVORK5CYII=",
+  "base64",
+)
+
 /** Refuses every event, so that a log has something to tell. */
 const startReceiver = async () => {
   const server = createServer((_, response) => response.writeHead(500).end("out of order"))
@@ -133,6 +153,7 @@ const startReceiver = async () => {
 export const fillWorkspace = async ({
   ask,
   operate,
+  upload,
 }: TestDashboard): Promise<() => Promise<void>> => {
   const receiver = await startReceiver()
   await ask("POST", "/api/v2/webhooks", { url: receiver.url, description: "Orders" })
@@ -148,6 +169,11 @@ export const fillWorkspace = async ({
     name: "<b>Ada</b>",
     phone: "+15550100444",
   })
+  await ask("POST", "/api/v2/number-checks", {
+    name: "Guests",
+    phones: ["+15550100301", "+15550100302", "+15550100000"],
+  })
+  await upload("table.png", picture)
   await operate("POST", "/admin/v1/simulator/settle")
   return receiver.close
 }

@@ -1,7 +1,9 @@
 /** Pages that send: files, media, number checks, reminders, accounts. Over a real service, in a real browser. */
+import { readFile } from "node:fs/promises"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { goTo, shown, signIn, withPage } from "./browserPages.ts"
+import { picture } from "./screens.ts"
 import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
 import type { TestDashboard } from "./startDashboard.ts"
 
@@ -173,6 +175,129 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         assert.lengthOf(await phonesOf(made.id, "+1555022"), 3)
       }))
   })
+
+  const get = (path: string) =>
+    dashboard.operate("GET", `/admin/v1/workspaces/1/${path}`) as Promise<{
+      data: ReadonlyArray<Record<string, unknown>>
+    }>
+
+  it("uploads a file, shows it and its link, and deletes it after a question", () =>
+    onPage("/w/1/media", async (page) => {
+      await page
+        .getByLabel("Upload a file")
+        .setInputFiles({ name: "<img src=x>.png", mimeType: "image/png", buffer: picture })
+      await page.getByText("<img src=x>.png is uploaded.").waitFor()
+      await page.getByText("in 1 file").waitFor()
+      const image = page.locator("tbody img")
+      await image.waitFor()
+      assert.strictEqual(await image.evaluate((one) => (one as HTMLImageElement).naturalWidth), 8)
+      await page.getByRole("button", { name: "Details of <img src=x>.png" }).click()
+      const link = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
+      assert.strictEqual((await fetch(link)).status, 200)
+      await page.keyboard.press("Escape")
+      await page.getByLabel("Kind").selectOption("file")
+      await page.getByText("No file of that kind").waitFor()
+      await page.getByLabel("Kind").selectOption("image")
+      await page.getByRole("button", { name: "Details of <img src=x>.png" }).click()
+      await page.getByRole("button", { name: "Delete <img src=x>.png" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
+      await page.getByText("No file of that kind").waitFor()
+      assert.deepStrictEqual((await get("media")).data, [])
+    }))
+
+  it("sends a file of this machine once, although the answer was lost, and shows it before", () =>
+    onPage("/w/1/messages/new", async (page) => {
+      await page.getByLabel("To", { exact: true }).fill("+15550230001")
+      await page.getByLabel("Upload", { exact: true }).check()
+      await page
+        .getByLabel("File", { exact: true })
+        .setInputFiles({ name: "menu.png", mimeType: "image/png", buffer: picture })
+      const preview = page.getByRole("img", { name: "Preview of the image" })
+      await preview.waitFor()
+      await page.waitForFunction(() => document.querySelector("canvas")?.width === 8)
+      await page.getByLabel("Text", { exact: true }).fill("Our menu")
+      await page.route("**/workspaces/1/messages?*", async (route) => {
+        await route.fetch()
+        await route.abort()
+        await page.unroute("**/workspaces/1/messages?*")
+      })
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await page.getByRole("alert").filter({ hasText: "does not answer" }).waitFor()
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await page.getByText("The service accepted the message.").first().waitFor()
+      const media = await get("media")
+      assert.deepStrictEqual(
+        media.data.map(({ file_name: name }) => name),
+        ["menu.png"],
+      )
+      const messages = await get("messages?to=%2B15550230001")
+      assert.lengthOf(messages.data, 1)
+      assert.deepInclude(messages.data[0]?.["media"], { media_id: media.data[0]?.["id"] })
+    }))
+
+  it("sends a file of the workspace from its page, and a link with its name before", () =>
+    onPage("/w/1/media", async (page) => {
+      await page.getByRole("link", { name: "Send menu.png" }).first().click()
+      await page.getByAltText("Preview of the image").waitFor()
+      await page.getByLabel("To", { exact: true }).fill("+15550230002")
+      await page.getByLabel("Link", { exact: true }).check()
+      await page.getByLabel("Address").fill("http://127.0.0.1:9/terms.pdf?v=1")
+      const preview = page.getByRole("region", { name: "Preview" })
+      await preview.getByText("terms.pdf").waitFor()
+      await page.getByLabel("From Media").check()
+      await page.getByLabel("File of the workspace").waitFor()
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await page.getByText("The service accepted the message.").first().waitFor()
+      assert.isNotNull((await get("messages?to=%2B15550230002")).data[0]?.["media"])
+    }))
+
+  it("checks phones that are pasted and those of a file, and gives the results as a file", () =>
+    onPage("/w/1/number-checks", async (page) => {
+      await page.getByRole("button", { name: "Check phones" }).click()
+      await page.getByLabel("Phones", { exact: true }).fill("+1 555 023-1001\n+15550231001")
+      await page.getByText("1 phone, each counted once.").waitFor()
+      await page.getByLabel("Or a file").setInputFiles({
+        name: "phones.csv",
+        mimeType: "text/csv",
+        buffer: Buffer.from(
+          `name;phone\n${Array.from({ length: 119 }, (_, index) => `x;+155502320${String(index).padStart(2, "0")}`).join("\n")}\ny;+15550230000\n`,
+        ),
+      })
+      await page.getByLabel("Name", { exact: true }).fill("Guests")
+      await page.getByRole("button", { name: "Check 121 phones" }).click()
+      await page.getByRole("heading", { level: 1, name: "Guests" }).waitFor()
+      await page.getByText("121 of 121 asked").waitFor()
+      await page.getByLabel("Show").selectOption("not_registered")
+      await page.getByRole("row", { name: /^\+15550230000 not registered/ }).waitFor()
+      assert.strictEqual(await page.locator("tbody tr").count(), 1)
+      const saved = page.waitForEvent("download")
+      await page.getByRole("button", { name: "Download as CSV" }).click()
+      const lines = (await readFile(await (await saved).path(), "utf8")).trimEnd().split("\r\n")
+      assert.lengthOf(lines, 122)
+      assert.strictEqual(lines[0], "phone,status,checked_at")
+      assert.match(lines[1] ?? "", /^\+15550231001,registered,\d{4}-/)
+      assert.match(lines.at(-1) ?? "", /^\+15550230000,not_registered,/)
+    }))
+
+  it("divides more than 1,000 phones into checks, and names the phone that is refused", () =>
+    onPage("/w/1/number-checks", async (page) => {
+      await page.getByRole("button", { name: "Check phones" }).click()
+      const phones = Array.from(
+        { length: 1001 },
+        (_, index) => `+155502400${String(index).padStart(4, "0").slice(-4)}`,
+      )
+      await page.getByLabel("Phones", { exact: true }).fill([...phones.slice(1), "0155"].join("\n"))
+      await page.getByLabel("Name", { exact: true }).fill("Many")
+      await page.getByRole("button", { name: "Check 1,001 phones" }).click()
+      await page.getByRole("alert").waitFor()
+      await page.getByLabel("Phones", { exact: true }).fill(phones.join("\n"))
+      await page.getByRole("button", { name: "Check 1,001 phones" }).click()
+      await page.getByRole("link", { name: "Many 2/2" }).waitFor()
+      const totals = (await get("number-checks")).data
+        .filter(({ name }) => String(name).startsWith("Many"))
+        .map(({ total }) => total)
+      assert.deepStrictEqual(totals, [1, 1000, 1000])
+    }))
 
   it("says at the form that a disabled workspace's messages wait", () =>
     onPage("/workspaces", async (page) => {

@@ -126,7 +126,7 @@ export const standIn = async (
       return refuse(failing.status, failing.code ?? "internal_error", "Something went wrong here.")
     }
 
-    if (pathname.startsWith("/qr/")) {
+    if (/^\/(qr|media)\//.test(pathname)) {
       const image = await fetch(service + pathname)
       return response
         .writeHead(image.status, { "content-type": image.headers.get("content-type") ?? "" })

@@ -85,6 +85,8 @@ export interface TestDashboard {
   readonly ask: (method: string, path: string, body?: unknown) => Promise<unknown>
   /** Sends a request of the operator; returns its answer. */
   readonly operate: (method: string, path: string, body?: unknown) => Promise<unknown>
+  /** Uploads a file to the workspace of the example; returns the answer. */
+  readonly upload: (name: string, content: Uint8Array<ArrayBuffer>) => Promise<unknown>
   readonly stop: () => Promise<void>
 }
 
@@ -126,6 +128,19 @@ const request =
       method,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: body === undefined ? null : JSON.stringify(body),
+    })
+    return response.json()
+  }
+
+const uploadTo =
+  (origin: string, token: string): TestDashboard["upload"] =>
+  async (name, content) => {
+    const body = new FormData()
+    body.append("file", new Blob([content]), name)
+    const response = await fetch(`${origin}/api/v2/media`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+      body,
     })
     return response.json()
   }
@@ -185,6 +200,7 @@ export const startDashboard = async ({
       standIn: edge,
       ask: request(origin, liveKey.trim()),
       operate: request(adminOrigin, operatorToken),
+      upload: uploadTo(origin, liveKey.trim()),
       stop: async () => {
         await edge?.close()
         await stopService()

@@ -2,7 +2,7 @@
 import { getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
 import { Button, PageHead } from "../ui/parts.tsx"
-import { TextField } from "../ui/forms.tsx"
+import { FileField } from "../ui/forms.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
 import { FileForm } from "./FileForm.tsx"
 import { FileSending } from "./FileSending.tsx"
@@ -30,13 +30,11 @@ export const FromFilePage = () => {
       </PageHead>
       {opened === null && (
         <div className="card p-5">
-          <TextField
-            type="file"
+          <FileField
             accept=".csv,.tsv,.txt,text/csv"
             label={words.choose}
             about={words.chooseAbout}
-            className="h-auto! py-2"
-            onChange={(event) => choose(event.target.files?.[0])}
+            choose={choose}
           />
         </div>
       )}

@@ -5,6 +5,9 @@ import { useState } from "react"
 import type { FormEvent } from "react"
 import type { Message, SendBatch } from "@messaging-service/client"
 import { call } from "../api/call.ts"
+import { newKey } from "../api/newKey.ts"
+import { Attach, AttachmentPreview, mediaOf } from "../media/Attach.tsx"
+import type { Attachment } from "../media/Attach.tsx"
 import { CheckField, FormEnd, TextArea, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
 import { FromField } from "./FromField.tsx"
@@ -25,34 +28,39 @@ const instantOf = (data: FormData, name: string): string | null => {
 
 const requestOf = (data: FormData): Omit<SendBatch, "to"> => {
   const from = textOf(data, "from")
-  const url = textOf(data, "media")
   const message = textOf(data, "text")
   return {
     ...(from === "" ? {} : { from: Number(from) }),
     ...(message === "" ? {} : { text: message }),
-    ...(url === "" ? {} : { media: { url } }),
     send_at: instantOf(data, "send at"),
     expires_at: instantOf(data, "expires at"),
   }
 }
 
+interface Form {
+  readonly data: FormData
+  readonly attachment: Attachment
+  readonly mode: "live" | "test"
+}
+
 /** Sends what the form describes; a repeat after a lost answer sends nothing twice. */
 const useSend = (id: number) => {
   const client = useQueryClient()
-  const [key, setKey] = useState(() => crypto.randomUUID())
+  const [key, setKey] = useState(() => newKey())
   const mutation = useMutation({
-    mutationFn: async (data: FormData): Promise<ReadonlyArray<Message>> => {
+    mutationFn: async ({ attachment, data, mode }: Form): Promise<ReadonlyArray<Message>> => {
       const to = parseRecipients(textOf(data, "to"))
-      const mode = data.has("test") ? "test" : "live"
+      const media = await mediaOf(attachment, id, mode)
+      const request = { ...requestOf(data), ...(media === null ? {} : { media }) }
       const options = { path: { id }, query: { mode }, idempotencyKey: key }
       const [only] = to
       if (only !== undefined && to.length === 1) {
-        const body = { ...requestOf(data), to: only }
+        const body = { ...request, to: only }
         return [await call("POST /admin/v1/workspaces/{id}/messages", { ...options, body })]
       }
       const answer = await call("POST /admin/v1/workspaces/{id}/messages/batch", {
         ...options,
-        body: { ...requestOf(data), to },
+        body: { ...request, to },
       })
       return answer.data
     },
@@ -61,25 +69,31 @@ const useSend = (id: number) => {
   return {
     ...mutation,
     /** Another text is another message. */
-    changed: () => setKey(crypto.randomUUID()),
+    changed: () => setKey(newKey()),
   }
 }
 
 export const NewMessagePage = () => {
   const { workspaceId } = route.useParams()
+  const { media } = route.useSearch()
   const id = Number(workspaceId)
+  const [attachment, setAttachment] = useState<Attachment>(
+    media === undefined ? { kind: "none" } : { kind: "stored", id: media },
+  )
+  const [mode, setMode] = useState<Form["mode"]>("live")
   const [text, setText] = useState("")
   const [to, setTo] = useState("")
   const { changed, data: sent, error, isPending, mutate, reset } = useSend(id)
   const again = () => {
     setText("")
     setTo("")
+    setAttachment({ kind: "none" })
     changed()
     reset()
   }
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    if (!isPending) mutate(new FormData(event.currentTarget))
+    if (!isPending) mutate({ data: new FormData(event.currentTarget), attachment, mode })
   }
   if (sent !== undefined)
     return <Accepted messages={sent} workspaceId={workspaceId} again={again} />
@@ -89,27 +103,21 @@ export const NewMessagePage = () => {
       <PageHead title={words.title} />
       <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
         <form className="card flex flex-col gap-4 p-5" onSubmit={submit} onChange={changed}>
-          <TextArea
-            name="to"
-            label={words.to}
-            about={words.toAbout(recipients)}
-            problem={fieldProblem(error, "to")}
-            value={to}
-            onChange={(event) => setTo(event.target.value)}
-            rows={Math.min(6, Math.max(1, to.split("\n").length))}
-            required
-            autoFocus
-          />
-          <TextArea
-            name="text"
-            label={words.text}
-            about={words.textAbout(textMax - text.length)}
-            problem={fieldProblem(error, "text")}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-            rows={5}
+          <ToAndText to={to} setTo={setTo} text={text} setText={setText} error={error} />
+          <Attach
+            id={id}
+            mode={mode}
+            attachment={attachment}
+            change={setAttachment}
+            newUpload={newKey}
+            problem={fieldProblem(error, "media")}
           />
           <Options id={id} error={error} />
+          <CheckField
+            label={words.test}
+            checked={mode === "test"}
+            onChange={(event) => setMode(event.target.checked ? "test" : "live")}
+          />
           <SendingNotes id={id} />
           <FormEnd
             action={words.send(recipients)}
@@ -119,41 +127,72 @@ export const NewMessagePage = () => {
           />
         </form>
         <div className="lg:sticky lg:top-6">
-          <Preview text={text} />
+          <Preview
+            text={text}
+            empty={attachment.kind === "none" ? words.previewEmpty : ""}
+            media={<AttachmentPreview attachment={attachment} id={id} mode={mode} />}
+          />
         </div>
       </div>
     </main>
   )
 }
 
-const Options = ({ error, id }: { id: number; error: Error | null }) => (
+const ToAndText = ({
+  error,
+  setText,
+  setTo,
+  text,
+  to,
+}: {
+  to: string
+  setTo: (to: string) => void
+  text: string
+  setText: (text: string) => void
+  error: Error | null
+}) => (
   <>
-    <div className="grid items-start gap-4 sm:grid-cols-2">
-      <FromField id={id} problem={fieldProblem(error, "from")} />
-      <TextField
-        name="media"
-        type="url"
-        label={words.media}
-        about={words.mediaAbout}
-        problem={fieldProblem(error, "media")}
-      />
-      <TextField
-        name="send at"
-        type="datetime-local"
-        label={words.sendAt}
-        about={words.sendAtAbout}
-        problem={fieldProblem(error, "send_at")}
-      />
-      <TextField
-        name="expires at"
-        type="datetime-local"
-        label={words.expiresAt}
-        about={words.expiresAtAbout}
-        problem={fieldProblem(error, "expires_at")}
-      />
-    </div>
-    <CheckField name="test" label={words.test} />
+    <TextArea
+      name="to"
+      label={words.to}
+      about={words.toAbout(parseRecipients(to).length)}
+      problem={fieldProblem(error, "to")}
+      value={to}
+      onChange={(event) => setTo(event.target.value)}
+      rows={Math.min(6, Math.max(1, to.split("\n").length))}
+      required
+      autoFocus
+    />
+    <TextArea
+      name="text"
+      label={words.text}
+      about={words.textAbout(textMax - text.length)}
+      problem={fieldProblem(error, "text")}
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      rows={5}
+    />
   </>
+)
+
+const Options = ({ error, id }: { id: number; error: Error | null }) => (
+  <div className="grid items-start gap-4 sm:grid-cols-2">
+    <FromField id={id} problem={fieldProblem(error, "from")} />
+    <TextField
+      name="send at"
+      type="datetime-local"
+      label={words.sendAt}
+      about={words.sendAtAbout}
+      problem={fieldProblem(error, "send_at")}
+    />
+    <TextField
+      name="expires at"
+      type="datetime-local"
+      label={words.expiresAt}
+      about={words.expiresAtAbout}
+      problem={fieldProblem(error, "expires_at")}
+    />
+  </div>
 )
 
 const Accepted = ({

@@ -4,27 +4,29 @@ import { FormattedText } from "./FormattedText.tsx"
 import { newMessageWords as words } from "./words.ts"
 
 export const Preview = ({
-  children,
   empty = words.previewEmpty,
+  media = null,
   text,
 }: {
   text: string
   /** Said while there is no text. */
   empty?: string
   /** The image or file above the text. */
-  children?: ReactNode
+  media?: ReactNode
 }) => (
   <section
     aria-label={words.preview}
     className="flex min-h-48 min-w-0 flex-col gap-3 rounded-[1.75rem] border-8 border-phone bg-chat p-4"
   >
     <div className="flex max-w-[90%] min-w-0 flex-col gap-2 self-start rounded-xl rounded-tl-[3px] bg-bubble p-1.5 text-sm shadow-card">
-      {children}
-      {(text !== "" || !children) && (
-        <p className="px-1.5 py-0.5 break-words whitespace-pre-wrap">
-          {text === "" ? <span className="text-soft">{empty}</span> : <FormattedText text={text} />}
-        </p>
-      )}
+      {media}
+      <p className="px-1.5 py-0.5 break-words whitespace-pre-wrap empty:hidden">
+        {text === "" ? (
+          empty && <span className="text-soft">{empty}</span>
+        ) : (
+          <FormattedText text={text} />
+        )}
+      </p>
     </div>
   </section>
 )

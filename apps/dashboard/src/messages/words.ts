@@ -136,8 +136,6 @@ export const newMessageWords = {
   from: "From",
   text: "Text",
   textAbout: (left: number) => `*bold*, _italic_ and ~strike~ work. ${left.toLocaleString()} left.`,
-  media: "Link to an image or file",
-  mediaAbout: "Optional: a public https address. The text becomes its caption.",
   sendAt: "Send at",
   sendAtAbout: "Empty: at once. In your time zone.",
   expiresAt: "Expires at",

@@ -70,6 +70,23 @@ export const TextField = ({
   </Field>
 )
 
+/** A file of this machine, which the page reads itself. */
+export const FileField = ({
+  choose,
+  ...attributes
+}: WithoutChildren & {
+  accept?: string
+  required?: boolean
+  choose: (file: File | undefined) => void
+}) => (
+  <TextField
+    {...attributes}
+    type="file"
+    className="h-auto! cursor-pointer py-1.5! text-soft file:mr-3 file:cursor-pointer file:rounded file:border file:border-solid file:border-line file:bg-sunken file:px-2.5 file:py-1 file:text-ink"
+    onChange={(event) => choose(event.target.files?.[0])}
+  />
+)
+
 export const TextArea = ({
   about,
   label,

@@ -51,6 +51,20 @@ const pages = [
     roles: ["owner", "administrator"],
   }),
   page({
+    name: pageNames.media,
+    to: "/w/$workspaceId/media",
+    icon: "image",
+    key: "f",
+    needs: "GET /admin/v1/workspaces/{id}/media",
+  }),
+  page({
+    name: pageNames.numberChecks,
+    to: "/w/$workspaceId/number-checks",
+    icon: "check",
+    key: "k",
+    needs: "GET /admin/v1/workspaces/{id}/number-checks",
+  }),
+  page({
     name: pageNames.contacts,
     to: "/w/$workspaceId/contacts",
     icon: "people",

@@ -1,0 +1,189 @@
+/** One number check: how far it is, what it found, phone by phone, and all of it as a file. */
+import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query"
+import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
+import { useState } from "react"
+import type { NumberCheck, NumberCheckResult } from "@messaging-service/client"
+import { asked, call } from "../api/call.ts"
+import { Answer } from "../ui/Answer.tsx"
+import { SelectField } from "../ui/forms.tsx"
+import { Pager } from "../ui/Pager.tsx"
+import { Button, Empty, Fact, Failure, PageHead } from "../ui/parts.tsx"
+import { saveFile } from "../ui/saveFile.ts"
+import { Cell, Row, Table } from "../ui/Table.tsx"
+import { When } from "../ui/Time.tsx"
+import { toTrail } from "../ui/trail.ts"
+import { isResultStatus, resultStatuses } from "./resultStatus.ts"
+import { checksWords, checkWords as words, resultWords } from "./words.ts"
+
+const route = getRouteApi("/inside/w/$workspaceId/number-checks/$checkId")
+
+const pollMillis = 2000
+
+const columns = [
+  { name: words.phone },
+  { name: words.result },
+  { name: words.at, wide: true, right: true },
+] as const
+
+export const CheckPage = () => {
+  const { checkId, workspaceId } = route.useParams()
+  const path = { id: Number(workspaceId), check_id: Number(checkId) }
+  const check = useQuery({
+    ...asked("GET /admin/v1/workspaces/{id}/number-checks/{check_id}", { path }),
+    refetchInterval: ({ state }) => (state.data?.status === "completed" ? false : pollMillis),
+  })
+  const title = check.data?.name ?? checksWords.unnamed(path.check_id)
+  return (
+    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+      <PageHead title={title}>
+        {check.data && <Download check={check.data} path={path} />}
+        <Link className="control" to="/w/$workspaceId/number-checks" params={{ workspaceId }}>
+          {words.all}
+        </Link>
+      </PageHead>
+      <Answer query={check} rows={2}>
+        {(data) => <Progress check={data} />}
+      </Answer>
+      <Results path={path} isRunning={check.data?.status !== "completed"} />
+    </main>
+  )
+}
+
+const Progress = ({ check }: { check: NumberCheck }) => (
+  <div className="card flex flex-col gap-4 p-5">
+    <div role="status" className="flex items-center gap-3">
+      <progress
+        aria-label={words.progress}
+        max={check.total}
+        value={check.checked}
+        className="h-2 min-w-0 grow"
+      />
+      <span className="text-sm tabular-nums">{words.checked(check.checked, check.total)}</span>
+    </div>
+    <dl className="grid grid-cols-3 gap-4">
+      <Fact name={words.registered}>{check.registered.toLocaleString()}</Fact>
+      <Fact name={words.notRegistered}>{check.not_registered.toLocaleString()}</Fact>
+      <Fact name={words.others}>
+        {(check.checked - check.registered - check.not_registered).toLocaleString()}
+      </Fact>
+    </dl>
+    {check.status !== "completed" && <p className="text-sm text-soft">{words.waiting}</p>}
+  </div>
+)
+
+interface CheckPath {
+  readonly id: number
+  readonly check_id: number
+}
+
+const results = "GET /admin/v1/workspaces/{id}/number-checks/{check_id}/results"
+
+const Results = ({ isRunning, path }: { path: CheckPath; isRunning: boolean }) => {
+  const { status, trail = [] } = route.useSearch()
+  const navigate = useNavigate({ from: "/w/$workspaceId/number-checks/$checkId" })
+  const found = useQuery({
+    ...asked(results, { path, query: { limit: 50, cursor: trail.at(-1), status } }),
+    placeholderData: keepPreviousData,
+    refetchInterval: isRunning ? pollMillis : false,
+  })
+  return (
+    <>
+      <div className="w-44">
+        <SelectField
+          label={words.filter}
+          value={status ?? ""}
+          onChange={({ target: { value } }) =>
+            void navigate({ search: isResultStatus(value) ? { status: value } : {} })
+          }
+        >
+          <option value="">{words.everything}</option>
+          {resultStatuses.map((one) => (
+            <option key={one} value={one}>
+              {resultWords[one]}
+            </option>
+          ))}
+        </SelectField>
+      </div>
+      <Answer query={found}>
+        {({ data, next_cursor: next }) => (
+          <div className="flex flex-col gap-4">
+            <Phones phones={data} />
+            {(next !== null || trail.length > 0) && (
+              <Pager
+                trail={trail}
+                shown={data.length}
+                isFetching={found.isFetching}
+                next={next}
+                go={(to) =>
+                  void navigate({ search: { ...(status && { status }), ...toTrail(to) } })
+                }
+              />
+            )}
+          </div>
+        )}
+      </Answer>
+    </>
+  )
+}
+
+const looks: Readonly<Record<NumberCheckResult["status"], string>> = {
+  registered: "text-accent",
+  not_registered: "text-red",
+  failed: "text-amber",
+  pending: "text-soft",
+}
+
+const Phones = ({ phones }: { phones: ReadonlyArray<NumberCheckResult> }) =>
+  phones.length === 0 ? (
+    <div className="card">
+      <Empty icon="search" title={words.nothing}>
+        {words.nothingAbout}
+      </Empty>
+    </div>
+  ) : (
+    <Table caption={words.caption} columns={columns}>
+      {phones.map(({ checked_at: at, id, phone, status }) => (
+        <Row key={id}>
+          <Cell>
+            <span className="font-mono text-xs">{phone}</span>
+          </Cell>
+          <Cell>
+            <span className={looks[status]}>{resultWords[status]}</span>
+          </Cell>
+          <Cell wide right>
+            {at !== null && <When at={at} />}
+          </Cell>
+        </Row>
+      ))}
+    </Table>
+  )
+
+/** All results, as the service has them now. */
+const Download = ({ check, path }: { check: NumberCheck; path: CheckPath }) => {
+  const [share, setShare] = useState(0)
+  const { error, isPending, mutate } = useMutation({
+    mutationFn: async () => {
+      const lines: Array<string> = []
+      let cursor: string | undefined
+      do {
+        const page = await call(results, { path, query: { limit: 100, cursor } })
+        lines.push(
+          ...page.data.map(({ checked_at: at, phone, status }) => `${phone},${status},${at ?? ""}`),
+        )
+        cursor = page.next_cursor ?? undefined
+        setShare(lines.length / check.total)
+      } while (cursor !== undefined)
+      // The service lists the last phone first.
+      const csv = ["phone,status,checked_at", ...lines.toReversed(), ""].join("\r\n")
+      saveFile(`number-check-${check.id}.csv`, csv, "text/csv")
+    },
+  })
+  return (
+    <>
+      {error && <Failure error={error} />}
+      <Button busy={isPending} onClick={() => mutate()}>
+        {isPending ? words.downloading(share) : words.download}
+      </Button>
+    </>
+  )
+}
