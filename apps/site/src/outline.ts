@@ -25,7 +25,10 @@ export const outline: ReadonlyArray<Part> = [
     title: "Operate",
     pages: ["configuration", "operating", "postgresql", "monitoring", "security", "performance"],
   },
-  { title: "HTTP", pages: ["clients", "webhooks", "migration"] },
+  {
+    title: "HTTP",
+    pages: ["clients", "recipes", "webhooks", "recipes-for-receivers", "migration", "moving"],
+  },
   { title: "Test", pages: ["testing"] },
   { title: "Extend", pages: ["writing-a-transport", "writing-a-store", "rules"] },
   {

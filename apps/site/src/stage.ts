@@ -18,7 +18,10 @@ const write = async (folder: string, files: ReadonlyMap<string, string>) => {
 /** Everything that is served as it is: the service's own page of its interface, and Markdown. */
 const servedFiles = async (): Promise<ReadonlyMap<string, string>> => {
   const pages = sitePages()
-  const messaging = await open({ http: { publicUrl: "http://127.0.0.1:8080" } })
+  const messaging = await open({
+    // With a token the document has the operator's operations too.
+    http: { publicUrl: "http://127.0.0.1:8080", operatorToken: "a token that is never asked with" },
+  })
   try {
     const answer = async (path: string): Promise<string> => {
       const response = await messaging.handler(new Request(`http://127.0.0.1:8080${path}`))
