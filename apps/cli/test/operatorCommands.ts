@@ -222,6 +222,7 @@ export const operatorCommands: Entries = {
       response_status: 204,
     })
     assert.match(await text("webhooks log", place), /TYPE .*\n.* message\.sent +1 +204 /)
+    assert.isEmpty(await json("webhooks log", [...place, "--failed", "--type", "message.sent"]))
     const followed = await messaging(
       ["webhooks", "log", ...place.map(String), "--follow", "--json"],
       {
@@ -233,6 +234,26 @@ export const operatorCommands: Entries = {
     )
     assert.strictEqual(followed.code, 130)
     assert.lengthOf(followed.output.trimEnd().split("\n"), 2)
+  },
+  "webhooks delivery": async (scene) => {
+    const { json, operator, workspace } = scene
+    const { event, webhook } = await aDelivery(scene)
+    const { data } = await operator.webhooks.deliveries(workspace, webhook).page()
+    const place = [webhook, data[0]?.id ?? 0, "--workspace", workspace]
+    const [shown] = await json("webhooks delivery", place)
+    assert.include(shown?.["request_body"], event)
+  },
+  "webhooks change": async ({ client, json, receiver, workspace }) => {
+    const { id, url } = await client.webhooks.create({ url: receiver })
+    const place = [id, "--workspace", workspace, "--event", "message.failed"]
+    const [changed] = await json("webhooks change", [...place, "--description", "Till"])
+    assert.deepInclude(changed, { url, events: ["message.failed"], description: "Till" })
+  },
+  "webhooks recover": async (scene) => {
+    const { webhook } = await aDelivery(scene)
+    const since = new Date(Date.now() - 3_600_000).toISOString()
+    const place = [webhook, "--workspace", scene.workspace, "--since", since]
+    assert.deepStrictEqual(await scene.json("webhooks recover", place), [{ queued: 0 }])
   },
   "webhooks redeliver": async (scene) => {
     const { event, webhook } = await aDelivery(scene)

@@ -79,13 +79,16 @@ type KindOf<O> = [ItemOf<AnswerOf<O>>] extends [never]
   : "pages"
 
 /** The ids of a path. The workspace's id comes first. */
-type IdsOf<Path> = Path extends `/admin/v1/workspaces/{id}/${string}{${string}}${string}`
-  ? [workspaceId: number, id: number]
-  : Path extends `/admin/v1/workspaces/{id}/${string}`
-    ? [workspaceId: number]
-    : Path extends `${string}{${string}}${string}`
-      ? [id: number]
-      : []
+type IdsOf<Path> =
+  Path extends `/admin/v1/workspaces/{id}/${string}{${string}}${string}{${string}}${string}`
+    ? [workspaceId: number, id: number, partId: number]
+    : Path extends `/admin/v1/workspaces/{id}/${string}{${string}}${string}`
+      ? [workspaceId: number, id: number]
+      : Path extends `/admin/v1/workspaces/{id}/${string}`
+        ? [workspaceId: number]
+        : Path extends `${string}{${string}}${string}`
+          ? [id: number]
+          : []
 
 /** Options of a method: those of an operation of version 2 in a workspace also name the mode. */
 type OptionsOf<O, Options extends RequestOptions = RequestOptions> = Options &

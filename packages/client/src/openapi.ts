@@ -657,6 +657,58 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries/{delivery_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read an attempt with its bodies */
+        readonly get: operations["getDelivery"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a webhook endpoint */
+        readonly delete: operations["deleteWorkspaceWebhook"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Change an endpoint */
+        readonly patch: operations["updateWorkspaceWebhook"];
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/recover": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Deliver again what an endpoint has missed */
+        readonly post: operations["recoverEvents"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/resume": {
         readonly parameters: {
             readonly query?: never;
@@ -1090,23 +1142,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        readonly post?: never;
-        /** Delete a webhook endpoint */
-        readonly delete: operations["deleteWorkspaceWebhook"];
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/rotate-secret": {
         readonly parameters: {
             readonly query?: never;
@@ -1310,6 +1345,8 @@ export interface components {
         /** @description Only the fields to change. */
         readonly ChangeReminder: ChangeReminder;
         /** @description Only the fields to change. */
+        readonly ChangeWebhook: ChangeWebhook;
+        /** @description Only the fields to change. */
         readonly ChangeWorkspace: ChangeWorkspace;
         readonly CheckNumbers: CheckNumbers;
         readonly Clock: Clock;
@@ -1345,6 +1382,7 @@ export interface components {
         readonly KeyInfo: KeyInfo;
         readonly LastDelivery: LastDelivery;
         readonly LastRun: LastRun;
+        readonly LoggedDelivery: LoggedDelivery;
         readonly Media: Media;
         readonly MediaFile: MediaFile;
         /** @description An image or a file: a link, or a file of the media directory. */
@@ -1368,6 +1406,8 @@ export interface components {
         readonly QueuedEvent: QueuedEvent;
         /** @description Exactly one of the keys. */
         readonly Recipient: Recipient;
+        readonly RecoverEvents: RecoverEvents;
+        readonly RecoveredEvents: RecoveredEvents;
         readonly RedeliverEvent: RedeliverEvent;
         readonly Registered: Registered;
         readonly Reminder: Reminder;
@@ -2922,6 +2962,107 @@ export interface operations {
             };
         };
     };
+    readonly getDelivery: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+                readonly delivery_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The attempt. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LoggedDelivery"];
+                };
+            };
+        };
+    };
+    readonly deleteWorkspaceWebhook: {
+        readonly parameters: {
+            readonly query?: DeleteWorkspaceWebhookQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The service sends nothing more to it, including repeats. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly updateWorkspaceWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeWebhook"];
+            };
+        };
+        readonly responses: {
+            /** @description The endpoint as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly recoverEvents: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RecoverEvents"];
+            };
+        };
+        readonly responses: {
+            /** @description The events are on their way. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RecoveredEvents"];
+                };
+            };
+        };
+    };
     readonly resumeWebhook: {
         readonly parameters: {
             readonly query?: never;
@@ -3769,29 +3910,6 @@ export interface operations {
             };
         };
     };
-    readonly deleteWorkspaceWebhook: {
-        readonly parameters: {
-            readonly query?: DeleteWorkspaceWebhookQuery;
-            readonly header?: never;
-            readonly path: {
-                readonly id: number;
-                readonly webhook_id: number;
-            };
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            /** @description The service sends nothing more to it, including repeats. */
-            readonly 200: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/json": components["schemas"]["Deleted"];
-                };
-            };
-        };
-    };
     readonly rotateWorkspaceWebhookSecret: {
         readonly parameters: {
             readonly query?: RotateWorkspaceWebhookSecretQuery;
@@ -4210,6 +4328,15 @@ export interface ChangeReminder {
     readonly active?: boolean;
 }
 /** @description Only the fields to change. */
+export interface ChangeWebhook {
+    /** @description Public `https://` address. */
+    readonly url?: string;
+    /** @description All of them when left out. */
+    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired")[];
+    /** @description A note. */
+    readonly description?: string;
+}
+/** @description Only the fields to change. */
 export interface ChangeWorkspace {
     /** @description Not blank. */
     readonly name?: string;
@@ -4499,7 +4626,7 @@ export interface Epoch {
  * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
  * @enum {string}
  */
-export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
+export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
 export interface Held {
     readonly workspace_id: number;
     readonly messages: number;
@@ -4649,6 +4776,39 @@ export interface LastRun {
         readonly code: string;
         readonly message: string;
     } | null;
+}
+export interface LoggedDelivery {
+    readonly id: number;
+    /** @description `evt_` and 24 characters. */
+    readonly event_id: string;
+    /** @enum {string} */
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    /** @description From 1; starts again for each redelivery. */
+    readonly attempt: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly attempted_at: string;
+    /** @description Null without an answer. */
+    readonly response_status: number | null;
+    /**
+     * @description Null when it was delivered.
+     * @enum {string|null}
+     */
+    readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
+    /**
+     * Format: date-time
+     * @description Null when there is no further attempt.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_attempt_at: string | null;
+    readonly duration_ms: number;
+    /** @description The event as it was sent; null once it is erased. */
+    readonly request_body: string | null;
+    /** @description The first KiB of the answer; null without an answer, and where it is not UTF-8. */
+    readonly response_body: string | null;
 }
 export interface Media {
     readonly media_id: number | null;
@@ -5062,6 +5222,19 @@ export interface Recipient {
      * @example @example
      */
     readonly username?: string;
+}
+export interface RecoverEvents {
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly since: string;
+}
+export interface RecoveredEvents {
+    /** @description Events that are delivered again. */
+    readonly queued: number;
+    /** @description Whether others are left: ask again. */
+    readonly more: boolean;
 }
 export interface RedeliverEvent {
     /** @description Of an event that was sent to this endpoint. */
@@ -5611,10 +5784,22 @@ export interface CreateWorkspaceWebhookQuery {
     readonly mode?: "live" | "test";
 }
 export interface ListDeliveriesQuery {
+    /** @description One or several, comma-separated. */
+    readonly type?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping")[];
+    /** @description Only attempts that delivered nothing. */
+    readonly failed?: boolean;
+    /** @description Attempted then or later. ISO 8601 with an offset; write + as %2B. */
+    readonly since?: string;
+    /** @description Attempted before. ISO 8601 with an offset; write + as %2B. */
+    readonly until?: string;
     /** @description Records of a page. */
     readonly limit?: number;
     /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
+}
+export interface DeleteWorkspaceWebhookQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
 }
 export interface ListCallbackDeliveriesQuery {
     /** @description Records of a page. */
@@ -5740,10 +5925,6 @@ export interface ListWorkspaceNumberCheckResultsQuery {
     readonly limit?: number;
     /** @description From the answer with the page before; other filters must stay the same. */
     readonly cursor?: string;
-    /** @description Acts as a live or a test key. Default: `live`. */
-    readonly mode?: "live" | "test";
-}
-export interface DeleteWorkspaceWebhookQuery {
     /** @description Acts as a live or a test key. Default: `live`. */
     readonly mode?: "live" | "test";
 }

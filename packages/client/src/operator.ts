@@ -133,6 +133,12 @@ const webhooksOf = (at: Endpoints) => ({
   test: at.order("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/test"),
   /** Every attempt to deliver to an endpoint, newest first. */
   deliveries: at.list("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries"),
+  /** One attempt, with what was sent and the beginning of what was answered. */
+  delivery: at.get("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries/{delivery_id}"),
+  /** Changes its URL, its events or its description. Its secret stays. */
+  update: at.patch("/admin/v1/workspaces/{id}/webhooks/{webhook_id}"),
+  /** Delivers again what no attempt since a time has delivered. Ask again while there is `more`. */
+  recover: at.post("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/recover"),
   /** Restarts a stopped endpoint. */
   resume: at.order("/admin/v1/workspaces/{id}/webhooks/{webhook_id}/resume"),
   /** Delivers an event again, under the same event id. Fails with `webhook_stopped`. */

@@ -338,6 +338,29 @@ const entries: {
       (await first(operator.webhooks.deliveries(workspace, webhook.id, { limit: 1 })))?.event_id,
       webhook.event,
     ),
+  getDelivery: async ({ operator, workspace, webhook }) => {
+    const [{ id } = { id: 0 }] = (await operator.webhooks.deliveries(workspace, webhook.id).page())
+      .data
+    const { request_body: sent, response_body: answered } = await operator.webhooks.delivery(
+      workspace,
+      webhook.id,
+      id,
+    )
+    assert.include(sent, webhook.event)
+    assert.isNull(answered)
+  },
+  updateWorkspaceWebhook: async ({ operator, workspace, webhook }) =>
+    assert.strictEqual(
+      (await operator.webhooks.update(workspace, webhook.id, { description: "Till" })).description,
+      "Till",
+    ),
+  recoverEvents: async ({ operator, workspace, webhook }) =>
+    assert.deepStrictEqual(
+      await operator.webhooks.recover(workspace, webhook.id, {
+        since: new Date(Date.now() + 3_600_000).toISOString(),
+      }),
+      { queued: 0, more: false },
+    ),
   resumeWebhook: async ({ operator, workspace, webhook }) =>
     assert.isTrue((await operator.webhooks.resume(workspace, webhook.id)).active),
   redeliverEvent: async ({ operator, workspace, webhook: { event, id } }) =>

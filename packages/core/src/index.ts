@@ -456,10 +456,14 @@ export type {
 export type { DeliveryQueue, WebhookStore } from "./webhook/WebhookStore.ts"
 export type {
   ClaimedDelivery,
+  DeliveryFilter,
   DeliveryQuery,
   DeliveryResult,
+  LoggedDelivery,
   NewWebhook,
   Queueing,
+  Recovery,
+  Undelivered,
   WebhookInsertion,
   WebhookScope,
 } from "./webhook/WebhookStore.ts"
@@ -708,6 +712,7 @@ export type {
 
 export {
   EndpointBody,
+  EndpointChangeBody,
   canBeRedelivered,
   deliveredSinceAfter,
   deliveryErrors,
@@ -724,17 +729,32 @@ export {
   webhookUserAgent,
 } from "./webhook/WebhookEndpoint.ts"
 export type {
+  ChangeWebhook,
   CreateWebhook,
   DeliveryAttempt,
   DeliveryError,
   DisabledReason,
+  EndpointChange,
   WebhookEndpoint,
   WebhookEventType,
   SaltedSecrets,
 } from "./webhook/WebhookEndpoint.ts"
 
-export { RedeliverBody, WebhookOperations, Webhooks } from "./webhook/Webhooks.ts"
-export type { EndpointWithSecret, QueuedEvent, RedeliverEvent } from "./webhook/Webhooks.ts"
+export {
+  DeliveriesQuery,
+  RecoverBody,
+  RedeliverBody,
+  WebhookOperations,
+  Webhooks,
+} from "./webhook/Webhooks.ts"
+export type {
+  EndpointWithSecret,
+  ListDeliveries,
+  QueuedEvent,
+  RecoveredEvents,
+  RecoverEvents,
+  RedeliverEvent,
+} from "./webhook/Webhooks.ts"
 
 export { callsPerTarget, deliveryLeaseMillis, makeDeliverer } from "./worker/Deliverer.ts"
 

@@ -509,6 +509,8 @@ class CallOnKeptConnection implements Dispatcher.DispatchHandler {
   #timer: NodeJS.Timeout | undefined
   #answer: PostAnswer | undefined
   #received = 0
+  /** The beginning of the content, as far as it is returned. */
+  #kept: Array<Buffer> | undefined
 
   constructor(
     idle: IdleConnections,
@@ -561,6 +563,8 @@ class CallOnKeptConnection implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const room = (this.#post.limits.keptBytes ?? 0) - this.#received
+    if (room > 0) (this.#kept ??= []).push(Buffer.from(chunk.subarray(0, room)))
     this.#received += chunk.length
     if (this.#received > this.#post.limits.maximumBytes) this.#giveUp()
   }
@@ -586,7 +590,14 @@ class CallOnKeptConnection implements Dispatcher.DispatchHandler {
   }
 
   #end(error: EgressError): void {
-    this.#answerWith(this.#answer === undefined ? Effect.fail(error) : Effect.succeed(this.#answer))
+    this.#answerWith(
+      this.#answer === undefined ? Effect.fail(error) : Effect.succeed(this.#whole(this.#answer)),
+    )
+  }
+
+  #whole(answer: PostAnswer): PostAnswer {
+    if (this.#post.limits.keptBytes === undefined) return answer
+    return { ...answer, beginning: Buffer.concat(this.#kept ?? []) }
   }
 
   #answerWith(answer: Effect.Effect<PostAnswer, EgressError>): void {

@@ -310,6 +310,32 @@ const get = ({ href }: OutboundUrl): Effect.Effect<Hop<Response>, EgressError, S
     }
   })
 
+/** How long an answer's content is waited for where it changes nothing about the call. */
+const beginningMillis = 1000
+
+/** The beginning of the content, as far as it arrives before `enough`. */
+const beginningOf = (
+  { body }: Response,
+  mostBytes: number,
+  enough: Effect.Effect<void>,
+): Effect.Effect<Uint8Array> => {
+  const kept = new Uint8Array(mostBytes)
+  let length = 0
+  const read = async () => {
+    if (body === null) return
+    const reader = body.getReader()
+    while (length < mostBytes) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const part = value.subarray(0, mostBytes - length)
+      kept.set(part, length)
+      length += part.length
+    }
+  }
+  const reading = Effect.ignore(Effect.tryPromise(read))
+  return Effect.map(Effect.raceFirst(reading, enough), () => kept.subarray(0, length))
+}
+
 /**
  * `Egress` through the `fetch` of a host that opens connections itself, such as an edge host. It
  * checks an address as written, at every hop of a redirect. The host resolves names, and decides which
@@ -344,13 +370,17 @@ export const layerFetchEgress: Layer.Layer<Egress> = Layer.effect(
       }),
       post: Effect.fn("Egress.post")(function* post(text, { allowHttp, body, headers }, limits) {
         const { href } = yield* Effect.fromResult(readable(text, rule, allowHttp))
-        const answered = Effect.map(
-          requested(href, { method: "POST", headers, body }),
-          (response) => ({
+        const answered = Effect.gen(function* () {
+          const response = yield* requested(href, { method: "POST", headers, body })
+          const { keptBytes } = limits
+          return {
             status: response.status,
             headers: Object.fromEntries(response.headers),
-          }),
-        )
+            ...(keptBytes === undefined
+              ? {}
+              : { beginning: yield* beginningOf(response, keptBytes, sleep(beginningMillis)) }),
+          }
+        })
         return yield* within(sleep, limits.timeoutMillis, Effect.scoped(answered))
       }),
     })

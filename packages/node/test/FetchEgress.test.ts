@@ -84,6 +84,11 @@ describe("by the host's fetch", () => {
       })
       assert.strictEqual((yield* post(server.origin)).status, 307)
       assert.deepStrictEqual(bodies, [`POST {"text":"✓"}`])
+      const kept = yield* post(server.origin, { keptBytes: 7 })
+      assert.deepStrictEqual([kept.status, kept.beginning], [307, Buffer.from("x".repeat(7))])
+      const stuck = yield* aServer((_, response) => void response.write("begun"))
+      const begun = yield* post(stuck.origin, { keptBytes: 7 })
+      assert.strictEqual(Buffer.from(begun.beginning ?? []).toString(), "begun")
     }).pipe(allowing(true)),
   )
 

@@ -58,6 +58,28 @@ const reason = <A, R>(effect: Effect.Effect<A, EgressError, R>) =>
 const turnOfTheLoop = Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
 
 describe("post", () => {
+  it.effect("returns as much of the answer's beginning as it is asked for", () =>
+    Effect.gen(function* () {
+      const server = yield* aServer((request, response) => {
+        if (request.url === "/broken") {
+          response.write("begun", () => response.destroy())
+        } else {
+          response.write("than")
+          response.end("ks a lot")
+        }
+      })
+      const beginning = (path: string, keptBytes?: number) =>
+        Effect.map(
+          post(`${server.origin}${path}`, keptBytes === undefined ? {} : { limits: { keptBytes } }),
+          (answer) => answer.beginning && Buffer.from(answer.beginning).toString(),
+        )
+      assert.strictEqual(yield* beginning("/", 100), "thanks a lot")
+      assert.strictEqual(yield* beginning("/", 6), "thanks")
+      assert.strictEqual(yield* beginning("/broken", 100), "begun")
+      assert.isUndefined(yield* beginning("/"))
+    }).pipe(unguarded()),
+  )
+
   it.effect("sends headers and body unchanged, and returns status and headers of the answer", () =>
     Effect.gen(function* () {
       const received: Array<unknown> = []

@@ -70,6 +70,7 @@ export type ErrorCode =
   | "cross_site_request"
   | "portal_link_limit_reached"
   | "portal_session_not_found"
+  | "delivery_not_found"
   | "operator_required"
   | "role_required"
   | "workspace_not_found"

@@ -752,13 +752,14 @@ class Simulation {
   /** Endpoints, and the log of calls to them and to callbacks. */
   #auditDeliveries({ workspace }: Given): Pick<FinalState, "attempts" | "endpoints"> {
     const page = { before: null, limit: everything }
+    const everyAttempt = { types: null, failed: false, since: null, until: null }
     const stored = this.#read(
       Store.use(({ webhooks: service }) =>
         service.list({ workspaceId: workspace, mode: null }, true),
       ),
     )
     const logged = stored.flatMap(({ id, url }) =>
-      this.#read(Store.use(({ webhooks: service }) => service.attempts(id, page)))
+      this.#read(Store.use(({ webhooks: service }) => service.attempts(id, everyAttempt, page)))
         .items.map((attempt) => ({ ...attempt, url }))
         .toReversed(),
     )

@@ -43,6 +43,7 @@ import type {
   SignInLinkId,
   StoredAttempt,
   TransportId,
+  EndpointChange,
   WebhookEndpoint,
   WebhookEventType,
   WebhookId,
@@ -258,6 +259,8 @@ export interface EndpointRow extends TargetLane {
   readonly kind: "webhook"
   readonly id: WebhookEndpoint["id"]
   endpoint: Omit<WebhookEndpoint, "lastAttempt">
+  /** What it was created with, until it is erased. */
+  original: Required<EndpointChange> | null
   removed: boolean
   removedAt: number | null
   /** When it was created, resumed, or last received a delivery: the latest of them. */
@@ -303,6 +306,7 @@ interface DeliveryInFlight {
 
 export interface LoggedAttempt {
   attempt: DeliveryAttempt<FrozenEvent["type"]>
+  readonly responseBody: string | null
   readonly event: FrozenEvent
 }
 

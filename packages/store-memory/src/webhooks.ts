@@ -18,6 +18,7 @@ import type {
   CallbackType,
   ClaimedDelivery,
   DeliveryAttempt,
+  DeliveryFilter,
   DeliveryQuery,
   DeliveryQueue,
   DeliveryResult,
@@ -120,6 +121,7 @@ const openEndpoint = (tables: Tables, owner: WorkspaceRow, given: NewWebhook): E
     kind: "webhook",
     id,
     endpoint: { ...given, id, firstSecretLast4: given.secretLast4, disabledReason: null },
+    original: { url: given.url, events: given.events, description: given.description },
     removed: false,
     removedAt: null,
     deliveredSince: given.createdAt,
@@ -282,6 +284,7 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
   const { delivery } = held
   const logged: LoggedAttempt = {
     event: delivery.event,
+    responseBody: result.responseBody,
     attempt: {
       id: ++tables.lastAttemptId,
       eventId: delivery.event.id,
@@ -415,6 +418,27 @@ export const toldAttempts = (
   )
 }
 
+/** Events that attempts with larger ids have delivered. */
+const deliveredEvents = ({ log }: EndpointRow, seen: number): ReadonlySet<EventId> =>
+  new Set(
+    log.flatMap(({ attempt }) =>
+      attempt.id > seen && attempt.error === null ? attempt.eventId : [],
+    ),
+  )
+
+/** Whether a delivery has failed and waits for its next attempt. */
+const isRetried = ({ inFlight }: EndpointRow, { attempts, id }: DeliveryRow): boolean =>
+  attempts > 0 && !inFlight.has(id)
+
+const passesFilter = (
+  { failed, types, ...filter }: DeliveryFilter,
+  { attemptedAt, error, type }: DeliveryAttempt,
+): boolean =>
+  (types === null || types.includes(type)) &&
+  (!failed || error !== null) &&
+  (filter.since === null || attemptedAt >= filter.since) &&
+  (filter.until === null || attemptedAt < filter.until)
+
 const shownIfThere = (row: EndpointRow | undefined) => (row === undefined ? null : shown(row))
 
 type WebhookStoreSteps = Steps<WebhookStore>
@@ -423,7 +447,7 @@ const endpointSteps = (
   tables: Tables,
 ): Pick<
   WebhookStoreSteps,
-  "insert" | "get" | "made" | "list" | "rotate" | "remove" | "resume"
+  "insert" | "get" | "made" | "list" | "update" | "rotate" | "remove" | "resume"
 > => ({
   insert: (given, limit, idempotency) => {
     if (isLost(tables, idempotency)) return { _tag: "Broken", guard: "idempotency" }
@@ -441,7 +465,10 @@ const endpointSteps = (
 
   get: (scope, id) => shownIfThere(endpointIn(tables, scope, id)),
 
-  made: (id) => shownIfThere(tables.endpoints.get(id)),
+  made: (id) => {
+    const row = tables.endpoints.get(id)
+    return row === undefined ? null : { ...shown(row), ...row.original }
+  },
 
   list: (scope, stopped) =>
     (workspaceOf(tables, scope.workspaceId)?.endpoints ?? [])
@@ -452,6 +479,13 @@ const endpointSteps = (
           (scope.mode === null || row.endpoint.mode === scope.mode),
       )
       .map(shown),
+
+  update: (scope, id, change) => {
+    const row = endpointIn(tables, scope, id)
+    if (row === undefined) return null
+    row.endpoint = { ...row.endpoint, ...change }
+    return shown(row)
+  },
 
   rotate: (scope, id, secret) => {
     const row = endpointIn(tables, scope, id)
@@ -479,13 +513,10 @@ const endpointSteps = (
   },
 })
 
-/** Deliveries at callers' request, and attempts. */
-const deliverySteps = (
+/** Deliveries at callers' request. */
+const requestedSteps = (
   tables: Tables,
-): Pick<
-  WebhookStoreSteps,
-  "ping" | "redeliver" | "attempts" | "callbackAttempts" | "forgetAttempts"
-> => ({
+): Pick<WebhookStoreSteps, "ping" | "redeliver" | "undelivered" | "recover"> => ({
   ping: (scope, id, { id: eventId, body, createdAt }) =>
     queueing(tables, scope, id, (row) => {
       queue(tables, row, { id: eventId, type: "ping", body, url: null }, createdAt)
@@ -506,12 +537,62 @@ const deliverySteps = (
       }),
     ),
 
-  attempts: (id, page) =>
+  undelivered: (scope, id, since, limit) => {
+    const row = endpointIn(tables, scope, id)
+    if (row === undefined) return { positions: [], seen: 0 }
+    const positions: Array<number> = []
+    const delivered = deliveredEvents(row, 0)
+    // In steps: the outbox has the events of 30 days.
+    const visits = visitInSteps(tables.outbox.slice(), (event) => {
+      if (event === null || positions.length >= limit || event.createdAt < since) return
+      if (canBeRedelivered(event, row.endpoint) && !delivered.has(event.eventId)) {
+        positions.push(event.id)
+      }
+    })
+    return Effect.map(visits, () => ({ positions, seen: row.log.at(-1)?.attempt.id ?? 0 }))
+  },
+
+  recover: (scope, id, { positions, seen }, now) => {
+    const row = endpointIn(tables, scope, id)
+    if (row === undefined) return { _tag: "NoEndpoint" }
+    if (!isRunning(row)) return { _tag: "Stopped" }
+    const delivered = deliveredEvents(row, seen)
+    const pendingOf = new Map(Array.from(row.pending, (delivery) => [delivery.event.id, delivery]))
+    let count = 0
+    for (const position of positions) {
+      const event = eventAt(tables, position)
+      if (event === null || !canBeRedelivered(event, row.endpoint)) continue
+      const pending = pendingOf.get(event.eventId)
+      if (delivered.has(event.eventId) || (pending !== undefined && !isRetried(row, pending))) {
+        continue
+      }
+      if (pending !== undefined) drop(pending)
+      const { body, eventId, type } = event
+      queue(tables, row, { id: eventId, type, body, url: null }, now)
+      count++
+    }
+    reschedule(tables, row)
+    return { _tag: "Queued", count }
+  },
+})
+
+const logSteps = (
+  tables: Tables,
+): Pick<WebhookStoreSteps, "attempts" | "attempt" | "callbackAttempts" | "forgetAttempts"> => ({
+  attempts: (id, filter, page) =>
     newestFirst(
       tables.endpoints.get(id)?.log ?? [],
       page,
       (logged) => logged.attempt as DeliveryAttempt,
+      ({ attempt }) => passesFilter(filter, attempt as DeliveryAttempt),
     ),
+
+  attempt: (id, attempt) => {
+    const logged = tables.endpoints.get(id)?.log.find((line) => line.attempt.id === attempt)
+    if (logged === undefined) return null
+    const { event, responseBody } = logged
+    return { attempt: logged.attempt as DeliveryAttempt, requestBody: event.body, responseBody }
+  },
 
   callbackAttempts: (workspaceId, page) =>
     newestFirst(
@@ -533,7 +614,8 @@ const deliverySteps = (
 
 export const webhookStore = (tables: Tables): WebhookStoreSteps => ({
   ...endpointSteps(tables),
-  ...deliverySteps(tables),
+  ...requestedSteps(tables),
+  ...logSteps(tables),
 })
 
 /** Queues an event for a running endpoint; returns its type, null when there is none. */

@@ -323,6 +323,7 @@ const eraseNumber = (tables: Tables, lane: Lane): void => {
 const eraseEndpoint = (row: EndpointRow): void => {
   const nothing = { url: "", description: "", secretSalt: "", secretLast4: "" }
   row.endpoint = { ...row.endpoint, ...nothing, firstSecretLast4: "" }
+  row.original = null
 }
 
 const eraseKey = (row: KeyRow): void => {

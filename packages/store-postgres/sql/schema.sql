@@ -601,6 +601,8 @@ create table webhook_endpoints (
   secret_salt text not null,
   secret_last4 text not null,
   first_secret_last4 text not null,
+  -- URL, events and description that it was made with, once they have changed.
+  original jsonb,
   -- Set while it is stopped.
   disabled_reason text,
   created_at timestamptz not null,
@@ -697,10 +699,15 @@ create table webhook_attempts (
   body text,
   -- Of a callback.
   workspace_id bigint,
-  url text
+  url text,
+  -- The beginning of an endpoint's answer.
+  response_body text
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05);
 -- Serves the log of an endpoint, newest first.
 create index webhook_attempts_by_endpoint on webhook_attempts (endpoint_id, id desc);
+-- Serves the same of what failed; other attempts cost it nothing.
+create index webhook_attempts_failed on webhook_attempts (endpoint_id, id desc)
+  where error is not null;
 -- Serves the redelivery of pings, which are in no outbox; other attempts cost it nothing.
 create index webhook_attempts_of_pings on webhook_attempts (event_id collate "C")
   where type = 'ping';

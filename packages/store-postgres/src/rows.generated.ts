@@ -167,6 +167,10 @@ export const sqlTypes = {
     params: { workspaceId: "bigint", numberId: "bigint", aId: "text", aMode: "text", aMethod: "text", aPhone: "text", aRequestedAt: "timestamptz", aEndsAt: "timestamptz", aLinksAt: "timestamptz", aQrText: "text", aQrExpiresAt: "timestamptz", aPairingCode: "text", aPairingCodeExpiresAt: "timestamptz", aLinking: "boolean", aCallbackUrl: "text", aPacing: "integer[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
     columns: { guard: "text?", phone: "text?", label: "text?" },
   },
+  "recover_webhook_events": {
+    params: { workspaceId: "bigint", mode: "text", id: "bigint", positions: "bigint[]", seen: "bigint", now: "timestamptz" },
+    columns: { state: "text?", queued: "integer" },
+  },
   "redeliver_webhook_event": {
     params: { workspaceId: "bigint", mode: "text", id: "bigint", eventId: "text", now: "timestamptz" },
     columns: { answer: "text?" },
@@ -216,7 +220,7 @@ export const sqlTypes = {
     columns: { id: "bigint", workspace_id: "bigint", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz", removed_at: "timestamptz?", mode: "text", callback_url: "text?", status_since: "timestamptz?", status_reason: "text?", proxy_host: "text?", proxy_port: "integer?", proxy_url: "text?", erased_at: "timestamptz?" },
   },
   "settle_and_claim_deliveries": {
-    params: { lane: "bigint[]", results: "integer[]", deliveredAt: "timestamptz[]", delivery: "bigint[]", lease: "bigint[]", attemptedAt: "timestamptz[]", durationMillis: "bigint[]", responseStatus: "integer[]", error: "text[]", nextAttemptAt: "timestamptz[]", stopSince: "timestamptz[]", now: "timestamptz", leaseUntil: "timestamptz", limit: "integer", perTarget: "integer", callbacks: "integer", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
+    params: { lane: "bigint[]", results: "integer[]", deliveredAt: "timestamptz[]", delivery: "bigint[]", lease: "bigint[]", attemptedAt: "timestamptz[]", durationMillis: "bigint[]", responseStatus: "integer[]", responseBody: "text[]", error: "text[]", nextAttemptAt: "timestamptz[]", stopSince: "timestamptz[]", now: "timestamptz", leaseUntil: "timestamptz", limit: "integer", perTarget: "integer", callbacks: "integer", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
     columns: { id: "bigint", lane_id: "bigint", workspace_id: "bigint", lease: "bigint", event_id: "text", body: "text", attempt: "integer", url: "text", secret_salt: "text?" },
   },
   "settle_attempts": {
@@ -264,7 +268,7 @@ export const sqlTypes = {
     columns: { id: "bigint" },
   },
   "delivery.settle": {
-    params: { lane: "bigint[]", results: "integer[]", deliveredAt: "timestamptz[]", delivery: "bigint[]", lease: "bigint[]", attemptedAt: "timestamptz[]", durationMillis: "bigint[]", responseStatus: "integer[]", error: "text[]", nextAttemptAt: "timestamptz[]", stopSince: "timestamptz[]" },
+    params: { lane: "bigint[]", results: "integer[]", deliveredAt: "timestamptz[]", delivery: "bigint[]", lease: "bigint[]", attemptedAt: "timestamptz[]", durationMillis: "bigint[]", responseStatus: "integer[]", responseBody: "text[]", error: "text[]", nextAttemptAt: "timestamptz[]", stopSince: "timestamptz[]" },
     columns: {},
   },
   "erasure.oldRecipients": {
@@ -1009,10 +1013,14 @@ export const sqlTypes = {
   },
   "webhook.made": {
     params: { id: "bigint" },
-    columns: { endpoint: "json?", last_attempt: "json?" },
+    columns: { endpoint: "json?", last_attempt: "json?", original: "jsonb?" },
   },
   "webhook.list": {
     params: { workspaceId: "bigint", mode: "text", stopped: "boolean" },
+    columns: { endpoint: "json?", last_attempt: "json?" },
+  },
+  "webhook.update": {
+    params: { url: "text", events: "text[]", description: "text", workspaceId: "bigint", mode: "text", id: "bigint" },
     columns: { endpoint: "json?", last_attempt: "json?" },
   },
   "webhook.rotate": {
@@ -1024,8 +1032,20 @@ export const sqlTypes = {
     columns: { count: "integer?" },
   },
   "webhook.attempts": {
-    params: { id: "bigint", before: "bigint", limit: "bigint" },
+    params: { id: "bigint", types: "text[]", since: "timestamptz", until: "timestamptz", before: "bigint", limit: "bigint" },
     columns: { attempt: "json?" },
+  },
+  "webhook.failedAttempts": {
+    params: { id: "bigint", types: "text[]", since: "timestamptz", until: "timestamptz", before: "bigint", limit: "bigint" },
+    columns: { attempt: "json?" },
+  },
+  "webhook.attempt": {
+    params: { attempt: "bigint", id: "bigint" },
+    columns: { attempt: "json?", request_body: "text?", response_body: "text?" },
+  },
+  "webhook.undelivered": {
+    params: { id: "bigint", workspaceId: "bigint", mode: "text", since: "timestamptz", limit: "bigint" },
+    columns: { positions: "bigint[]?", seen: "bigint" },
   },
   "webhook.callbackAttempts": {
     params: { id: "bigint", before: "bigint", limit: "bigint" },

@@ -5,6 +5,7 @@
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, accepted, delivering, sending } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
+import { randomBytes } from "node:crypto"
 import { layer as layerForTests } from "../src/emulator/index.ts"
 import { aBareDatabase, aDoor } from "./databases.ts"
 import { anExplainingPool, rowsRead } from "./QueryPlans.ts"
@@ -16,6 +17,8 @@ const most = {
   settle: { statements: 7, rows: 5, wal: 2_300 },
   take: { statements: 8, rows: 11, wal: 600 },
   deliver: { statements: 6, rows: 6, wal: 750 },
+  // With a whole KiB of an answer; a receiver's usual few bytes cost as much WAL as they have.
+  deliverAnswered: { statements: 6, rows: 6, wal: 1_950 },
 }
 
 layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off", full_page_writes: "off" } }), {
@@ -59,7 +62,13 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off", full_page_writes: 
           const settle = yield* costOf(sending.settle([sending.sent(claimed)]))
           const [take, taken] = yield* costAndMade(delivering.claimTheOne())
           const deliver = yield* costOf(delivering.settleDeliveries(delivering.delivered(taken)))
-          return { accept, claim, settle, take, deliver }
+          yield* accepted(number, { count: 1 })
+          yield* sending.settle([sending.sent(yield* sending.claimOne(number))])
+          const answered = delivering.delivered(yield* delivering.claimTheOne(), {
+            responseBody: randomBytes(512).toString("hex"),
+          })
+          const deliverAnswered = yield* costOf(delivering.settleDeliveries(answered))
+          return { accept, claim, settle, take, deliver, deliverAnswered }
         })
         // Plans and pages are made.
         for (let times = 0; times < 5; times++) yield* round

@@ -1,6 +1,18 @@
 /** Webhook endpoints, their deliveries, and the callbacks of version 1. */
 import type { CallbackDelivery, Delivery, Listing, Webhook } from "@messaging-service/client"
-import { any, choice, command, flag, id, maybe, once, text, workspace } from "../Command.ts"
+import {
+  any,
+  choice,
+  command,
+  count,
+  flag,
+  id,
+  maybe,
+  once,
+  text,
+  time,
+  workspace,
+} from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { limit, listed } from "./lists.ts"
 import { restAfter, whileRead } from "./polling.ts"
@@ -111,13 +123,74 @@ export const webhookCommands = [
     as: "operator",
     summary: "Shows every delivery attempt of an endpoint, newest first.",
     arguments: one,
-    options: { workspace, follow: flag("Continues with new attempts, until Ctrl-C."), ...limit },
-    run: ({ follow, id: of, workspace: inside, ...given }, tools) => {
+    options: {
+      workspace,
+      follow: flag("Continues with new attempts, until Ctrl-C."),
+      type: any(choice([...events, "ping"], "Only of these types.")),
+      failed: flag("Only attempts that delivered nothing."),
+      since: maybe(time("Attempted then or later.")),
+      until: maybe(time("Attempted before.")),
+      ...limit,
+    },
+    run: ({ failed, follow, id: of, since, type, until, workspace: inside, ...given }, tools) => {
+      const filter = {
+        ...(type.length === 0 ? {} : { type }),
+        ...(failed ? { failed } : {}),
+        ...(since === undefined ? {} : { since }),
+        ...(until === undefined ? {} : { until }),
+      }
       const ask = (page: { readonly limit: number }) =>
-        tools.operator().webhooks.deliveries(inside, of, page)
+        tools.operator().webhooks.deliveries(inside, of, { ...filter, ...page })
       return follow
         ? followDeliveries(() => ask({ limit: 100 }), tools)
         : listed(given, tools.output, deliveryColumns, ask)
+    },
+  }),
+  command({
+    words: "webhooks delivery",
+    as: "operator",
+    summary: "Shows an attempt with what was sent and what was answered.",
+    arguments: { ...one, delivery: once(count("DELIVERY", "The id of an attempt; see the log.")) },
+    options: { workspace },
+    run: async (given, { operator, output }) =>
+      output.one(await operator().webhooks.delivery(given.workspace, given.id, given.delivery)),
+  }),
+  command({
+    words: "webhooks change",
+    as: "operator",
+    summary: "Changes an endpoint; its secret stays.",
+    arguments: one,
+    options: {
+      workspace,
+      url: maybe(text("URL", "A public https:// address.")),
+      event: any(choice(events, "The event types to deliver, instead of the present ones.")),
+      description: maybe(text("TEXT", "For people.")),
+    },
+    run: async ({ description, event, id: of, url, workspace: inside }, { operator, output }) =>
+      output.one(
+        await operator().webhooks.update(inside, of, {
+          ...(url === undefined ? {} : { url }),
+          ...(event.length === 0 ? {} : { events: event }),
+          ...(description === undefined ? {} : { description }),
+        }),
+        columns,
+      ),
+  }),
+  command({
+    words: "webhooks recover",
+    as: "operator",
+    summary: "Delivers again what no attempt since a time has delivered.",
+    arguments: one,
+    options: { workspace, since: once(time("At most 30 days ago.")) },
+    run: async ({ id: of, since, workspace: inside }, { operator, output }) => {
+      const { webhooks } = operator()
+      let queued = 0
+      for (let more = true; more;) {
+        const recovered = await webhooks.recover(inside, of, { since })
+        queued += recovered.queued
+        more = recovered.more && recovered.queued > 0
+      }
+      output.one({ queued })
     },
   }),
   command({

@@ -52,14 +52,19 @@ export interface PostRequest {
 export interface PostLimits {
   /** How much of the answer's content is read at most. */
   readonly maximumBytes: number
+  /** How much of it is returned. Default: nothing. */
+  readonly keptBytes?: number
   /** For all of the call, in real time. */
   readonly timeoutMillis: number
   /** For resolving, connecting and the TLS handshake. */
   readonly connectTimeoutMillis: number
 }
 
-/** An answer whose content does not matter. */
-export type PostAnswer = Pick<EgressAnswer, "status" | "headers">
+/** An answer whose content does not matter to the call. */
+export interface PostAnswer extends Pick<EgressAnswer, "status" | "headers"> {
+  /** The beginning of its content, as far as the limits ask for it and it arrived. */
+  readonly beginning?: Uint8Array
+}
 
 export class Egress extends Context.Service<
   Egress,

@@ -171,6 +171,7 @@ const entries = {
   ),
   portal_link_limit_reached: entry(403, "The workspace already has the limit of 100 unused links."),
   portal_session_not_found: entry(404, "There is no such portal link in this workspace."),
+  delivery_not_found: entry(404, "The endpoint's log has no such delivery."),
   operator_required: entry(403, "Only the operator may do this."),
   role_required: entry(403, "The acting role may not do this."),
   workspace_not_found: entry(404, "There is no such workspace."),

@@ -35,8 +35,8 @@ import {
   queryId,
 } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
-import { RealTime, sleep } from "../time/Time.ts"
-import type { Instant, Moment } from "../time/Time.ts"
+import { ceilingMillis, RealTime, sleep } from "../time/Time.ts"
+import type { Moment } from "../time/Time.ts"
 import { WorkGate } from "../monitoring/Readiness.ts"
 import {
   asAccepted,
@@ -206,9 +206,6 @@ const listCodes = ["invalid_phone", "invalid_datetime"] as const
 const decode = queryDecoder(ListQuery, listCodes)
 const decodeReferenced = queryDecoder(ReferencedListQuery, listCodes)
 
-/** Stored times are whole milliseconds: rounds up to the first one not before the instant. */
-const ceiling = (instant: Instant) => instant.millis + (instant.beyond === "" ? 0 : 1)
-
 export interface ListMessages extends ListPage {
   readonly status?: MessageStatus | ReadonlyArray<MessageStatus> | undefined
   /** Id of the sending number. */
@@ -235,8 +232,8 @@ export const parseListRequest = (given: ReferencedList, knowsReferences: boolean
       statuses: query.status ?? null,
       from: (query.from as NumberId | undefined) ?? null,
       phone: query.to ?? null,
-      since: query.since === undefined ? null : ceiling(query.since),
-      until: query.until === undefined ? null : ceiling(query.until),
+      since: query.since === undefined ? null : ceilingMillis(query.since),
+      until: query.until === undefined ? null : ceilingMillis(query.until),
       reference: query.reference ?? null,
     }
     return { filter, limit, cursor }

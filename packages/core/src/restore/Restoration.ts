@@ -17,6 +17,7 @@ import { described, IdInput, inputDecoder, InstantInput, integerBetween } from "
 import type { CommandOf } from "../request/Input.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
+import { ceilingMillis } from "../time/Time.ts"
 import type { Instant } from "../time/Time.ts"
 import { requireRole } from "../workspace/Workspace.ts"
 import type { Role } from "../workspace/Workspace.ts"
@@ -85,9 +86,8 @@ export type SelectHeld = CommandOf<typeof HeldBody.Encoded>
 const decodeRestored = inputDecoder(RestoredBody)
 const decodeHeld = inputDecoder(HeldBody, { codes: ["invalid_datetime"] })
 
-/** Stored times are whole milliseconds: the first one that is not before the instant. */
 const ceiling = (instant: Instant | undefined): number | null =>
-  instant === undefined ? null : instant.millis + (instant.beyond === "" ? 0 : 1)
+  instant === undefined ? null : ceilingMillis(instant)
 
 const selectionOf = ({ filter, ids }: typeof HeldBody.Type): HeldSelection =>
   ids === undefined

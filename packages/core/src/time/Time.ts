@@ -14,6 +14,10 @@ export interface Instant {
   readonly beyond: string
 }
 
+/** Stored times are whole milliseconds: rounds up to the first one not before the instant. */
+export const ceilingMillis = ({ beyond, millis }: Instant): number =>
+  millis + (beyond === "" ? 0 : 1)
+
 /**
  * Reads `YYYY-MM-DDTHH:MM[:SS[.fraction]](Z|±HH:MM|±HHMM)`; `undefined` for what is refused as
  * `invalid_datetime` (contract: JSON and text). Days, hours and leap seconds that no clock of this service

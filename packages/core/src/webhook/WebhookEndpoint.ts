@@ -195,6 +195,17 @@ export interface EndpointRequest {
   readonly description: string
 }
 
+/** The body of PATCH /workspaces/{id}/webhooks/{webhook_id}. */
+export const EndpointChangeBody = Schema.Struct({
+  ...EndpointBody.fields,
+  url: Schema.optionalKey(EndpointBody.fields.url),
+}).annotate({ identifier: "ChangeWebhook", description: "Only the fields to change." })
+
+/** Changes to an endpoint. */
+export type ChangeWebhook = CommandOf<typeof EndpointChangeBody.Encoded>
+
+export type EndpointChange = Partial<EndpointRequest>
+
 const urlProblems =
   ({ allowPrivate }: OutboundRule) =>
   ({ url }: Readonly<Record<string, unknown>>): ReadonlyArray<Problem<"invalid_webhook_url">> => {
@@ -225,6 +236,24 @@ export const endpointRequestParser = (
       url,
       events: [...new Set(events ?? webhookEventTypes)],
       description: description ?? "",
+    }))
+}
+
+/** As `endpointRequestParser`, of the given fields alone. */
+export const endpointChangeParser = (
+  rule: OutboundRule,
+): ((
+  command: unknown,
+) => Result.Result<EndpointChange, Refusal<"validation_failed" | "invalid_webhook_url">>) => {
+  const decode = inputDecoder(EndpointChangeBody, {
+    codes: ["invalid_webhook_url"],
+    across: urlProblems(rule),
+    lists: { events: { most: maximumEvents } },
+  })
+  return (command) =>
+    Result.map(decode(command), ({ events, ...change }) => ({
+      ...change,
+      ...(events === undefined ? {} : { events: [...new Set(events)] }),
     }))
 }
 

@@ -16,6 +16,7 @@ import type { Mode } from "../workspace/Workspace.ts"
 import type {
   DeliveryAttempt,
   DeliveryError,
+  EndpointChange,
   WebhookEndpoint,
   WebhookEventType,
 } from "./WebhookEndpoint.ts"
@@ -50,6 +51,39 @@ export type Queueing =
   | { readonly _tag: "Stopped" }
   | { readonly _tag: "NoEndpoint" }
   | { readonly _tag: "NoEvent" }
+
+/** Which attempts of the log; null: any. */
+export interface DeliveryFilter {
+  readonly types: ReadonlyArray<WebhookEventType> | null
+  /** Only those that delivered nothing. */
+  readonly failed: boolean
+  /** Attempted then or later, in epoch milliseconds. */
+  readonly since: number | null
+  /** Attempted before. */
+  readonly until: number | null
+}
+
+/** An attempt with what was sent and answered. */
+export interface LoggedDelivery {
+  readonly attempt: DeliveryAttempt
+  /** The event as sent; null once it is erased. */
+  readonly requestBody: string | null
+  /** The first KiB of the answer; null without an answer, and when it is no text. */
+  readonly responseBody: string | null
+}
+
+export interface Undelivered {
+  /** Positions in the outbox, ascending. */
+  readonly positions: ReadonlyArray<number>
+  /** The endpoint's latest attempt that was looked at; 0 for none. */
+  readonly seen: number
+}
+
+/** The result of recovering events. */
+export type Recovery =
+  | { readonly _tag: "Queued"; readonly count: number }
+  | { readonly _tag: "Stopped" }
+  | { readonly _tag: "NoEndpoint" }
 
 export interface WebhookStore {
   /**
@@ -107,7 +141,42 @@ export interface WebhookStore {
     now: number,
   ): Effect.Effect<Queueing, StoreUnavailable>
   /** The delivery log, newest first. */
-  attempts(id: WebhookId, page: PageQuery): Effect.Effect<PageOf<DeliveryAttempt>, StoreUnavailable>
+  attempts(
+    id: WebhookId,
+    filter: DeliveryFilter,
+    page: PageQuery,
+  ): Effect.Effect<PageOf<DeliveryAttempt>, StoreUnavailable>
+  /** One attempt of that endpoint, with its bodies. */
+  attempt(id: WebhookId, attempt: number): Effect.Effect<LoggedDelivery | null, StoreUnavailable>
+  /**
+   * Replaces what a change gives; attempts claimed from now on use it. Null when unknown. `made`
+   * still answers the endpoint as it was created.
+   */
+  update(
+    scope: WebhookScope,
+    id: WebhookId,
+    change: EndpointChange,
+  ): Effect.Effect<WebhookEndpoint | null, StoreUnavailable>
+  /**
+   * Stored events since `since` that fit the endpoint (`canBeRedelivered`) and that no attempt has
+   * delivered, oldest first, at most `limit`.
+   */
+  undelivered(
+    scope: WebhookScope,
+    id: WebhookId,
+    since: number,
+    limit: number,
+  ): Effect.Effect<Undelivered, StoreUnavailable>
+  /**
+   * Queues them again as `redeliver` does, but leaves those that are in flight, still due for the
+   * first time, or delivered after `seen`. Oldest first.
+   */
+  recover(
+    scope: WebhookScope,
+    id: WebhookId,
+    undelivered: Undelivered,
+    now: number,
+  ): Effect.Effect<Recovery, StoreUnavailable>
   /** A workspace's callback log, newest first. */
   callbackAttempts(
     workspaceId: WorkspaceId,
@@ -166,6 +235,8 @@ export interface DeliveryResult {
   readonly attemptedAt: number
   readonly durationMillis: number
   readonly responseStatus: number | null
+  /** The beginning of an endpoint's answer; null when it is no text, and of callbacks. */
+  readonly responseBody: string | null
   /** Null: delivered. */
   readonly error: DeliveryError | null
   /** When the next attempt is due; null when delivered or exhausted. */

@@ -13,10 +13,26 @@ import type { EventId, WebhookId, WorkspaceId } from "../Ids.ts"
 import { authorize, scopeOf } from "../key/Auth.ts"
 import type { AuthorizationCode, Caller, Authorized } from "../key/Auth.ts"
 import { WakeUp } from "../queue/DueWork.ts"
-import { makeCursors, parsePageRequest } from "../request/Page.ts"
+import {
+  makeCursors,
+  namesInput,
+  pageFields,
+  parsePageRequest,
+  queryDecoder,
+  textFor,
+} from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
-import { described, inputDecoder } from "../request/Input.ts"
+import {
+  decoded,
+  described,
+  InstantInput,
+  inputDecoder,
+  instantParameter,
+  refusedFor,
+} from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
+import { ceilingMillis } from "../time/Time.ts"
+import type { Moment } from "../time/Time.ts"
 import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { makeIdempotent } from "../request/makeIdempotent.ts"
 import type { Repeatable } from "../request/makeIdempotent.ts"
@@ -24,18 +40,28 @@ import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import {
   endpointAsMade,
+  endpointChangeParser,
   endpointLimit,
   endpointRequestParser,
   SigningSecrets,
+  webhookEventTypes,
 } from "./WebhookEndpoint.ts"
 import type {
+  ChangeWebhook,
   CreateWebhook,
   DeliveryAttempt,
   EndpointRequest,
   WebhookEndpoint,
   WebhookEventType,
 } from "./WebhookEndpoint.ts"
-import type { WebhookStore, Queueing, WebhookScope } from "./WebhookStore.ts"
+import { eventsKeptMillis } from "./WebhookStore.ts"
+import type {
+  DeliveryFilter,
+  LoggedDelivery,
+  Queueing,
+  WebhookScope,
+  WebhookStore,
+} from "./WebhookStore.ts"
 import { Store } from "../store/Store.ts"
 import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 
@@ -48,6 +74,57 @@ export const RedeliverBody = Schema.Struct({
 export type RedeliverEvent = CommandOf<typeof RedeliverBody.Encoded>
 
 const decodeRedeliver = inputDecoder(RedeliverBody)
+
+/** Events of one call of recovering. */
+const recoveredAtOnce = 10_000
+
+/** Events of one commit, which locks the endpoint's queue. */
+const recoveredTogether = 500
+
+/** The body of POST …/webhooks/{webhook_id}/recover. */
+export const RecoverBody = Schema.Struct({
+  since: InstantInput,
+}).annotate({ identifier: "RecoverEvents" })
+
+/** Since when. */
+export type RecoverEvents = CommandOf<typeof RecoverBody.Encoded>
+
+const decodeRecover = inputDecoder(RecoverBody, { codes: ["invalid_datetime"] })
+
+/** What a recovery queued. */
+export interface RecoveredEvents {
+  readonly queued: number
+  /** Whether others are left: ask again. */
+  readonly more: boolean
+}
+
+const FailedText = textFor("Only attempts that delivered nothing.", { type: "boolean" })
+
+const FailedInput = decoded(FailedText, (text: string) => {
+  if (text === "true") return true
+  return text === "false" ? false : refusedFor("must be true or false")
+})
+
+const loggedTypes = [...webhookEventTypes, "ping"] as const
+
+/** The query parameters of GET …/webhooks/{webhook_id}/deliveries. */
+export const DeliveriesQuery = Schema.Struct({
+  type: Schema.optionalKey(namesInput(loggedTypes)),
+  failed: Schema.optionalKey(FailedInput),
+  since: Schema.optionalKey(instantParameter("Attempted then or later.")),
+  until: Schema.optionalKey(instantParameter("Attempted before.")),
+  ...pageFields,
+})
+
+export interface ListDeliveries extends ListPage {
+  readonly type?: WebhookEventType | ReadonlyArray<WebhookEventType> | undefined
+  /** Only attempts that delivered nothing. */
+  readonly failed?: boolean | undefined
+  readonly since?: Moment | undefined
+  readonly until?: Moment | undefined
+}
+
+const decodeDeliveries = queryDecoder(DeliveriesQuery, ["invalid_datetime"])
 
 /** A new endpoint with its secret, which only this answer shows. */
 export type EndpointWithSecret = WebhookEndpoint & { readonly secret: string }
@@ -223,6 +300,82 @@ export class Webhooks extends Context.Service<
   )
 }
 
+/** What operators' requests work with. */
+interface EndpointOperations {
+  readonly store: WebhookStore
+  readonly workspaces: typeof Workspaces.Service
+  readonly cursors: Effect.Success<typeof makeCursors>
+  readonly wakeUp: typeof WakeUp.Service
+  readonly egress: typeof Egress.Service
+  readonly parseChange: ReturnType<typeof endpointChangeParser>
+}
+
+interface FoundEndpoint {
+  readonly endpoint: WebhookEndpoint
+  readonly scope: WebhookScope
+}
+
+const scopeIn = (
+  { workspaces }: EndpointOperations,
+  role: Role,
+  workspaceId: WorkspaceId | undefined,
+) =>
+  Effect.map(workspaces.within(role, workspaceId, "webhooks"), ({ id }): WebhookScope => ({
+    workspaceId: id,
+    mode: null,
+  }))
+
+const endpointIn = Effect.fnUntraced(function* endpointIn(
+  work: EndpointOperations,
+  role: Role,
+  workspaceId: WorkspaceId | undefined,
+  id: WebhookId | undefined,
+) {
+  const scope = yield* scopeIn(work, role, workspaceId)
+  const endpoint = yield* findOrRefuse(notFound, id, (known) => work.store.get(scope, known))
+  return { endpoint, scope }
+})
+
+const listDeliveries = (
+  { cursors, store }: EndpointOperations,
+  { id }: WebhookEndpoint,
+  { failed, since, type, until, ...asked }: typeof DeliveriesQuery.Type,
+) => {
+  const filter: DeliveryFilter = {
+    types: type ?? null,
+    failed: failed === true,
+    since: since === undefined ? null : ceilingMillis(since),
+    until: until === undefined ? null : ceilingMillis(until),
+  }
+  const binding = ["deliveries", id, ...Object.values(filter).map(String)]
+  return cursors.page(asked, binding, (page) => store.attempts(id, filter, page))
+}
+
+const changeEndpoint = Effect.fnUntraced(function* changeEndpoint(
+  { egress, parseChange, store }: EndpointOperations,
+  { endpoint, scope }: FoundEndpoint,
+  command: ChangeWebhook,
+) {
+  const change = yield* Effect.fromResult(parseChange(command))
+  const { url } = change
+  if (url !== undefined && !(yield* egress.allows(url, scope.workspaceId))) {
+    return yield* refuse("invalid_webhook_url", { field: "url" })
+  }
+  return yield* findOrRefuse(notFound, endpoint.id, (known) => store.update(scope, known, change))
+})
+
+const redeliverEvent = Effect.fnUntraced(function* redeliverEvent(
+  { store, wakeUp }: EndpointOperations,
+  { endpoint, scope }: FoundEndpoint,
+  command: RedeliverEvent,
+) {
+  const input = yield* Effect.fromResult(decodeRedeliver(command))
+  const event = input.eventId as EventId
+  const now = yield* Clock.currentTimeMillis
+  const queueing = yield* store.redeliver(scope, endpoint.id, event, now)
+  return yield* queuedOrRefused(event, queueing, wakeUp)
+})
+
 export class WebhookOperations extends Context.Service<
   WebhookOperations,
   {
@@ -236,10 +389,62 @@ export class WebhookOperations extends Context.Service<
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: WebhookId | undefined,
-      query: ListPage,
+      query: ListDeliveries,
     ): Effect.Effect<
       CursorPage<DeliveryAttempt>,
-      Failure<WorkspaceCode | "webhook_not_found" | "validation_failed" | "invalid_cursor">
+      Failure<
+        | WorkspaceCode
+        | "webhook_not_found"
+        | "validation_failed"
+        | "invalid_datetime"
+        | "invalid_cursor"
+      >
+    >
+    /**
+     * GET …/webhooks/{webhook_id}/deliveries/{delivery_id}: one attempt, with what was sent and
+     * answered. Fails with `webhook_not_found`, `delivery_not_found`.
+     */
+    delivery(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      id: WebhookId | undefined,
+      delivery: number | undefined,
+    ): Effect.Effect<
+      LoggedDelivery,
+      Failure<WorkspaceCode | "webhook_not_found" | "delivery_not_found">
+    >
+    /**
+     * PATCH …/webhooks/{webhook_id}: changes the given fields; its secret stays. Fails with
+     * `webhook_not_found`, `invalid_webhook_url`.
+     */
+    update(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      id: WebhookId | undefined,
+      command: ChangeWebhook,
+    ): Effect.Effect<
+      WebhookEndpoint,
+      Failure<WorkspaceCode | "webhook_not_found" | "validation_failed" | "invalid_webhook_url">
+    >
+    /**
+     * POST …/webhooks/{webhook_id}/recover: queues the events since a time that no attempt has
+     * delivered, oldest first, at most 10,000. Fails with `webhook_not_found`, `webhook_stopped`,
+     * `invalid_datetime`, and with `validation_failed` for a time more than 30 days ago.
+     */
+    recover(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      id: WebhookId | undefined,
+      command: RecoverEvents,
+    ): Effect.Effect<
+      RecoveredEvents,
+      Failure<
+        | WorkspaceCode
+        | "webhook_not_found"
+        | "webhook_stopped"
+        | "validation_failed"
+        | "invalid_datetime"
+      >
     >
     /** GET /workspaces/{id}/callbacks/deliveries: the attempts, newest first. */
     callbackDeliveries(
@@ -287,34 +492,52 @@ export class WebhookOperations extends Context.Service<
     WebhookOperations,
     Effect.gen(function* make() {
       const store = (yield* Store).webhooks
-      const workspaces = yield* Workspaces
       const cursors = yield* makeCursors
-      const wakeUp = yield* WakeUp
-
-      const scopeIn = (role: Role, workspaceId: WorkspaceId | undefined) =>
-        Effect.map(workspaces.within(role, workspaceId, "webhooks"), ({ id }): WebhookScope => ({
-          workspaceId: id,
-          mode: null,
-        }))
+      const work: EndpointOperations = {
+        store,
+        workspaces: yield* Workspaces,
+        cursors,
+        wakeUp: yield* WakeUp,
+        egress: yield* Egress,
+        parseChange: endpointChangeParser(yield* OutboundRule),
+      }
 
       return WebhookOperations.of({
         list: Effect.fn("WebhookOperations.list")(function* list(role, workspaceId) {
-          return yield* store.list(yield* scopeIn(role, workspaceId), true)
+          return yield* store.list(yield* scopeIn(work, role, workspaceId), true)
         }),
         deliveries: Effect.fn("WebhookOperations.deliveries")(
           function* deliveries(role, workspaceId, id, query) {
-            const asked = yield* Effect.fromResult(parsePageRequest(query))
-            const scope = yield* scopeIn(role, workspaceId)
-            const endpoint = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
-            return yield* cursors.page(asked, ["deliveries", endpoint.id], (page) =>
-              store.attempts(endpoint.id, page),
+            const asked = yield* Effect.fromResult(decodeDeliveries(query))
+            const { endpoint } = yield* endpointIn(work, role, workspaceId, id)
+            return yield* listDeliveries(work, endpoint, asked)
+          },
+        ),
+        delivery: Effect.fn("WebhookOperations.delivery")(
+          function* delivery(role, workspaceId, id, attempt) {
+            const { endpoint } = yield* endpointIn(work, role, workspaceId, id)
+            return yield* findOrRefuse("delivery_not_found", attempt, (known) =>
+              store.attempt(endpoint.id, known),
             )
+          },
+        ),
+        update: Effect.fn("WebhookOperations.update")(
+          function* update(role, workspaceId, id, command) {
+            const found = yield* endpointIn(work, role, workspaceId, id)
+            return yield* changeEndpoint(work, found, command)
+          },
+        ),
+        recover: Effect.fn("WebhookOperations.recover")(
+          function* recover(role, workspaceId, id, command) {
+            const found = yield* endpointIn(work, role, workspaceId, id)
+            const { since } = yield* Effect.fromResult(decodeRecover(command))
+            return yield* recoverSince(work, found, ceilingMillis(since))
           },
         ),
         callbackDeliveries: Effect.fn("WebhookOperations.callbackDeliveries")(
           function* callbackDeliveries(role, workspaceId, query) {
             const asked = yield* Effect.fromResult(parsePageRequest(query))
-            const scope = yield* scopeIn(role, workspaceId)
+            const scope = yield* scopeIn(work, role, workspaceId)
             const binding = ["callback deliveries", scope.workspaceId]
             return yield* cursors.page(asked, binding, (page) =>
               store.callbackAttempts(scope.workspaceId, page),
@@ -322,7 +545,7 @@ export class WebhookOperations extends Context.Service<
           },
         ),
         resume: Effect.fn("WebhookOperations.resume")(function* resume(role, workspaceId, id) {
-          const scope = yield* scopeIn(role, workspaceId)
+          const scope = yield* scopeIn(work, role, workspaceId)
           const now = yield* Clock.currentTimeMillis
           const resumed = yield* findOrRefuse(notFound, id, (known) =>
             store.resume(scope, known, endpointLimit, now),
@@ -331,19 +554,45 @@ export class WebhookOperations extends Context.Service<
         }),
         redeliver: Effect.fn("WebhookOperations.redeliver")(
           function* redeliver(role, workspaceId, id, command) {
-            const scope = yield* scopeIn(role, workspaceId)
-            const endpoint = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
-            const input = yield* Effect.fromResult(decodeRedeliver(command))
-            const event = input.eventId as EventId
-            const now = yield* Clock.currentTimeMillis
-            const queueing = yield* store.redeliver(scope, endpoint.id, event, now)
-            return yield* queuedOrRefused(event, queueing, wakeUp)
+            const found = yield* endpointIn(work, role, workspaceId, id)
+            return yield* redeliverEvent(work, found, command)
           },
         ),
       })
     }),
   )
 }
+
+const tooLongAgo = refuse("validation_failed", {
+  field: "since",
+  message: "since: must not be more than 30 days ago",
+})
+
+/** Queues what an endpoint has missed, a few events in each commit. */
+const recoverSince = Effect.fnUntraced(function* recoverSince(
+  { store, wakeUp }: EndpointOperations,
+  { endpoint, scope }: FoundEndpoint,
+  since: number,
+): Effect.fn.Return<
+  RecoveredEvents,
+  Failure<"validation_failed" | "webhook_stopped" | "webhook_not_found">
+> {
+  const now = yield* Clock.currentTimeMillis
+  if (since < now - eventsKeptMillis) return yield* tooLongAgo
+  if (endpoint.disabledReason !== null) return yield* refuse("webhook_stopped")
+  const found = yield* store.undelivered(scope, endpoint.id, since, recoveredAtOnce + 1)
+  const positions = found.positions.slice(0, recoveredAtOnce)
+  let queued = 0
+  for (let from = 0; from < positions.length; from += recoveredTogether) {
+    const some = { ...found, positions: positions.slice(from, from + recoveredTogether) }
+    const recovery = yield* store.recover(scope, endpoint.id, some, now)
+    if (recovery._tag === "Stopped") return yield* refuse("webhook_stopped")
+    if (recovery._tag === "NoEndpoint") return yield* refuse(notFound)
+    queued += recovery.count
+    yield* wakeUp.wake("deliveries")
+  }
+  return { queued, more: found.positions.length > recoveredAtOnce }
+})
 
 /** The queued event, with its loop woken; or the refusal. */
 const queuedOrRefused = Effect.fnUntraced(function* queuedOrRefused(

@@ -100,10 +100,26 @@ export const parseRetryAfter = (value: string | undefined, now: number): number 
 const httpDate = /^[A-Z][a-z]+, \d{2}[ -][A-Z][a-z]{2}[ -]\d{2,4} \d{2}:\d{2}:\d{2} GMT$/
 
 /** Delivered means a 2xx within 15 s, 5 s of them to connect. */
-const limits: PostLimits = {
+const callbackLimits: PostLimits = {
   maximumBytes: 16 * 1024,
   timeoutMillis: 15_000,
   connectTimeoutMillis: 5000,
+}
+
+/** How much of an endpoint's answer the log keeps, in bytes. */
+const loggedBytes = 1024
+
+const webhookLimits: PostLimits = { ...callbackLimits, keptBytes: loggedBytes }
+
+/** The beginning of an answer as the log keeps it; null when it is no text. */
+const loggedText = (beginning: Uint8Array | undefined): string | null => {
+  if (beginning === undefined) return null
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+  // The cut may divide a character, whose bytes a stream waits for.
+  const stream = beginning.length >= loggedBytes
+  const decoded = Result.try(() => decoder.decode(beginning, { stream }))
+  // PostgreSQL stores no U+0000.
+  return Result.isSuccess(decoded) && !decoded.success.includes("\0") ? decoded.success : null
 }
 
 interface SignedRequest {
@@ -116,6 +132,7 @@ interface SignedRequest {
   /** 64 hexadecimal characters. */
   readonly secret: string
   readonly allowHttp: boolean
+  readonly limits: PostLimits
 }
 
 /** The answer, or why there was none. */
@@ -176,7 +193,7 @@ const signedCaller = Effect.gen(function* signedCaller() {
         allowHttp: request.allowHttp,
         workspaceId: request.workspaceId,
       },
-      limits,
+      request.limits,
     )
   }
 
@@ -225,6 +242,7 @@ export const judgeCall = (
     attemptedAt: startedAt,
     durationMillis: endedAt - startedAt,
     responseStatus: answer?.status ?? null,
+    responseBody: loggedText(answer?.beginning),
     error,
     nextAttemptAt: next,
     stopUnlessDeliveredSince: isUsedUp && stops[kind] ? endedAt - silenceMillis : null,
@@ -244,11 +262,13 @@ export const makeDeliveryCall = Effect.gen(function* makeDeliveryCall() {
           contentType: "application/json",
           secret: secrets.webhooks.of(secretSalt ?? ""),
           allowHttp: allowPrivate,
+          limits: webhookLimits,
         }
       : {
           contentType: callbackContentType,
           secret: secrets.callbacks.of(callbackSalt(workspaceId, secretSalt)),
           allowHttp: true,
+          limits: callbackLimits,
         }
 
   return (claimed: ClaimedDelivery): Effect.Effect<DeliveryResult> => {

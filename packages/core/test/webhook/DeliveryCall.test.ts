@@ -47,6 +47,7 @@ describe("the outcome of a call", () => {
         attemptedAt: noon,
         durationMillis: 40,
         responseStatus: status,
+        responseBody: null,
         error: null,
         nextAttemptAt: null,
         stopUnlessDeliveredSince: null,
@@ -189,7 +190,28 @@ describe("a call", () => {
         timeoutMillis: 15_000,
         connectTimeoutMillis: 5000,
         maximumBytes: 16_384,
+        keptBytes: 1024,
       })
+    }),
+  )
+
+  it.effect("logs the first KiB of an answer that is UTF-8, and nothing of another one", () =>
+    Effect.gen(function* () {
+      const bytes = (text: string) => new TextEncoder().encode(text)
+      const long = bytes(`x${"é".repeat(600)}`).subarray(0, 1024)
+      for (const [beginning, logged] of [
+        [bytes("größer"), "größer"],
+        [bytes(""), ""],
+        [bytes("\uFEFFa"), "\uFEFFa"],
+        [long, `x${"é".repeat(511)}`],
+        [bytes("é").subarray(0, 1), null],
+        [Uint8Array.of(0xff, 0xfe), null],
+        [bytes("a\0b"), null],
+        [undefined, null],
+      ] as const) {
+        const answer = { status: 200, headers: {}, ...(beginning && { beginning }) }
+        assert.strictEqual((yield* call(Effect.succeed(answer))).result.responseBody, logged)
+      }
     }),
   )
 

@@ -4,13 +4,24 @@
  */
 import {
   CallbackSecrets,
+  DeliveriesQuery,
+  EndpointChangeBody,
   PageInput,
+  RecoverBody,
   RedeliverBody,
   WebhookOperations,
   callbackTypes,
   described,
 } from "@messaging-service/core"
-import type { CallbackAttempt, ListPage, RedeliverEvent } from "@messaging-service/core"
+import type {
+  CallbackAttempt,
+  ChangeWebhook,
+  ListDeliveries,
+  ListPage,
+  LoggedDelivery,
+  RecoverEvents,
+  RedeliverEvent,
+} from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import { bodyOf, json, listOf, pageOf, query, pageJson } from "../Entry.ts"
@@ -37,6 +48,33 @@ const callbackDeliveryJson = (attempt: CallbackAttempt): typeof CallbackDelivery
   ...deliveryJson(attempt),
   url: attempt.url,
 })
+
+const LoggedDeliveryJson = Schema.Struct({
+  ...DeliveryJson.fields,
+  request_body: described(
+    Schema.NullOr(Schema.String),
+    "The event as it was sent; null once it is erased.",
+  ),
+  response_body: described(
+    Schema.NullOr(Schema.String),
+    "The first KiB of the answer; null without an answer, and where it is not UTF-8.",
+  ),
+}).annotate({ identifier: "LoggedDelivery" })
+
+const loggedDeliveryJson = ({
+  attempt,
+  requestBody,
+  responseBody,
+}: LoggedDelivery): typeof LoggedDeliveryJson.Type => ({
+  ...deliveryJson(attempt),
+  request_body: requestBody,
+  response_body: responseBody,
+})
+
+const RecoveredJson = Schema.Struct({
+  queued: described(Schema.Int, "Events that are delivered again."),
+  more: described(Schema.Boolean, "Whether others are left: ask again."),
+}).annotate({ identifier: "RecoveredEvents" })
 
 const CallbackSecretJson = Schema.Struct({
   secret: described(Schema.String, "64 hexadecimal characters that sign version 1 callbacks."),
@@ -81,7 +119,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     right: "read",
     summary: "Read the delivery log",
     about: "Every attempt, newest first.",
-    request: query<ListPage>()(PageInput),
+    request: query<ListDeliveries>()(DeliveriesQuery),
     success: "A page of attempts.",
     answer: pageOf(DeliveryJson, delivery),
     refused: ["webhook_not_found"],
@@ -91,6 +129,56 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
         yield* webhooks.deliveries(role, id("id"), id("webhook_id"), request),
         deliveryJson,
       )
+    }),
+  }),
+  route(`GET ${webhookPath}/deliveries/{delivery_id}`, {
+    id: "getDelivery",
+    right: "administrate",
+    summary: "Read an attempt with its bodies",
+    about: "Bodies are kept for 30 days. Show them as text only: they are the receiver's.",
+    success: "The attempt.",
+    answer: bodyOf(LoggedDeliveryJson, {
+      ...delivery,
+      request_body: '{"id":"evt_0123456789abcdefghijABCD","type":"message.sent"}',
+      response_body: "ok",
+    }),
+    refused: ["webhook_not_found", "delivery_not_found"],
+    handler: Effect.fnUntraced(function* getDelivery({ id, role }) {
+      const webhooks = yield* WebhookOperations
+      return loggedDeliveryJson(
+        yield* webhooks.delivery(role, id("id"), id("webhook_id"), id("delivery_id")),
+      )
+    }),
+  }),
+  route(`PATCH ${webhookPath}`, {
+    id: "updateWorkspaceWebhook",
+    right: "administrate",
+    summary: "Change an endpoint",
+    about:
+      "Its secret stays. Attempts from now on use the new URL; events that wait for delivery stay, whatever their type.",
+    request: json<ChangeWebhook>()(EndpointChangeBody, { events: ["message.failed"] }),
+    success: "The endpoint as it is now.",
+    answer: bodyOf(EndpointJson, { ...examples.webhook, events: ["message.failed"] }),
+    refused: ["webhook_not_found", "invalid_webhook_url"],
+    handler: Effect.fnUntraced(function* updateWorkspaceWebhook({ id, request, role }) {
+      const webhooks = yield* WebhookOperations
+      return endpointJson(yield* webhooks.update(role, id("id"), id("webhook_id"), request))
+    }),
+  }),
+  route(`POST ${webhookPath}/recover`, {
+    id: "recoverEvents",
+    right: "administrate",
+    summary: "Deliver again what an endpoint has missed",
+    about:
+      "Events since a time, at most 30 days ago, that no attempt has delivered, oldest first, at most 10,000. Each starts a new schedule. What is being delivered is left alone.",
+    request: json<RecoverEvents>()(RecoverBody, { since: "2030-01-31T06:00:00Z" }),
+    status: 202,
+    success: "The events are on their way.",
+    answer: bodyOf(RecoveredJson, { queued: 12, more: false }),
+    refused: ["webhook_not_found", "webhook_stopped"],
+    handler: Effect.fnUntraced(function* recoverEvents({ id, request, role }) {
+      const webhooks = yield* WebhookOperations
+      return yield* webhooks.recover(role, id("id"), id("webhook_id"), request)
     }),
   }),
   route(`POST ${webhookPath}/resume`, {

@@ -1,7 +1,7 @@
 /** Operations of version 2 in a workspace, as a part of the tour through the whole interface. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Made } from "../Records.ts"
+import type { Made, PageBody } from "../Records.ts"
 import { operatorToken } from "../Service.ts"
 import type { aTour } from "./Tour.ts"
 import { aPart, form, multipart } from "../v2/Uploading.ts"
@@ -83,5 +83,14 @@ export const workspaceTour = Effect.fnUntraced(function* workspaceTour(
   const path = `${at}/webhooks/${endpoint.id}`
   yield* ask(operator("POST", `${path}/rotate-secret`), 200)
   yield* ask(operator("POST", `${path}/test`), 202)
+  yield* ask(operator("PATCH", path, { description: "Till" }), 200)
+  yield* ask(operator("PATCH", path, { url: "mailto:a@shop.example" }), 422)
+  yield* ask(operator("POST", `${path}/recover`, { since: "2999-01-31T09:00:00Z" }), 202)
+  yield* ask(operator("POST", `${path}/recover`, { since: "1899-01-31T09:00:00Z" }), 400)
+  yield* ask(operator("GET", `${path}/deliveries?type=ping&failed=true`), 200)
+  yield* ask(operator("POST", "/admin/v1/simulator/settle"), 200)
+  const [delivery] = (yield* ask<PageBody<Made>>(operator("GET", `${path}/deliveries`), 200)).data
+  yield* ask(operator("GET", `${path}/deliveries/${delivery?.id}`), 200)
+  yield* ask(operator("GET", `${path}/deliveries/987654`), 404)
   yield* ask(operator("DELETE", path), 200)
 })

@@ -19,6 +19,7 @@ create function settle_and_claim_deliveries(
   p_attempted_at timestamptz[],
   p_duration_millis bigint[],
   p_response_status integer[],
+  p_response_body text[],
   p_error text[],
   p_next_attempt_at timestamptz[],
   p_stop_since timestamptz[],
@@ -127,21 +128,22 @@ begin
     with ended as (
       delete from webhook_deliveries d
       using unnest(
-        v_settled, p_attempted_at, p_duration_millis, p_response_status, p_error,
+        v_settled, p_attempted_at, p_duration_millis, p_response_status, p_response_body, p_error,
         p_next_attempt_at
       ) r (
-        delivery_id, attempted_at, duration_millis, response_status, error, next_attempt_at
+        delivery_id, attempted_at, duration_millis, response_status, response_body, error,
+        next_attempt_at
       )
       where d.id = r.delivery_id
         and r.next_attempt_at is null
       returning
         d.attempts + 1 as attempt, d.endpoint_id, d.outbox_id, d.event_id, d.type, d.workspace_id,
         d.url, case when d.workspace_id is null then d.body end, r.attempted_at, r.duration_millis,
-        r.response_status, r.error
+        r.response_status, r.response_body, r.error
     )
     insert into webhook_attempts (
       attempt, endpoint_id, outbox_id, event_id, type, workspace_id, url, body, attempted_at,
-      duration_millis, response_status, error
+      duration_millis, response_status, response_body, error
     )
     select ended.*
     from ended;
@@ -153,21 +155,22 @@ begin
           due_at = r.next_attempt_at,
           last_attempt_id = nextval('webhook_attempts_id_seq')
         from unnest(
-          v_settled, p_attempted_at, p_duration_millis, p_response_status, p_error,
-          p_next_attempt_at
+          v_settled, p_attempted_at, p_duration_millis, p_response_status, p_response_body,
+          p_error, p_next_attempt_at
         ) r (
-          delivery_id, attempted_at, duration_millis, response_status, error, next_attempt_at
+          delivery_id, attempted_at, duration_millis, response_status, response_body, error,
+          next_attempt_at
         )
         where d.id = r.delivery_id
           and r.next_attempt_at is not null
         returning
           d.last_attempt_id, r.next_attempt_at, d.attempts, d.endpoint_id, d.outbox_id, d.event_id,
           d.type, d.workspace_id, d.url, case when d.workspace_id is null then d.body end,
-          r.attempted_at, r.duration_millis, r.response_status, r.error
+          r.attempted_at, r.duration_millis, r.response_status, r.response_body, r.error
       )
       insert into webhook_attempts (
         id, next_attempt_at, attempt, endpoint_id, outbox_id, event_id, type, workspace_id, url,
-        body, attempted_at, duration_millis, response_status, error
+        body, attempted_at, duration_millis, response_status, response_body, error
       )
       select put_off.*
       from put_off;

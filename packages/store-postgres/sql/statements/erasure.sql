@@ -211,6 +211,7 @@ with gone as materialized (
 update webhook_endpoints e
 set url = '',
   description = '',
+  original = null,
   secret_salt = '',
   secret_last4 = '',
   first_secret_last4 = ''

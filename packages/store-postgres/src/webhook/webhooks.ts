@@ -7,12 +7,14 @@ import type {
   DeliveryQuery,
   DeliveryQueue,
   DeliveryResult,
+  EndpointChange,
   EventId,
   IdempotencyClaim,
   NewWebhook,
   Outbox,
   OutboxEvent,
   Queueing,
+  Recovery,
   WebhookEndpoint,
   WebhookEventType,
   WebhookId,
@@ -44,7 +46,12 @@ const madeEndpoint = statement("webhook.made")
 const listEndpoints = statement("webhook.list")
 const rotateSecret = statement("webhook.rotate")
 const removeEndpoint = statement("webhook.remove")
+const updateEndpoint = statement("webhook.update")
 const listAttempts = statement("webhook.attempts")
+const listFailedAttempts = statement("webhook.failedAttempts")
+const getAttempt = statement("webhook.attempt")
+const findUndelivered = statement("webhook.undelivered")
+const recoverEvents = statement("recover_webhook_events")
 const listCallbackAttempts = statement("webhook.callbackAttempts")
 const forgetAttempts = statement("webhook.forgetAttempts")
 
@@ -90,7 +97,18 @@ const toEndpoint = (row: Row<"webhook.get">): WebhookEndpoint => ({
   lastAttempt: row.last_attempt as DeliveryAttempt | null,
 })
 
-const toAttempt = (row: Row<"webhook.attempts">) => row.attempt as DeliveryAttempt
+const toMadeEndpoint = ({ original, ...row }: Row<"webhook.made">): WebhookEndpoint => ({
+  ...toEndpoint(row),
+  ...(original as EndpointChange | null),
+})
+
+const toRecovery = (row: Row<"recover_webhook_events"> | undefined): Recovery => {
+  if (row?.state === "running") return { _tag: "Queued", count: row.queued }
+  return { _tag: row?.state === "stopped" ? "Stopped" : "NoEndpoint" }
+}
+
+const toAttempt = (row: Row<"webhook.attempts" | "webhook.failedAttempts">) =>
+  row.attempt as DeliveryAttempt
 const toCallbackAttempt = (row: Row<"webhook.callbackAttempts">) => row.attempt as CallbackAttempt
 
 const queueingOf = (outcome: string | null): Queueing => {
@@ -115,7 +133,7 @@ export const webhookStore = (database: DatabaseService): WebhookStore => ({
     return getEndpoint.first(database, { ...asked, id }, toEndpoint)
   },
   made(id) {
-    return madeEndpoint.first(database, { id }, toEndpoint)
+    return madeEndpoint.first(database, { id }, toMadeEndpoint)
   },
   list(asked, stopped) {
     return listEndpoints.all(database, { ...asked, stopped }, toEndpoint)
@@ -140,8 +158,32 @@ export const webhookStore = (database: DatabaseService): WebhookStore => ({
     const params = { ...asked, id, eventId, now }
     return Effect.map(redeliverEvent.value(database, params), queueingOf)
   },
-  attempts(id, asked) {
-    return listAttempts.page(database, `endpoint ${id}`, { ...asked, id }, toAttempt)
+  update(asked, id, { description = null, events = null, url = null }) {
+    const params = { ...asked, id, url, events, description }
+    return updateEndpoint.first(database, params, toEndpoint)
+  },
+  undelivered(asked, id, since, limit) {
+    const params = { ...asked, id, since, limit }
+    return findUndelivered.one(database, params, ({ positions, seen }) => ({
+      positions: (positions ?? []).map(Number),
+      seen: Number(seen),
+    }))
+  },
+  recover(asked, id, { positions, seen }, now) {
+    const params = { ...asked, id, positions, seen, now }
+    return Effect.map(recoverEvents.rows(database, params), ([row]) => toRecovery(row))
+  },
+  attempts(id, { failed, since, types, until }, page) {
+    const list = failed ? listFailedAttempts : listAttempts
+    const params = { ...page, id, types, since, until }
+    return list.page(database, `endpoint ${id}`, params, toAttempt)
+  },
+  attempt(id, attempt) {
+    return getAttempt.first(database, { id, attempt }, (row) => ({
+      attempt: row.attempt as DeliveryAttempt,
+      requestBody: row.request_body,
+      responseBody: row.response_body,
+    }))
   },
   callbackAttempts(id, asked) {
     const params = { ...asked, id }
@@ -190,6 +232,7 @@ const toResultElement = (result: DeliveryResult): Omit<DeliveriesElement, keyof 
   attemptedAt: result.attemptedAt,
   durationMillis: result.durationMillis,
   responseStatus: result.responseStatus,
+  responseBody: result.responseBody,
   error: result.error,
   nextAttemptAt: result.nextAttemptAt,
   stopSince: result.stopUnlessDeliveredSince,

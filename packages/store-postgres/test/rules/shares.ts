@@ -128,7 +128,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
         select coalesce(json_agg(taken.id order by taken.id), '[]')
         from settle_and_claim_deliveries(
           q.lanes, array_fill(0, array[cardinality(q.lanes)]), '{}', '{}', '{}', '{}', '{}', '{}',
-          '{}', '{}', '{}', q.now, q.now + interval '1 minute', q.most, q.per_lane, 0, 0, '{}', '{}'
+          '{}', '{}', '{}', '{}', q.now, q.now + interval '1 minute', q.most, q.per_lane, 0, 0, '{}', '{}'
         ) taken
       )`,
       draw: Effect.gen(function* () {

@@ -4,6 +4,7 @@ import { countByWorkspace, webhookEventTypes, Store } from "@messaging-service/c
 import type {
   ApiKey,
   ClaimedDelivery,
+  DeliveryFilter,
   DeliveryQuery,
   DeliveryResult,
   NewWebhook,
@@ -70,10 +71,19 @@ export const lookUpEndpoint = (endpoint: WebhookEndpoint) =>
     present,
   )
 
+export const everyAttempt: DeliveryFilter = {
+  types: null,
+  failed: false,
+  since: null,
+  until: null,
+}
+
 /** The delivery log, newest first. */
 export const logOf = (endpoint: Pick<WebhookEndpoint, "id">) =>
   Effect.map(
-    Store.use(({ webhooks: store }) => store.attempts(endpoint.id, { before: null, limit: 100 })),
+    Store.use(({ webhooks: store }) =>
+      store.attempts(endpoint.id, everyAttempt, { before: null, limit: 100 }),
+    ),
     (page) => page.items,
   )
 
@@ -131,6 +141,7 @@ export const delivered = (
   attemptedAt: noon,
   durationMillis: 7,
   responseStatus: 204,
+  responseBody: null,
   error: null,
   nextAttemptAt: null,
   stopUnlessDeliveredSince: null,

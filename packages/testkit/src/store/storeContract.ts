@@ -15,6 +15,7 @@ import { callbacks } from "./contract/callbacks.ts"
 import { connectionCallbacks } from "./contract/connectionCallbacks.ts"
 import { deliveries } from "./contract/deliveries.ts"
 import { deliveryLanes } from "./contract/deliveryLanes.ts"
+import { deliveryBodies } from "./contract/deliveryBodies.ts"
 import { deliveryLog } from "./contract/deliveryLog.ts"
 import { departures } from "./contract/departures.ts"
 import { disabledWorkspaces } from "./contract/disabledWorkspaces.ts"
@@ -104,6 +105,7 @@ const topics = {
   deliveries,
   "lanes of deliveries": deliveryLanes,
   "delivery log": deliveryLog,
+  "delivery bodies": deliveryBodies,
   erasure,
   callbacks,
   "callbacks of connections": connectionCallbacks,

@@ -10,6 +10,7 @@ import {
   claimDue,
   claimTheOne,
   delivered,
+  everyAttempt,
   eventsOf,
   logOf,
   lookUpEndpoint,
@@ -85,9 +86,12 @@ export const deliveryLog: Topic = (it) => {
       yield* settleDeliveries(...(yield* claimDue()).map((each) => delivered(each)))
       const all = yield* logOf(endpoint)
       assert.lengthOf(all, 5)
-      const first = yield* store.attempts(endpoint.id, { before: null, limit: 2 })
+      const first = yield* store.attempts(endpoint.id, everyAttempt, { before: null, limit: 2 })
       assert.deepStrictEqual(first.items, all.slice(0, 2))
-      const second = yield* store.attempts(endpoint.id, { before: first.next, limit: 3 })
+      const second = yield* store.attempts(endpoint.id, everyAttempt, {
+        before: first.next,
+        limit: 3,
+      })
       assert.deepStrictEqual(second, { items: all.slice(2), next: null })
     }),
   )

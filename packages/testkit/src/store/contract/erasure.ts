@@ -489,6 +489,8 @@ export const erasure: Topic = (it) => {
       const store = (yield* Store).webhooks
       const { key } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key, { description: "Till" })
+      const other = { url: "https://other.example/", description: "Shop" }
+      yield* store.update(endpointScope(key), endpoint.id, other)
       yield* store.remove(endpointScope(key), endpoint.id, noon)
       yield* eraseRemoved(noon)
       assert.strictEqual((yield* store.made(endpoint.id))?.url, endpoint.url)
