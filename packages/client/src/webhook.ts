@@ -18,8 +18,11 @@ export interface WebhookRequest {
   readonly headers: WebhookHeaders
   /** The endpoint's secret, or the workspace's for callbacks: 64 hexadecimal characters. */
   readonly secret: string
-  /** Current time in epoch milliseconds. Default: the clock's. */
-  readonly now?: number
+  /**
+   * Current time: a date, or Unix seconds as in the timestamp and in the test vectors. Default: the
+   * clock's.
+   */
+  readonly now?: Date | number
   /** Largest difference between the timestamp and the current time, in seconds. Default: 300. */
   readonly toleranceSeconds?: number
 }
@@ -185,7 +188,7 @@ const signedBytes = async ({
   body,
   headers,
   secret,
-  now = Date.now(),
+  now = new Date(),
   toleranceSeconds = 300,
 }: WebhookRequest): Promise<Uint8Array | Distrust> => {
   const timestamp = headerOf(headers, "Service-Timestamp")
@@ -194,7 +197,8 @@ const signedBytes = async ({
   if (timestamp === undefined || !/^\d{1,15}$/.test(timestamp) || mac === undefined) {
     return "malformed_headers"
   }
-  if (!(Math.abs(now / 1000 - Number(timestamp)) <= toleranceSeconds)) {
+  const seconds = typeof now === "number" ? now : now.getTime() / 1000
+  if (!(Math.abs(seconds - Number(timestamp)) <= toleranceSeconds)) {
     return "timestamp_out_of_tolerance"
   }
   const bytes = typeof body === "string" ? encode(body) : new Uint8Array(body)

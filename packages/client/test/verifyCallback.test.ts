@@ -6,8 +6,8 @@ import { verifyCallback } from "../src/webhook.ts"
 import type { CallbackReport, WebhookRequest } from "../src/webhook.ts"
 
 const secret = "5e".repeat(32)
-const now = Date.UTC(2026, 2, 2, 12)
-const seconds = now / 1000
+const now = new Date(Date.UTC(2026, 2, 2, 12))
+const seconds = now.getTime() / 1000
 
 const headersFor = (body: string | Uint8Array) => ({
   "service-event-id": "evt_1",

@@ -6,8 +6,8 @@ import { verifyCallback, verifyWebhook } from "../src/webhook.ts"
 import type { Verification, WebhookRequest } from "../src/webhook.ts"
 
 const secret = "5e".repeat(32)
-const now = Date.UTC(2026, 2, 2, 12)
-const seconds = now / 1000
+const now = new Date(Date.UTC(2026, 2, 2, 12))
+const seconds = now.getTime() / 1000
 const body =
   '{"id":"evt_1","type":"ping","created_at":"2026-03-02T12:00:00Z","data":{"webhook_id":7}}'
 
@@ -52,7 +52,7 @@ it.effect.each(vectors)('the documentation\'s test vector "$what" is judged as i
   Effect.gen(function* () {
     const { signature, timestamp } = vector
     const headers = { "service-timestamp": timestamp, "service-signature": signature }
-    const asked = { ...vector, now: vector.now * 1000, headers }
+    const asked = { ...vector, headers }
     const { valid } = yield* Effect.promise(async () =>
       vector.body.startsWith("{") ? await verifyWebhook(asked) : await verifyCallback(asked),
     )

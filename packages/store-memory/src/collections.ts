@@ -168,10 +168,11 @@ export class ErasableTable<Id extends number, Row> {
     this.#lastId = Math.max(this.#lastId, above) + step
   }
 
-  insert(make: (id: Id) => Row): Row {
-    const id = this.nextId
+  /** `reserved`: an id that `moveOn` has passed. */
+  insert(make: (id: Id) => Row, reserved?: Id): Row {
+    const id = reserved ?? this.nextId
     const row = make(id)
-    this.#lastId = id
+    this.#lastId = Math.max(this.#lastId, id)
     this.#rows.set(id, row)
     return row
   }

@@ -384,7 +384,7 @@ export const closeLane = (tables: Tables, lane: Lane, now: number): void => {
 }
 
 /** The planned times that count, later than `after`. */
-function* plannedAfter(lane: Lane, after: number): Generator<number> {
+export function* plannedAfter(lane: Lane, after: number): Generator<number> {
   for (const { message } of lane.counting.from((row) => row.message.dueAt <= after)) {
     yield message.dueAt
   }

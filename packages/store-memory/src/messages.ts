@@ -116,7 +116,7 @@ const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts
 }
 
 /** The first broken guard, in the order of reporting. */
-const brokenGuard = (tables: Tables, acceptance: Acceptance): BrokenGuard | null => {
+export const brokenGuard = (tables: Tables, acceptance: Acceptance): BrokenGuard | null => {
   const { workspaceId, numberId, idempotency, allowance, quota, now } = acceptance
   if (isLost(tables, idempotency)) return "idempotency"
   const lane = laneIn(tables, workspaceId, numberId)
@@ -133,11 +133,16 @@ const takeAllowance = (owner: WorkspaceRow, allowance: number): boolean => {
   return allowance > 0 && isLimited(plan)
 }
 
+const byMessageId = (one: MessageRow, other: MessageRow): number =>
+  one.message.id - other.message.id
+
 /** Adds a new message to all indexes. */
 const enter = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
   tables.messagesByTransportId.set(transportKey(lane.number.id, message.transportId), row)
-  lane.workspace.messages[message.mode].push(row)
+  const all = lane.workspace.messages[message.mode]
+  all.push(row)
+  if ((all.at(-2)?.message.id ?? 0) > message.id) all.sort(byMessageId)
   const attachmentId = message.media?.attachmentId ?? null
   if (attachmentId === null) return
   const others = tables.messagesByAttachment.get(attachmentId)
@@ -145,8 +150,15 @@ const enter = (tables: Tables, row: MessageRow): void => {
   else others.push(row)
 }
 
-/** Writes the whole acceptance, or names the broken guard. */
-export const accept = (tables: Tables, acceptance: Acceptance): AcceptanceOutcome => {
+/**
+ * Writes the whole acceptance, or names the broken guard. `reserved` are ids that were given out
+ * before, perhaps before those of other messages.
+ */
+export const accept = (
+  tables: Tables,
+  acceptance: Acceptance,
+  reserved: ReadonlyArray<MessageId> = [],
+): AcceptanceOutcome => {
   const guard = brokenGuard(tables, acceptance)
   const lane = laneIn(tables, acceptance.workspaceId, acceptance.numberId)
   if (guard !== null || lane === undefined) return { _tag: "Broken", guard: guard ?? "number" }
@@ -154,12 +166,13 @@ export const accept = (tables: Tables, acceptance: Acceptance): AcceptanceOutcom
   const tookAllowance = takeAllowance(lane.workspace, acceptance.allowance)
   const ids: Array<MessageId> = []
   for (const message of acceptance.messages) {
-    const row = tables.messages.insert((id): MessageRow => ({
+    const make = (id: MessageId): MessageRow => ({
       message: { ...message, id, state: "waiting", sentAt: null, error: null },
       lane,
       tookAllowance,
       ...newMessageRow(),
-    }))
+    })
+    const row = tables.messages.insert(make, reserved[ids.length])
     const { id } = row.message
     ids.push(id)
     enter(tables, row)

@@ -160,7 +160,7 @@ const requestOf = ({ body, now, secret, signature, timestamp }: Case): WebhookRe
   body: Buffer.from(body, "base64"),
   headers: { "service-timestamp": timestamp, "service-signature": signature },
   secret,
-  now: now * 1000,
+  now,
 })
 
 /** The verdict of each case, for a readable message. */

@@ -127,6 +127,8 @@ interface Made {
    * unreachable.
    */
   readonly isShared: boolean
+  /** Whether sends can join transactions of the program. Default: `isShared`. */
+  readonly joins?: boolean
   /** Runs after each call, whose result waits for it. */
   readonly afterCall?: () => Promise<void>
   /** Wraps each handler call of a listener. */
@@ -156,16 +158,13 @@ const keyCaller = (key: string) =>
   )
 
 /** The caller: the program itself, a key, or an operator. */
-const callersOf = (
-  run: Run,
-  isShared: boolean,
-): Pick<Messaging, "as" | "withKey" | "operator"> => ({
+const callersOf = (run: Run, joins: boolean): Pick<Messaging, "as" | "withKey" | "operator"> => ({
   as: (workspace, trust = {}) => {
     refused(refusalOf(trustRules, trust))
     const caller = trustedCaller(workspace, trust)
-    return makeApi({ run, joins: isShared, isTrusted: true, caller })
+    return makeApi({ run, joins, isTrusted: true, caller })
   },
-  withKey: (key) => makeApi({ run, joins: isShared, isTrusted: false, caller: keyCaller(key) }),
+  withKey: (key) => makeApi({ run, joins, isTrusted: false, caller: keyCaller(key) }),
   operator: (workspace, acting = {}) => {
     refused(refusalOf(operatorRules, acting))
     return operatorApi(run, workspace, acting.role ?? "owner")
@@ -175,7 +174,7 @@ const callersOf = (
 /** Builds the facade, and starts the worker unless the options disable it. */
 export const makeMessaging = (
   options: OpenOptions,
-  { afterCall, context, isShared, publicUrl, scope, stopMillis, whileTold }: Made,
+  { afterCall, context, isShared, joins = isShared, publicUrl, scope, stopMillis, whileTold }: Made,
 ): Effect.Effect<Messaging> =>
   Effect.gen(function* () {
     const calls = makeCalls(context, afterCall)
@@ -224,7 +223,7 @@ export const makeMessaging = (
     const messaging: Messaging = {
       workspaces: workspacesApi(run),
       ...storeApi(run),
-      ...callersOf(run, isShared),
+      ...callersOf(run, joins),
       on: (type, handle, listening) => {
         if (calls.isClosed()) throw closedError()
         return on(type, handle, listening)

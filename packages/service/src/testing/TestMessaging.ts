@@ -93,12 +93,35 @@ export interface TestReceiver {
    * at once, without waiting. Fails with nothing of its own.
    */
   readonly answer: (...answers: ReadonlyArray<ReceiverAnswer>) => void
+  /**
+   * From now on every call gets that response, until `up`. Default: `connection`. Forgets `answer`. Fails with
+   * nothing of its own.
+   */
+  readonly down: (answer?: ReceiverAnswer) => void
+  /** From now on every call gets 200. Forgets `answer` and `down`. Fails with nothing of its own. */
+  readonly up: () => void
   /** Every call, oldest first. */
   readonly calls: ReadonlyArray<ReceivedCall>
   /**
    * Serves a file at an address, for messages whose media are a link. Fails with nothing of its own.
    */
   readonly serve: (url: string, content: Uint8Array, mimeType: string) => void
+}
+
+/** A client of no database, for `transaction` of a send. */
+export interface TestClient {
+  /** Runs a statement. Fails with `message_rejected`, at a commit, and with what `answer` fails with. */
+  readonly query: (
+    text: string,
+    values?: ReadonlyArray<unknown>,
+  ) => Promise<{
+    /** What `answer` returned. */
+    readonly rows: ReadonlyArray<unknown>
+  }>
+  /** Every statement, oldest first. */
+  readonly statements: ReadonlyArray<string>
+  /** Does nothing, as a pool has no use for it. Fails with nothing of its own. */
+  readonly release: () => void
 }
 
 /** How much of a quota to use up. */
@@ -141,8 +164,8 @@ export interface TestPhones {
    */
   readonly tick: (message: HasId, status: "delivered" | "read") => Promise<void>
   /**
-   * Sends as many messages as a number's quota of 24 hours still allows. Fails with
-   * `number_not_found`, `validation_failed`.
+   * Uses up a number's quota of 24 hours as if it had just sent the rest, without a message, an event or a call.
+   * Fails with `number_not_found`, `validation_failed`.
    */
   readonly useUpQuota: (options?: QuotaUse) => Promise<void>
 }
@@ -194,6 +217,18 @@ export interface TestMessaging {
   readonly receiver: TestReceiver
   /** The simulated phones. */
   readonly phones: TestPhones
+  /**
+   * Makes a client whose transactions `messages.send` can join, as with one of the package `pg`. `begin`,
+   * `commit` and `rollback` are understood; `answer` returns the rows of all other statements, none when left
+   * out. A message exists after `commit`, and not after `rollback`. A commit fails with `message_rejected` when
+   * other sends have used up the room meanwhile. Fails with nothing of its own.
+   */
+  readonly client: (
+    answer?: (
+      text: string,
+      values: ReadonlyArray<unknown>,
+    ) => ReadonlyArray<unknown> | Promise<ReadonlyArray<unknown>>,
+  ) => TestClient
   /** Messages that recipients received, oldest first. */
   readonly sent: ReadonlyArray<SentCopy>
   /** Current service time. */

@@ -106,3 +106,42 @@ test("an answer that is lost on the way is no second copy", async () => {
   assert.strictEqual((await t.api.messages.get(id)).status, "read")
   await t.close()
 })
+
+test("a receiver that is down for an hour", async () => {
+  const t = await openTest()
+  t.receiver.down(503)
+  await t.api.messages.send({ to: { phone }, text: "Hello" })
+  await t.advance({ hours: 1 })
+  t.receiver.up()
+  await t.advance({ hours: 12 })
+  const answers = t.receiver.calls.map(({ answered }) => answered)
+  assert.deepStrictEqual([answers[0], answers.at(-1)], [503, 200])
+  assert.lengthOf(
+    answers.filter((answer) => answer === 200),
+    1,
+  )
+  await t.close()
+})
+
+test("an order and its message, in one transaction or not at all", async () => {
+  const t = await openTest()
+  // With a function it answers your own statements; without one they return no rows.
+  const client = t.client()
+  const place = async (paid: boolean) => {
+    await client.query("begin")
+    await client.query("insert into orders default values returning id")
+    await t.api.messages.send(
+      { to: { phone }, text: "Your order is placed." },
+      { transaction: client },
+    )
+    await client.query(paid ? "commit" : "rollback")
+  }
+  await place(false)
+  assert.isEmpty(t.sent)
+  await place(true)
+  assert.deepStrictEqual(
+    t.sent.map(({ text }) => text),
+    ["Your order is placed."],
+  )
+  await t.close()
+})

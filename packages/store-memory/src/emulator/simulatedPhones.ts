@@ -1,21 +1,18 @@
-/** The store in memory with simulated phones, for `@messaging-service/emulator`. */
-import { Store } from "@messaging-service/core"
+/** The remote server of simulated phones, in memory. */
 import type { NumberId, Phone, WorkspaceId } from "@messaging-service/core"
-import { SimulatedPhones } from "@messaging-service/emulator"
+import type { SimulatedPhones } from "@messaging-service/emulator"
 import type { Behaviour, SentCopy } from "@messaging-service/emulator"
-import { Context, Effect, Layer } from "effect"
-import { memoryStore, operations } from "./MemoryStore.ts"
-import { newestFirst } from "./collections.ts"
-import { Tables, transportKey } from "./tables.ts"
-import type { Steps } from "./collections.ts"
-
-export { layerMediaFiles } from "./media.ts"
+import { Effect } from "effect"
+import { newestFirst } from "../collections.ts"
+import { transportKey } from "../tables.ts"
+import type { Tables } from "../tables.ts"
+import type { Steps } from "../collections.ts"
 
 /** Of a number that was never made. */
 const noWorkspace = 0 as WorkspaceId
 
 /** The remote server; it names messages as the store does. */
-const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> => {
+export const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> => {
   const behaviours = new Map<NumberId, Behaviour>()
   const copies: Array<SentCopy> = []
   const copiesByNumber = new Map<NumberId, Array<SentCopy>>()
@@ -68,10 +65,3 @@ const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> 
       ),
   }
 }
-
-/** An empty store, and phones that have sent nothing; new ones for each build of the layer. */
-export const layer: Layer.Layer<Store | SimulatedPhones> = Layer.syncContext(() => {
-  const tables = new Tables()
-  const phones: typeof SimulatedPhones.Service = operations(simulatedPhones(tables))
-  return Context.make(Store, memoryStore(tables)).pipe(Context.add(SimulatedPhones, phones))
-})
