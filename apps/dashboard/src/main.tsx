@@ -3,7 +3,6 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@ta
 import { RouterProvider } from "@tanstack/react-router"
 import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
-import { isOffered } from "./api/offered.ts"
 import { Refused } from "./api/call.ts"
 import { noteEndedSession } from "./api/session.ts"
 import { makeRouter } from "./router.tsx"
@@ -22,8 +21,8 @@ const client: QueryClient = new QueryClient({
       // A refusal is an answer: asking again changes nothing.
       retry: (count, error) => !(error instanceof Refused) && count < 2,
       refetchOnWindowFocus: true,
-      // Without a stream of news a page asks by itself.
-      refetchInterval: isOffered("GET /admin/v1/events") ? false : 10_000,
+      // No news tell of these: pages ask by themselves.
+      refetchInterval: ({ queryKey: [topic] }) => (topic === "workspaces" ? 10_000 : false),
     },
   },
 })

@@ -297,23 +297,5 @@ export const addedOperations = (operator: AsOperator, withKey: AsKey) => {
         }
       return undefined
     },
-
-    /** What a stream compares with what it saw before. */
-    state: async (workspace: string): Promise<ReadonlyArray<readonly [string, string]>> => {
-      const { body, status } = await v2(workspace, "GET", "/messages?limit=25")
-      if (status !== 200) return []
-      const messages = body.data.map((message: Json) => [message.id, message.status])
-      const numbers = []
-      for (const { connect, id, status: numberStatus } of await numbersOf(workspace)) {
-        const { reason, state } = await connectionOf(workspace, id)
-        numbers.push([id, numberStatus, connect?.qr_code_url, state, reason])
-      }
-      const { body: sent } = await operator("GET", "/admin/v1/simulator/sent?limit=1")
-      return [
-        ["messages", JSON.stringify(messages)],
-        ["numbers", JSON.stringify(numbers)],
-        ["simulator", JSON.stringify(sent.data)],
-      ]
-    },
   }
 }

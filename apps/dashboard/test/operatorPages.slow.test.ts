@@ -315,6 +315,42 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByText("is linked").waitFor()
     }))
 
+  it("shows news as they happen, closes its stream while hidden, and asks for all on its return", () =>
+    onPage("/w/1/messages", async (page) => {
+      const open = new Set<unknown>()
+      const isStream = (url: string) => url.includes("/admin/v1/events")
+      page.on("request", (request) => {
+        if (isStream(request.url())) open.add(request)
+      })
+      page.on("requestfinished", (request) => open.delete(request))
+      page.on("requestfailed", (request) => open.delete(request))
+      const send = (text: string) =>
+        dashboard.ask("POST", "/api/v2/messages", { from: 1, to: { phone: "+15550107777" }, text })
+      const hide = (hidden: boolean) =>
+        page.evaluate((value) => {
+          Object.defineProperty(document, "hidden", { configurable: true, value })
+          document.dispatchEvent(new Event("visibilitychange"))
+        }, hidden)
+      await page.reload()
+      await page.getByText("Live", { exact: true }).waitFor()
+      assert.strictEqual(open.size, 1)
+      await send("From elsewhere")
+      await shown(page, "From elsewhere").waitFor()
+      await hide(true)
+      await assertEventually(async () => {
+        await page.evaluate(() => 0)
+        return open.size === 0
+      })
+      await send("While it was hidden")
+      await page.waitForLoadState("networkidle")
+      assert.strictEqual(await shown(page, "While it was hidden").count(), 0)
+      await hide(false)
+      await shown(page, "While it was hidden").waitFor()
+      assert.strictEqual(open.size, 1)
+      await dashboard.operate("POST", "/admin/v1/simulator/clock/advance", { seconds: 86_400 })
+      await page.getByText(/moved on by 2\d h/).waitFor()
+    }))
+
   it("lets a customer in by a link that works once, into their workspace alone", () =>
     onPage("/w/1/settings", async (page) => {
       await page.getByRole("button", { name: "Make a link" }).click()

@@ -70,24 +70,21 @@ export const standIn = async (
     ask(method, path, operatorToken, body)
   const added = addedOperations(asOperator, ask)
 
-  const stream = (request: IncomingMessage, response: ServerResponse, workspace: string) => {
-    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" })
-    response.write("retry: 1000\n\n")
-    const last = new Map<string, string>()
-    const look = async () => {
-      for (const [topic, state] of await added.state(workspace)) {
-        const before = last.get(topic)
-        last.set(topic, state)
-        if (before !== undefined && before !== state)
-          response.write(
-            topic === "clock"
-              ? `event: clock\ndata: ${state}\n\n`
-              : `event: ${topic}\ndata: {}\n\n`,
-          )
-      }
+  /** Passes the service's own stream on, until either side ends it. */
+  const stream = async (request: IncomingMessage, response: ServerResponse, path: string) => {
+    const left = new AbortController()
+    response.once("close", () => left.abort())
+    const real = await fetch(service + path, {
+      headers: { cookie: request.headers.cookie ?? "" },
+      signal: left.signal,
+    })
+    response.writeHead(real.status, { "content-type": real.headers.get("content-type") ?? "" })
+    try {
+      for await (const chunk of real.body ?? []) response.write(chunk)
+    } catch {
+      // The page has left, or the service has stopped.
     }
-    const timer = setInterval(() => void look().catch(() => undefined), 1000)
-    request.on("close", () => clearInterval(timer))
+    response.end()
   }
 
   const isSignedIn = async (cookie: string): Promise<boolean> => {
@@ -172,8 +169,7 @@ export const standIn = async (
     }
     if (pathname === "/admin/v1/session") return forward()
     if (!(await isSignedIn(cookie))) return refuse(401, "session_ended", "Sign in.")
-    if (pathname === "/admin/v1/events")
-      return stream(request, response, new URLSearchParams(search).get("workspace_id") ?? "")
+    if (pathname === "/admin/v1/events") return stream(request, response, pathname + search)
     const answer = await added.answer(method, pathname, search, body)
     return answer === undefined ? forward() : say(answer.status, answer.body)
   }

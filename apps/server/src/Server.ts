@@ -86,6 +86,7 @@ const serve = Effect.fnUntraced(function* serve(settings: ServerSettings, listen
     metrics: metrics === null,
     emulator: service.transport.kind === "simulated" ? yield* emulatorControls : null,
     publicUrl: service.publicUrl ?? open.url,
+    stopping: open.stopping,
     trustProxy,
   }
   const served = [open.serve(yield* Effect.provideService(httpApp, HttpOptions, options))]
@@ -96,6 +97,7 @@ const serve = Effect.fnUntraced(function* serve(settings: ServerSettings, listen
       customers: false,
       metrics: false,
       publicUrl: admin.url,
+      stopping: admin.stopping,
       docsUrl: options.publicUrl,
     })
     served.push(admin.serve(app))

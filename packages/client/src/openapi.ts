@@ -1176,6 +1176,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Follow what changes */
+        readonly get: operations["streamNews"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/simulator/numbers/{number_id}/behaviour": {
         readonly parameters: {
             readonly query?: never;
@@ -3956,6 +3973,26 @@ export interface operations {
             };
         };
     };
+    readonly streamNews: {
+        readonly parameters: {
+            readonly query: StreamNewsQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Events, until the session ends or the service stops. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/event-stream": string;
+                };
+            };
+        };
+    };
     readonly getBehaviour: {
         readonly parameters: {
             readonly query?: never;
@@ -5935,6 +5972,10 @@ export interface RotateWorkspaceWebhookSecretQuery {
 export interface TestWorkspaceWebhookQuery {
     /** @description Acts as a live or a test key. Default: `live`. */
     readonly mode?: "live" | "test";
+}
+export interface StreamNewsQuery {
+    /** @description The workspace. A portal's session reads its own. */
+    readonly workspace_id: number;
 }
 export interface ListSentQuery {
     /** @description Only what left this number's phone. */

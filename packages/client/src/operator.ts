@@ -2,8 +2,9 @@
  * The operator API, which needs the service's operator token, with the controls of simulated phones.
  */
 import { makeEndpoints } from "./endpoints.ts"
+import { makeFollow } from "./events.ts"
 import type { Endpoints } from "./endpoints.ts"
-import { bearer, makeAsk } from "./request.ts"
+import { bearer, makeAsk, makeOpenEvents } from "./request.ts"
 import type { ConnectionOptions } from "./request.ts"
 
 /** Service address and operator token. */
@@ -156,8 +157,16 @@ const webhooksOf = (at: Endpoints) => ({
  */
 export const operatorClient = ({ actingRole, token, ...connection }: OperatorOptions) => {
   const role = actingRole === undefined ? {} : { "acting-role": actingRole }
-  const at = makeEndpoints(makeAsk(connection, { ...bearer("token", token), ...role }))
+  const credentials = { ...bearer("token", token), ...role }
+  const at = makeEndpoints(makeAsk(connection, credentials))
   return {
+    /**
+     * Follows what changes in a workspace. It connects again by itself; a refusal ends it.
+     *
+     * @example
+     * for await (const { topic, ids } of operator.follow(workspace)) console.log(topic, ids)
+     */
+    follow: makeFollow(makeOpenEvents(connection, credentials)),
     /** Sessions of browsers. */
     session: sessionOf(at),
 

@@ -107,6 +107,49 @@ export const makeAsk = (
   }
 }
 
+/**
+ * Opens a stream of server-sent events, which continues after `lastEventId`. Null when the service could
+ * not be reached or is full: try again. Rejects with other refusals.
+ */
+export type OpenEvents = (
+  path: string,
+  lastEventId: string | undefined,
+  signal: AbortSignal | undefined,
+) => Promise<ReadableStream<Uint8Array> | null>
+
+export const makeOpenEvents = (
+  connection: ConnectionOptions,
+  credentials: Readonly<Record<string, string>>,
+): OpenEvents => {
+  const origin = originOf(connection.url)
+  const { fetch = globalThis.fetch } = connection
+  return async (path, lastEventId, signal) => {
+    const given = [connection.signal, signal].filter((each) => each !== undefined)
+    const response = await fetch(origin + path, {
+      method: "GET",
+      redirect: "manual",
+      headers: {
+        ...connection.headers,
+        ...credentials,
+        accept: "text/event-stream",
+        ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
+      },
+      ...(given.length === 0 ? {} : { signal: AbortSignal.any(given) }),
+    }).catch((error: unknown) => {
+      signal?.throwIfAborted()
+      connection.signal?.throwIfAborted()
+      // `fetch` fails so when nobody answers.
+      if (error instanceof TypeError) return null
+      throw error
+    })
+    if (response === null) return null
+    if (response.ok) return response.body
+    const error = errorOf(response, await response.text())
+    if (error.status === 503) return null
+    throw error
+  }
+}
+
 /** The error hides the url, which may hold a password. */
 const originOf = (url: string): string => {
   const { hash, password, protocol, search, username } = parsedUrl(url)

@@ -253,6 +253,12 @@ const entries: {
       "connecting",
     ),
 
+  streamNews: async ({ operator, workspace }) => {
+    const { now, topic } = (await first(operator.follow(workspace))) ?? {}
+    assert.strictEqual(topic, "clock")
+    assert.match(now ?? "", /Z$/)
+  },
+
   createKey: async ({ operator, workspace }) =>
     assert.match(
       (await operator.keys.create(workspace, { version: 2, name: "Test", mode: "test" })).key,

@@ -8,6 +8,7 @@ import { PortalLinks } from "./browser/PortalLinks.ts"
 import { CallbackSecrets, CallbackUrls } from "./callback/CallbackSettings.ts"
 import type { Failure } from "./error/Refusal.ts"
 import { EventFeed, EventSignal } from "./event/EventFeed.ts"
+import { WorkspaceNews } from "./event/News.ts"
 import { Admission, Keys } from "./key/Keys.ts"
 import { MediaLinks } from "./media/Media.ts"
 import { Attachments, MediaDirectory } from "./media/MediaDirectory.ts"
@@ -144,7 +145,7 @@ export const layerServices = Layer.mergeAll(
   Reminders.layer,
   Restoration.layer,
   Version1Lists.layer,
-  EventFeed.layer,
+  Layer.provideMerge(WorkspaceNews.layer, EventFeed.layer),
   EnsuredWorkspaces.layer,
   IdleMonitor.layer,
 ).pipe(

@@ -108,6 +108,16 @@ export type { Code, Details, Failure } from "./error/Refusal.ts"
 export { EventFeed, EventSignal } from "./event/EventFeed.ts"
 export { maximumSubscriptions } from "./event/SubscriptionStore.ts"
 export type { StoredSubscription, SubscriptionStore } from "./event/SubscriptionStore.ts"
+export { WorkspaceNews } from "./event/News.ts"
+export type { News, NewsQuery } from "./event/News.ts"
+export { changedMarks, newsTopics } from "./event/NewsStore.ts"
+export type {
+  ChangedMessagesQuery,
+  NewsMark,
+  NewsMarkLimits,
+  NewsStore,
+  NewsTopic,
+} from "./event/NewsStore.ts"
 export type { Outbox } from "./webhook/WebhookStore.ts"
 export type {
   MessageEvent,

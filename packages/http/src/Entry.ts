@@ -11,7 +11,7 @@ import type {
   Upload,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import type { Handler, IncomingRequest, Reply } from "./IncomingRequest.ts"
+import type { Handler, IncomingRequest, OpenEvents, Reply } from "./IncomingRequest.ts"
 import { clientRequestId, commonHeaders, refusals } from "./openapi/Operation.ts"
 import type {
   Answer as DescribedAnswer,
@@ -171,6 +171,8 @@ export interface Entry<Request = unknown, Answer extends Schema.Top = Schema.Top
   /** The meaning of success. */
   readonly success: string
   readonly answer: Body<Answer>
+  /** Of the answer. Default: JSON. */
+  readonly contentType?: "text/event-stream"
   /** In addition to the refusals of every operation in its table. */
   readonly refused?: ReadonlyArray<Refused>
 }
@@ -186,6 +188,15 @@ export interface Input<Path extends string, Request> {
   readonly id: <Id extends number>(name: NamesIn<Path>) => Id | undefined
   /** Undefined when the operation has no input. */
   readonly request: Request
+}
+
+/** The answer of an operation that streams server-sent events. */
+export class EventStream {
+  readonly open: OpenEvents
+
+  constructor(open: OpenEvents) {
+    this.open = open
+  }
 }
 
 interface OpenEntry<R> extends Omit<Heading, keyof Route> {

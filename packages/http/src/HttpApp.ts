@@ -16,6 +16,7 @@ import {
 } from "@messaging-service/core"
 import type { RejectingBulkhead, StoreUnavailable, WorkspaceId } from "@messaging-service/core"
 import { Cause, Context, Effect, Layer, Metric } from "effect"
+import type { Scope } from "effect"
 import { toWebHandlerLayerWith, toWebHandlerWith } from "effect/http/HttpEffect"
 import { serve } from "effect/http/HttpServer"
 import { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -26,7 +27,14 @@ import type { OpenRoute } from "./Entry.ts"
 import { docsUrlOf, HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import type { HttpSettings } from "./HttpOptions.ts"
 import { clientAddressReader, none, receive, refusalReply, serviceBusy } from "./IncomingRequest.ts"
-import type { ClientAddressOf, Handler, IncomingRequest, Reply } from "./IncomingRequest.ts"
+import type {
+  ClientAddressOf,
+  Handler,
+  IncomingRequest,
+  OpenEvents,
+  Reply,
+  WholeReply,
+} from "./IncomingRequest.ts"
 import { dashboardHandler, isOfDashboard } from "./open/dashboard.ts"
 import { docsRoutes } from "./open/docs.ts"
 import { linkRoutes } from "./open/links.ts"
@@ -42,6 +50,7 @@ import {
 } from "./operator/numbers.ts"
 import { makeOperatorHandler } from "./operator/pipeline.ts"
 import type { OperatorRoute, OperatorServices } from "./operator/pipeline.ts"
+import { newsRoutes } from "./operator/news.ts"
 import { portalLinkRoutes } from "./operator/portalLinks.ts"
 import { messageRoutes as messageOperatorRoutes } from "./operator/messages.ts"
 import { restoreRoutes as restoreOperatorRoutes } from "./operator/restore.ts"
@@ -203,6 +212,7 @@ const operatorInterface = Effect.fnUntraced(function* operatorInterface(
   const routes: ReadonlyArray<OperatorRoute> = [
     ...(cookie === null ? [] : [...sessionRoutes(options, cookie, addressOf), ...portalLinkRoutes]),
     ...operatorRoutes,
+    ...newsRoutes(options),
     ...(emulator === null ? [] : yield* emulator),
   ]
   const part: Part<OperatorServices> = {
@@ -265,7 +275,7 @@ const allParts = Effect.gen(function* allParts() {
 
 const response = (
   { answerHeaders: headers }: IncomingRequest,
-  reply: Reply,
+  reply: WholeReply,
 ): HttpServerResponse => {
   const { status } = reply
   if ("body" in reply) {
@@ -275,6 +285,13 @@ const response = (
   const { bytes, contentType, length } = reply.content
   return stream(bytes, { status, headers, contentType, contentLength: length })
 }
+
+/** Opens the stream in the request's scope, which ends with the last byte. */
+const eventsResponse = (
+  { answerHeaders: headers }: IncomingRequest,
+  events: OpenEvents,
+): Effect.Effect<HttpServerResponse, Refusal | StoreUnavailable, Scope.Scope> =>
+  Effect.map(events, (bytes) => stream(bytes, { headers, contentType: "text/event-stream" }))
 
 /** The rest of such a path is a secret link, so it is not logged. */
 const secretPath = /^\/(media|qr)\/.*/
@@ -355,12 +372,16 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
         return ended === undefined ? handled : Effect.raceFirst(handled, ended)
       })
 
-      function accepted(reply: Reply): HttpServerResponse {
-        return response(incoming, reply)
+      function accepted(reply: Reply) {
+        return "events" in reply
+          ? eventsResponse(incoming, reply.events)
+          : Effect.succeed(response(incoming, reply))
       }
 
       function refused(refusal: Refusal): Effect.Effect<HttpServerResponse> {
-        return Effect.map(docsUrl, (url) => accepted(replyToRefusal(incoming, refusal, url)))
+        return Effect.map(docsUrl, (url) =>
+          response(incoming, replyToRefusal(incoming, refusal, url)),
+        )
       }
 
       /** Counts the request with the values of its log line. */
@@ -391,7 +412,7 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
       return placed(places, work).pipe(
         // Servers run requests uninterruptibly by default: a client that hangs up ends its request.
         Effect.interruptible,
-        Effect.map(accepted),
+        Effect.flatMap(accepted),
         Effect.catchTag("Refusal", refused),
         Effect.tap(answered),
         Effect.catchCause(failed),
@@ -479,7 +500,7 @@ const requestMeter = Effect.map(Effect.context<never>(), function makeMeter(cont
 /** The interface's dependencies: core and ports; with an emulator also its `Emulator`. */
 export type HttpServices = Exclude<
   Effect.Services<typeof httpApp> | Effect.Services<Effect.Success<typeof httpApp>>,
-  HttpOptions | HttpServerRequest
+  HttpOptions | HttpServerRequest | Scope.Scope
 >
 
 export interface WebHandler {
@@ -496,9 +517,10 @@ export const webHandler = (
 ): Effect.Effect<WebHandler["handler"]> => {
   const context = Context.add(services, HttpOptions, options)
   return Effect.map(Effect.provideContext(httpApp, context), (app) => {
-    const handler = toWebHandlerWith<HttpServices | HttpOptions, HttpServices | HttpServerRequest>(
-      context,
-    )(app)
+    const handler = toWebHandlerWith<
+      HttpServices | HttpOptions,
+      HttpServices | HttpServerRequest | Scope.Scope
+    >(context)(app)
     return (request) => handler(request)
   })
 }

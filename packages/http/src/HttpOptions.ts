@@ -46,6 +46,8 @@ export interface HttpSettings extends ClientAddressSettings {
   readonly docsUrl?: string
   /** Whether a web-standard request came after the service closed, and gets a 503. */
   readonly cameTooLate?: (request: Request) => boolean
+  /** Returns when the process begins to stop: streams end, so that only requests are waited for. */
+  readonly stopping?: Effect.Effect<void>
   /** Returns when requests in flight are to end: they are answered 500. */
   readonly cutOff?: Effect.Effect<void>
 }

@@ -52,11 +52,24 @@ export const receive = (request: HttpServerRequest, ids: typeof Ids.Service): In
 
 /** The answer to a request that nothing refuses. */
 export type Reply =
+  | WholeReply
+  /** Opened once the part's place is free again, in the scope of the request. */
+  | { readonly status: 200; readonly events: OpenEvents }
+
+/** An answer whose end is known. */
+export type WholeReply =
   /** The body is written as JSON. */
   | { readonly status: number; readonly body: unknown }
   | { readonly status: number; readonly content: Content }
   /** Without a body: the caller has a copy. */
   | { readonly status: 304 }
+
+/** Opens a stream of server-sent events, which holds places of its own. */
+export type OpenEvents = Effect.Effect<
+  Stream.Stream<Uint8Array>,
+  Refusal | StoreUnavailable,
+  Scope.Scope
+>
 
 /** A body that is not JSON. */
 interface Content {
@@ -72,7 +85,7 @@ export type Handler<R = never> = (
 ) => Effect.Effect<Reply, Refusal | StoreUnavailable, R>
 
 /** A reply with bytes in memory. */
-export const bytesReply = (contentType: string, bytes: Uint8Array, status = 200): Reply => ({
+export const bytesReply = (contentType: string, bytes: Uint8Array, status = 200): WholeReply => ({
   status,
   content: { contentType, length: bytes.length, bytes: Stream.make(bytes) },
 })
@@ -90,7 +103,7 @@ export const htmlReply = (
   html: Uint8Array,
   policy: string,
   status: number,
-): Reply => {
+): WholeReply => {
   pageHeaders(incoming, policy)
   return bytesReply(htmlType, html, status)
 }
@@ -146,7 +159,7 @@ export const refusalReply = (
   incoming: IncomingRequest,
   refusal: Refusal,
   publicUrl: string,
-): Reply => {
+): WholeReply => {
   if (refusal.status === 401) incoming.answerHeaders["www-authenticate"] = 'Bearer realm="service"'
   if (refusal.retryAfter !== null)
     incoming.answerHeaders["retry-after"] = String(refusal.retryAfter)

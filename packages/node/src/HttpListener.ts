@@ -293,6 +293,8 @@ const drainMillis = 8500
 export interface HttpListener {
   /** `http://HOST:PORT`, with the bound port. */
   readonly url: string
+  /** Returns when it begins to stop, before it waits for running responses. */
+  readonly stopping: Effect.Effect<void>
   /**
    * Answers requests until interrupted. It then accepts no more, lets the running responses end, and
    * closes every connection. An app with a time limit must be interruptible.
@@ -332,7 +334,9 @@ export const listen = Effect.fnUntraced(function* listen(
     ),
   )
 
+  const stopping = Latch.makeUnsafe(false)
   const drain = Effect.gen(function* drain() {
+    stopping.openUnsafe()
     server.close()
     connections.closeWhenAnswered()
     yield* Effect.raceFirst(requests.allAnswered, sleepInRealTime(drainMillis))
@@ -341,6 +345,7 @@ export const listen = Effect.fnUntraced(function* listen(
 
   return {
     url: addressOf(host, bound),
+    stopping: stopping.await,
     serve: (app) =>
       Effect.scoped(
         Effect.gen(function* () {

@@ -13,6 +13,7 @@ import { laneQueue } from "./lanes.ts"
 import { linkingStore, numberStore } from "./numbers.ts"
 import { mediaStore } from "./media.ts"
 import { messageStore, version1ListStore } from "./messages.ts"
+import { newsStore } from "./news.ts"
 import { numberCheckStore } from "./numberChecks.ts"
 import { reminderStore } from "./reminders.ts"
 import { serviceFigures, dueWork } from "./service.ts"
@@ -61,6 +62,7 @@ export const memoryStore = (tables: Tables): Namespaces => {
     numberChecks: numberCheckStore(tables),
     reminders: reminderStore(tables),
     browserSessions: browserSessionStore(tables),
+    news: newsStore(tables),
     version1Lists: version1ListStore(tables),
     system: {
       ...clockStore(tables),

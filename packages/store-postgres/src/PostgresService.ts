@@ -12,6 +12,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect, Layer, Random } from "effect"
 import { browserSessionStore } from "./browser/browserSessions.ts"
+import { newsStore } from "./event/news.ts"
 import { callersTransactions, identityPlace } from "./database/CallersTransaction.ts"
 import { Database } from "./database/Database.ts"
 import type { DatabaseService } from "./database/Database.ts"
@@ -147,6 +148,7 @@ const storesOf = (wanted: Schema) =>
       numberChecks: numberCheckStore(database),
       reminders: reminderStore(database),
       browserSessions: browserSessionStore(database),
+      news: newsStore(database),
       version1Lists: version1ListStore(database),
       system: {
         ...clockStore(database),

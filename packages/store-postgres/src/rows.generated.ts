@@ -603,6 +603,14 @@ export const sqlTypes = {
     params: { schema: "text", tables: "text[]", code: "text" },
     columns: { what: "text?", role: "text?" },
   },
+  "news.marks": {
+    params: { workspaces: "bigint[]", recent: "bigint", most: "bigint" },
+    columns: { workspace_id: "bigint", topic: "text", id: "bigint", mark: "text" },
+  },
+  "news.changedMessages": {
+    params: { notBefore: "timestamptz", position: "bigint", workspaceId: "bigint", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
   "nextDue.lanes": {
     params: { saturated: "bigint[]", of: "bigint", shards: "bigint[]" },
     columns: { due: "timestamptz?" },

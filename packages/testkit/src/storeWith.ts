@@ -18,6 +18,7 @@ const namespaces = [
   "numberChecks",
   "reminders",
   "browserSessions",
+  "news",
   "version1Lists",
   "system",
 ] as const satisfies ReadonlyArray<keyof Service>

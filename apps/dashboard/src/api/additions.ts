@@ -120,8 +120,6 @@ export interface Additions {
     readonly data: ReadonlyArray<NumberState>
   }>
   "GET /admin/v1/workspaces/{id}/figures": Operation<Figures>
-  /** A stream, which `live.ts` reads. */
-  "GET /admin/v1/events": Operation<never>
 }
 
 /** What the document has already, under the names that pages use. */

@@ -7,7 +7,6 @@ import { useQueryClient } from "@tanstack/react-query"
 import type { QueryClient } from "@tanstack/react-query"
 import { useEffect, useState, useSyncExternalStore } from "react"
 import { base } from "./base.ts"
-import { isOffered } from "./offered.ts"
 import type { Topic } from "./call.ts"
 import { setServiceTime } from "./serviceTime.ts"
 
@@ -17,8 +16,6 @@ const topics: ReadonlyArray<Topic> = ["messages", "numbers", "webhooks", "remind
 const pauseMillis = 1000
 /** Also how often a page asks again while it has no stream. */
 const reopenMillis = 10_000
-
-const stream = "GET /admin/v1/events"
 
 const whenSeen = (changed: () => void) => {
   document.addEventListener("visibilitychange", changed)
@@ -31,7 +28,7 @@ export const useLive = (workspaceId: number, paused: boolean): LiveState => {
   const hidden = useSyncExternalStore(whenSeen, () => document.hidden)
 
   useEffect(() => {
-    if (paused || hidden || !isOffered(stream)) return setState("paused")
+    if (paused || hidden) return setState("paused")
     const news = gatherNews(client, workspaceId)
     let source: EventSource | undefined
     let timer: ReturnType<typeof setTimeout> | undefined

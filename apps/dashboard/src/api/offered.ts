@@ -11,7 +11,6 @@ const pending: Readonly<Record<keyof Additions, true>> = {
   "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline": true,
   "GET /admin/v1/workspaces/{id}/connections": true,
   "GET /admin/v1/workspaces/{id}/figures": true,
-  "GET /admin/v1/events": true,
 }
 
 const hasStandIn = import.meta.env["VITE_STAND_IN"] === "true"

@@ -16,7 +16,6 @@ import { useSessionHasEnded } from "../api/session.ts"
 import { useLive } from "../api/live.ts"
 import type { LiveState } from "../api/live.ts"
 import { SignedOut } from "../entrance/SignedOut.tsx"
-import { isOffered } from "../api/offered.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { HeldBar } from "../held/HeldBar.tsx"
 import { useCommands } from "./commands.ts"
@@ -201,9 +200,7 @@ const Foot = ({
   signOut: SignOut
 }) => (
   <div className="flex gap-0.5 max-md:ml-0 md:mt-auto md:flex-col md:items-stretch">
-    {workspaceId !== undefined && isOffered("GET /admin/v1/events") && (
-      <Live workspaceId={Number(workspaceId)} />
-    )}
+    {workspaceId !== undefined && <Live workspaceId={Number(workspaceId)} />}
     <Button look="quiet" onClick={changeTheme} className="max-md:hidden">
       <Icon name="half" />
       {words.theme}

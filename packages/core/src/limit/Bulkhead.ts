@@ -253,7 +253,7 @@ export interface SharedLimit {
   /** How much one process (or, for its rows, one connection) has; null: unbounded. */
   readonly whole: number | null
   /** What one holder may have at once; null when the row has no smaller holder. */
-  readonly share: { readonly of: "workspace" | "address"; readonly most: number } | null
+  readonly share: { readonly of: "workspace" | "address" | "session"; readonly most: number } | null
 }
 
 const table = <const Rows extends Readonly<Record<string, SharedLimit>>>(rows: Rows): Rows => rows
@@ -283,6 +283,11 @@ export const sharedLimits = table({
   portalRequests: { whole: 32, share: { of: "workspace", most: 8 } },
   /** Pages and files of the dashboard, which are sent from memory. */
   dashboardFiles: { whole: 64, share: null },
+  /**
+   * Open streams of news. Each idles at some 30 KB with its connection, and all together cost one
+   * look a second. A page keeps one.
+   */
+  eventStreams: { whole: 256, share: { of: "session", most: 4 } },
   /** Health and metrics; separate, so that a busy service does not look dead to its supervisor. */
   watchingRequests: { whole: 64, share: null },
   /**

@@ -18,6 +18,7 @@ import type { SubscriptionStore } from "../event/SubscriptionStore.ts"
 import type { KeyStore } from "../key/Auth.ts"
 import type { MediaStore } from "../media/Media.ts"
 import type { MessageStore } from "../message/MessageStore.ts"
+import type { NewsStore } from "../event/NewsStore.ts"
 import type { ServiceFigures } from "../monitoring/Metrics.ts"
 import type { LinkingStore } from "../number/Linking.ts"
 import type { NumberStore } from "../number/NumberStore.ts"
@@ -56,6 +57,8 @@ export class Store
       readonly reminders: ReminderStore
       /** Signed-in browsers of the dashboard, and the links that sign one in. */
       readonly browserSessions: BrowserSessionStore
+      /** What open pages are told of. */
+      readonly news: NewsStore
       /** Lists of version 1, by offset. */
       readonly version1Lists: Version1ListStore
       /** The service as a whole: clock, secrets, figures, restores, erasure, callers' transactions. */

@@ -164,6 +164,19 @@ interface Common {
 
 type Parameters = Schema.Top & { readonly fields: object }
 
+/** Proxies pass a stream's events on as they come. */
+const notBuffered = header("X-Accel-Buffering", "Always `no`.")
+
+const answerContent = ({ answer, contentType }: Entry): Content =>
+  contentType === undefined
+    ? jsonContent(answer.schema, answer.example)
+    : {
+        [contentType]: {
+          schema: { json: { type: "string" } },
+          examples: { example: answer.example },
+        },
+      }
+
 /** The parameters of both. */
 const queryOf = (
   request: Entry["request"],
@@ -189,8 +202,12 @@ const routeOperation = (
     {
       status: route.status ?? 200,
       description: route.success,
-      headers: [...commonHeaders, ...(common.answerHeaders ?? [])],
-      content: jsonContent(route.answer.schema, route.answer.example),
+      headers: [
+        ...commonHeaders,
+        ...(route.contentType === undefined ? [] : [notBuffered]),
+        ...(common.answerHeaders ?? []),
+      ],
+      content: answerContent(route),
     },
     ...refusals(
       [...common.refused, ...refusedReading(route.request), ...(route.refused ?? [])],
@@ -343,6 +360,7 @@ const operatorTags = [
   { name: "Workspace media", description: "The media directory of a workspace." },
   { name: "Workspace number checks", description: "The number checks of a workspace." },
   { name: "Workspace webhooks", description: "The webhook endpoints of a workspace." },
+  { name: "News", description: "What changes in a workspace, as it happens." },
   { name: "Restored stores", description: "Messages and reminders held since a restore." },
   {
     name: "Emulator",

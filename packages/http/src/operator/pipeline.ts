@@ -31,11 +31,13 @@ import type {
   TelegramLogins,
   WebhookOperations,
   WorkspaceId,
+  WorkspaceNews,
   Workspaces,
 } from "@messaging-service/core"
 import { Effect, Redacted, Result } from "effect"
 import type { Schema } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { EventStream } from "../Entry.ts"
 import type { Entry, Input } from "../Entry.ts"
 import { authorizationOf, knownAddress, takeWorkspaceShare } from "../IncomingRequest.ts"
 import type { ClientAddressOf, Handler, IncomingRequest } from "../IncomingRequest.ts"
@@ -63,6 +65,7 @@ export type OperatorServices =
   | Restoration
   | TelegramLogins
   | WebhookOperations
+  | WorkspaceNews
   | Workspaces
 
 /**
@@ -91,6 +94,8 @@ interface OperatorEntry<
   readonly idempotent?: true
   /** Parameters of the query that the handler reads itself, besides its `request`. */
   readonly parameters?: Schema.Top & { readonly fields: object }
+  /** Its workspace is the parameter `workspace_id` of the query, and not in its path. */
+  readonly workspaceInQuery?: true
   /** Of an open operation: what is checked before anything of the request is read. */
   readonly before?: (incoming: IncomingRequest) => Effect.Effect<void, Refusal>
   handler(
@@ -141,13 +146,15 @@ const actingRole = (request: HttpServerRequest): Result.Result<Role, Refusal> =>
 
 /** The caller, by the credentials of its request. */
 export type Admitted =
-  | { readonly kind: "operator" }
+  /** `sessionId` is null for the token. */
+  | { readonly kind: "operator"; readonly sessionId: string | null }
   | {
       readonly kind: "portal"
+      readonly sessionId: string
       readonly session: BrowserSession & { readonly workspaceId: WorkspaceId }
     }
 
-const operator: Admitted = { kind: "operator" }
+const operator: Admitted = { kind: "operator", sessionId: null }
 
 /** The roles that each right takes. */
 export const rolesWith: Readonly<Record<Right, ReadonlyArray<Role>>> = {
@@ -177,6 +184,16 @@ const portalRole = (
   if (!rolesWith[right].includes(role)) return Result.fail(roleRequired)
   return Result.succeed(right === "read" || right === "send" ? "owner" : role)
 }
+
+/** The workspace that a request names; undefined for none. */
+const workspaceIdOf = (
+  { workspaceInQuery }: OperatorRoute,
+  { query }: IncomingRequest,
+  inPath: WorkspaceId | undefined,
+): WorkspaceId | undefined =>
+  workspaceInQuery === undefined
+    ? inPath
+    : parseId<WorkspaceId>(new URLSearchParams(query).get("workspace_id") ?? "")
 
 /** Who may ask, and where browsers keep their sessions. */
 export interface OperatorAccess {
@@ -218,9 +235,13 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
     yield* cookie.requireOwnPage(request)
     const session = yield* sessions.admit(id, token)
     const { workspaceId } = session
-    if (workspaceId === null) return operator
+    if (workspaceId === null) return { ...operator, sessionId: id }
     yield* takeWorkspaceShare(portals, workspaceId)
-    const admitted: Admitted = { kind: "portal", session: { ...session, workspaceId } }
+    const admitted: Admitted = {
+      kind: "portal",
+      sessionId: id,
+      session: { ...session, workspaceId },
+    }
     return admitted
   })
 
@@ -236,7 +257,7 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
     const admitted = route.right === "open" ? operator : yield* admit(incoming)
     const role = yield* Effect.fromResult(
       admitted.kind === "portal"
-        ? portalRole(admitted.session, route.right, id("id"))
+        ? portalRole(admitted.session, route.right, workspaceIdOf(route, incoming, id("id")))
         : actingRole(request),
     )
 
@@ -250,6 +271,7 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
     const idempotency = idempotencyOf(key, route, incoming, read.fingerprinted)
     const input = { admitted, role, id, incoming, idempotency, request: read.request }
     const body = yield* route.handler(input)
+    if (body instanceof EventStream) return { status: 200, events: body.open } as const
     return { status: route.status ?? 200, body }
   }, Effect.scoped)
   return handler

@@ -5,7 +5,7 @@
 import type { Code, Refusal } from "@messaging-service/core"
 import { Data } from "effect"
 import { htmlReply } from "../IncomingRequest.ts"
-import type { IncomingRequest, Reply } from "../IncomingRequest.ts"
+import type { IncomingRequest, WholeReply } from "../IncomingRequest.ts"
 
 interface Text {
   /** Default: 400. */
@@ -193,19 +193,19 @@ const pageBytes = new TextEncoder().encode(
   '<!doctype html>\n<html lang="en"><head><title>Server Error (500)</title></head><body><h1>Server Error (500)</h1></body></html>\n',
 )
 
-export const errorPageReply = (incoming: IncomingRequest): Reply =>
+export const errorPageReply = (incoming: IncomingRequest): WholeReply =>
   htmlReply(incoming, pageBytes, "default-src 'none'", 500)
 
 const reply = (
   name: TextName,
   others: OtherTexts,
   more: Readonly<Record<string, unknown>>,
-): Reply => {
+): WholeReply => {
   const { message, status = 400 } = texts[others[name] ?? name]
   return { status, body: { status: 0, ...more, message } }
 }
 
-export const failureReply = ({ name }: FailureV1, others: OtherTexts = {}): Reply =>
+export const failureReply = ({ name }: FailureV1, others: OtherTexts = {}): WholeReply =>
   reply(name, others, {})
 
 /** A refused single send that is stored shows its id (contract: Version 1: sends). */
@@ -219,7 +219,7 @@ export const refusalReplyV1 = (
   { answerHeaders: headers }: IncomingRequest,
   refusal: Refusal,
   others: OtherTexts = {},
-): Reply => {
+): WholeReply => {
   const { code, message, retryAfter } = refusal
   if (retryAfter !== null) headers["retry-after"] = String(retryAfter)
   const name = textOfCode[code]

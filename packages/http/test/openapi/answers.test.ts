@@ -29,402 +29,416 @@ const upload = (token: string): Call => ({
 const ports = Layer.merge(layerStoredClock(), layerLogin)
 
 describe("the document and the service", () => {
-  layer(layerWithWayOut({ ports }))("with a clock that can be moved", (it) => {
-    it.effect(
-      "agree about the success of every operation, and about many refusals",
-      () =>
+  // Streams end at once.
+  layer(layerWithWayOut({ ports, settings: { stopping: Effect.void } }))(
+    "with a clock that can be moved",
+    (it) => {
+      it.effect(
+        "agree about the success of every operation, and about many refusals",
+        () =>
+          Effect.gen(function* () {
+            const tour = yield* aTour
+            const { document, ask, as, seen } = tour
+            const operator = as(operatorToken)
+
+            // Workspaces, keys, numbers, contacts
+            const workspace = yield* ask(operator("POST", admin, { name: "Example" }), 201)
+            const at = `${admin}/${workspace.id}`
+            yield* ask(operator("GET", `${admin}?limit=1`), 200)
+            yield* ask(operator("GET", at), 200)
+            yield* ask(operator("PATCH", at, { name: "Another", plan: null }), 200)
+            const plan = {
+              name: "Small",
+              messages_remaining: 100,
+              reminders: true,
+              qr_code_api: true,
+              max_numbers: 5,
+              media_storage_bytes: 1_000_000,
+            }
+            yield* ask(operator("PATCH", at, { plan }), 200)
+            const number = yield* ask(
+              operator("POST", `${at}/numbers`, { platform: "whatsapp", phone: "+15550009001" }),
+              201,
+            )
+            yield* ask(
+              operator("POST", `${at}/numbers`, { platform: "telegram", phone: "+15550009002" }),
+              201,
+            )
+            const spare = yield* ask(
+              operator("POST", `${at}/numbers`, {
+                platform: "whatsapp",
+                phone: "+15550009003",
+                status: "disconnected",
+              }),
+              201,
+            )
+            yield* ask(operator("GET", `${at}/numbers`), 200)
+            yield* ask(operator("PATCH", `${at}/numbers/${spare.id}`, { label: "Spare" }), 200)
+            yield* ask(operator("DELETE", `${at}/numbers/${spare.id}`), 200)
+            const contact = yield* ask(
+              operator("POST", `${at}/contacts`, { name: "Ada", phone }),
+              201,
+            )
+            const friend = yield* ask(
+              operator("POST", `${at}/contacts`, { name: "Grace", username: "@grace" }),
+              201,
+            )
+            yield* ask(operator("GET", `${at}/contacts`), 200)
+            const aKey = { version: 2, name: "Key" }
+            const key = yield* ask<Made & { readonly key: string }>(
+              operator("POST", `${at}/keys`, { ...aKey, expires_in: "90d" }),
+              201,
+            )
+            const old = yield* ask(operator("POST", `${at}/keys`, { version: 1 }), 201)
+            const narrow = yield* ask<Made & { readonly key: string }>(
+              operator("POST", `${at}/keys`, { ...aKey, number_ids: [number.id] }),
+              201,
+            )
+            const reader = yield* ask<Made & { readonly key: string }>(
+              operator("POST", `${at}/keys`, { ...aKey, scopes: ["messages:read"] }),
+              201,
+            )
+            yield* ask(operator("GET", `${at}/callbacks/deliveries`), 200)
+            yield* ask(operator("GET", `${at}/callback-secret`), 200)
+            yield* ask(operator("POST", `${at}/callback-secret/rotate`), 200)
+            yield* ask(operator("GET", `${at}/keys`), 200)
+            yield* ask(operator("DELETE", `${at}/keys/${old.id}`), 200)
+            const customer = as(key.key)
+            yield* ask(customer("GET", `${v2}/me`), 200)
+            yield* ask(as(narrow.key)("GET", `${v2}/me`), 200)
+
+            // The operator is refused
+            yield* ask({ path: admin }, 401)
+            yield* ask(operator("GET", `${admin}?colour=red`), 400)
+            yield* ask(operator("GET", `${admin}/987654`), 404)
+            yield* ask(operator("DELETE", `${at}/contacts/987654`), 404)
+            yield* ask(operator("POST", `${at}/contacts`, { name: "Ada", phone: "0123" }), 422)
+            yield* ask(
+              operator("POST", `${at}/keys`, aKey, { headers: [["acting-role", "member"]] }),
+              403,
+            )
+            yield* ask(operator("POST", `${at}/keys`, undefined, { body: "{}" }), 415)
+
+            // Media
+            yield* ask(upload(key.key), 201)
+            const file = yield* ask<Made & { readonly url: string }>(upload(key.key), 201)
+            yield* ask(customer("GET", `${v2}/media?type=image`), 200)
+            yield* ask(customer("GET", `${v2}/media/${file.id}`), 200)
+            yield* ask(customer("GET", `${v2}/media/987654`), 404)
+            yield* ask({ ...upload(key.key), body: form([]), headers: [multipart] }, 400)
+            const link = new URL(file.url).pathname
+            yield* ask({ path: link }, 200)
+            yield* ask({ path: link, headers: [["range", "bytes=0-3"]] }, 206)
+            yield* ask({ path: link, headers: [["range", "bytes=999999-"]] }, 416)
+            yield* ask({ path: "/media/no-token/x.png" }, 404)
+
+            // Webhooks
+            const receiver = yield* aReceiver
+            const url = receiver.url
+            const repeated = { headers: [["idempotency-key", "one endpoint"]] } as const
+            const endpoint = yield* ask(customer("POST", `${v2}/webhooks`, { url }, repeated), 201)
+            yield* ask(customer("POST", `${v2}/webhooks`, { url }, repeated), 201)
+            yield* ask(customer("POST", `${v2}/webhooks`, { url: "x" }, repeated), 422)
+            yield* ask(as(narrow.key)("GET", `${v2}/webhooks`), 403)
+            yield* ask(customer("POST", `${v2}/webhooks/${endpoint.id}/test`), 202)
+            yield* ask(customer("POST", `${v2}/webhooks/${endpoint.id}/rotate-secret`), 200)
+
+            // Messages
+            const messages = `${v2}/messages`
+            const text = "Hello"
+            const sent = yield* ask(customer("POST", messages, { to: { phone }, text }), 202)
+            const later = yield* ask(
+              customer("POST", messages, {
+                to: { group: "Team" },
+                media: { media_id: file.id },
+                send_at: "2099-01-31T09:00:00+02:00",
+                expires_at: "2099-02-01T09:00:00.5Z",
+              }),
+              202,
+            )
+            yield* ask(customer("POST", messages, { to: { contact_id: contact.id }, text }), 202)
+            yield* ask(customer("POST", messages, { to: { contact_id: friend.id }, text }), 202)
+            yield* ask(customer("POST", messages, { to: { username: "@grace" }, text }), 202)
+            yield* ask(customer("POST", messages, { to: { group: "No such group" }, text }), 202)
+            yield* ask(
+              customer("POST", messages, {
+                to: { phone },
+                media: { url, type: "file", file_name: "menu.pdf" },
+                // It is shown, and not fetched before the test ends.
+                send_at: "2099-01-31T09:00:00Z",
+              }),
+              202,
+            )
+            yield* ask(
+              customer("POST", `${messages}/batch`, { to: [{ phone }, { group: "Team" }], text }),
+              202,
+            )
+            yield* ask(operator("POST", `${simulator}/settle`), 200)
+            const page = yield* ask<Listed>(customer("GET", `${messages}?limit=2`), 200)
+            yield* ask(customer("GET", `${messages}?limit=2&cursor=${page.next_cursor}`), 200)
+            yield* ask(customer("GET", messages), 200)
+            yield* ask(customer("GET", `${messages}/${sent.id}`), 200)
+            yield* ask(customer("DELETE", `${messages}/${later.id}`), 200)
+            yield* ask(customer("DELETE", `${messages}/${sent.id}`), 409)
+            yield* ask(customer("GET", `${messages}/987654`), 404)
+            yield* ask({ path: messages }, 401)
+            yield* ask(as("nonsense")("GET", messages), 401)
+            yield* ask(as(reader.key)("POST", messages, { to: { phone }, text }), 403)
+            yield* ask(customer("POST", messages, { to: {}, colour: "red" }), 400)
+            yield* ask(customer("POST", messages, undefined, { body: "{" }), 415)
+            yield* ask(customer("POST", messages, { to: { phone: "0123" }, text }), 422)
+            yield* ask(customer("GET", `${messages}?cursor=nonsense`), 400)
+
+            // Deliveries, as received
+            yield* ask(operator("POST", `${simulator}/settle`), 200)
+            const check = checker(document)
+            const arrived = receiver.deliveries.map(bodyOfDelivery)
+            assert.includeMembers(
+              arrived.map(({ type }) => type),
+              ["ping", "message.sent", "message.failed", "message.cancelled"],
+            )
+            for (const event of arrived) {
+              const content = ["requestBody", "content", "application/json", "schema"]
+              assert.isUndefined(check("webhooks", event.type, "post", ...content)(event))
+            }
+            for (const { headers } of receiver.deliveries) {
+              const { parameters } = document.webhooks["ping"]?.post ?? { parameters: [] }
+              for (const { name } of parameters)
+                assert.property(headers, String(name).toLowerCase())
+            }
+            const deliveries = `${at}/webhooks/${endpoint.id}`
+            yield* ask(operator("GET", `${at}/webhooks`), 200)
+            const log = yield* ask<{ readonly data: ReadonlyArray<{ readonly event_id: string }> }>(
+              operator("GET", `${deliveries}/deliveries?limit=3`),
+              200,
+            )
+            yield* ask(
+              operator("POST", `${deliveries}/redeliver`, { event_id: log.data[0]?.event_id }),
+              202,
+            )
+            yield* ask(operator("POST", `${deliveries}/redeliver`, { event_id: "evt_none" }), 404)
+            yield* ask(operator("POST", `${deliveries}/resume`), 200)
+            yield* ask(customer("GET", `${v2}/webhooks`), 200)
+            yield* ask(customer("GET", `${v2}/webhooks/${endpoint.id}`), 200)
+            yield* ask(customer("GET", `${v2}/webhooks/987654`), 404)
+            yield* ask(customer("DELETE", `${v2}/webhooks/${endpoint.id}`), 200)
+
+            // Reminders
+            const reminders = `${v2}/reminders`
+            const schedule = { cron: "*/5 * * * *", timezone: "Europe/Berlin" }
+            const reminder = yield* ask(
+              customer("POST", reminders, { name: "Stand-up", to: { phone }, text, schedule }),
+              201,
+            )
+            yield* ask(
+              customer("POST", reminders, {
+                name: "x",
+                to: { phone },
+                text,
+                schedule: { cron: "x" },
+              }),
+              400,
+            )
+            yield* ask(operator("POST", `${simulator}/clock/advance`, { seconds: 600 }), 200)
+            yield* ask(operator("GET", `${simulator}/clock`), 200)
+            yield* ask(operator("GET", `${at}/reminders/${reminder.id}/runs`), 200)
+            yield* ask(customer("GET", `${reminders}?active=true`), 200)
+            yield* ask(customer("GET", `${reminders}/${reminder.id}`), 200)
+            yield* ask(customer("PATCH", `${reminders}/${reminder.id}`, { active: false }), 200)
+            yield* ask(customer("DELETE", `${reminders}/${reminder.id}`), 200)
+            yield* ask(customer("GET", `${reminders}/${reminder.id}`), 404)
+
+            // Number checks
+            const checks = `${v2}/number-checks`
+            const asked = yield* ask(
+              customer("POST", checks, { phones: [phone, "+15550000000"] }),
+              202,
+            )
+            yield* ask(operator("POST", `${simulator}/settle`), 200)
+            yield* ask(customer("GET", checks), 200)
+            yield* ask(customer("GET", `${checks}/${asked.id}`), 200)
+            yield* ask(
+              customer("GET", `${checks}/${asked.id}/results?status=registered,failed`),
+              200,
+            )
+            yield* ask(customer("GET", `${checks}/987654`), 404)
+
+            yield* workspaceTour(tour, at, url, number.id)
+
+            // Connecting a number
+            const numbers = `${v2}/numbers`
+            const connecting = yield* ask(customer("POST", numbers, { login_method: "qr" }), 202)
+            yield* ask(operator("POST", `${simulator}/settle`), 200)
+            const shown = yield* ask<{ readonly connect: { readonly qr_code_url: string | null } }>(
+              customer("GET", `${numbers}/${connecting.id}`),
+              200,
+            )
+            const picture = new URL(shown.connect.qr_code_url ?? "http://none.test/qr/none")
+              .pathname
+            yield* ask({ path: picture }, 200)
+            yield* ask({ path: "/qr/no-token.png" }, 404)
+            yield* ask(customer("POST", numbers, { number_id: connecting.id }), 409)
+            yield* ask(customer("POST", numbers, { number_id: number.id }), 409)
+            yield* ask(customer("POST", numbers, { number_id: 987_654 }), 422)
+            yield* ask(operator("POST", `${simulator}/numbers/${connecting.id}/scan`, {}), 200)
+            yield* ask(operator("POST", `${simulator}/numbers/${number.id}/scan`), 409)
+            yield* ask(operator("POST", `${simulator}/numbers/${connecting.id}/logout`), 200)
+            yield* ask(customer("GET", numbers), 200)
+            yield* ask(customer("GET", `${numbers}/987654`), 404)
+
+            const own = `${at}/numbers/${number.id}`
+            yield* ask(operator("GET", own), 200)
+            yield* ask(operator("GET", `${at}/numbers/987654`), 404)
+            yield* ask(operator("GET", `${own}/connection`), 200)
+            yield* ask(operator("POST", `${own}/pause`, { until: "2999-01-31T09:00:00Z" }), 200)
+            yield* ask(operator("POST", `${own}/pause`, { until: "1970-01-01T00:00:00Z" }), 422)
+            yield* ask(operator("POST", `${own}/pause`, { until: "tomorrow" }), 400)
+            yield* ask(operator("POST", `${own}/pause`), 200)
+            yield* ask(operator("POST", `${own}/resume`), 200)
+            yield* ask(operator("GET", `${at}/numbers/987654/connection`), 404)
+            const paced = { pacing: { per_minute: 5 }, proxy_url: "http://a:b@192.0.2.1" }
+            yield* ask(operator("PATCH", own, paced), 200)
+            yield* ask(operator("PATCH", own, { proxy_url: "ftp://192.0.2.1" }), 400)
+            yield* ask(operator("PATCH", own, { pacing: { per_minute: 0 } }), 400)
+
+            // Telegram logins
+            const account = yield* ask(
+              operator("POST", `${at}/numbers`, {
+                platform: "telegram",
+                phone: "+15550100777",
+                status: "disconnected",
+              }),
+              201,
+            )
+            const login = `${at}/numbers/${account.id}/telegram-login`
+            yield* ask(operator("POST", login, { method: "qr" }), 202)
+            yield* ask(operator("GET", login), 200)
+            yield* ask(operator("DELETE", login), 200)
+            yield* ask(operator("POST", login, { method: "code" }), 400)
+            yield* ask(operator("POST", login, { method: "code", phone: "12" }), 422)
+            yield* ask(operator("POST", `${own}/telegram-login`, { method: "qr" }), 400)
+            yield* ask(operator("POST", login, { method: "code", phone: "+15550009003" }), 202)
+            yield* ask(operator("POST", `${login}/code`, { code: "99999" }), 422)
+            yield* ask(operator("POST", `${login}/code`, { code: "22222" }), 200)
+            yield* ask(operator("POST", `${login}/password`, { password: "wrong" }), 422)
+            yield* ask(operator("POST", `${login}/password`, { password: "password" }), 200)
+            yield* ask(operator("DELETE", `${own}/telegram-login`), 404)
+
+            // The emulator
+            yield* ask(
+              operator("PUT", `${simulator}/numbers/${number.id}/behaviour`, { send: "fail" }),
+              200,
+            )
+            yield* ask(operator("PUT", `${simulator}/registered`, { phones: [phone] }), 200)
+            yield* ask(operator("PUT", `${simulator}/registered`, { phones: null }), 200)
+            yield* ask(operator("GET", `${simulator}/registered`), 200)
+            yield* ask(operator("GET", `${simulator}/numbers/${number.id}/behaviour`), 200)
+            yield* ask(operator("GET", `${simulator}/sent?workspace_id=1&to=%2B15550001234`), 200)
+            yield* ask(
+              operator("POST", `${simulator}/messages/${sent.id}/ticks`, { status: "read" }),
+              200,
+            )
+            yield* ask(operator("GET", `${simulator}/sent?number_id=${number.id}`), 200)
+
+            yield* ask(operator("POST", `${own}/logout`), 200)
+
+            // A message of a workspace, and a store that went back in time
+            const kept = {
+              to: { phone },
+              from: number.id,
+              text: "Hello",
+              send_at: "2999-01-31T09:00:00Z",
+            }
+            const waiting = yield* ask(customer("POST", `${v2}/messages`, kept), 202)
+            yield* ask(operator("DELETE", `${at}/messages/${waiting.id}`), 200)
+            yield* ask(operator("DELETE", `${at}/messages/${waiting.id}`), 409)
+            yield* ask(operator("DELETE", `${at}/messages/987654`), 404)
+            const held = yield* ask(customer("POST", `${v2}/messages`, kept), 202)
+            yield* ask(customer("POST", `${v2}/messages`, kept), 202)
+            const store = "/admin/v1/store/restored"
+            yield* ask(operator("POST", store, { above: 5000 }), 200)
+            yield* ask(operator("GET", "/admin/v1/held"), 200)
+            yield* ask(operator("GET", `${at}/held?limit=1`), 200)
+            yield* ask(operator("POST", `${at}/held/release`, { ids: [held.id] }), 200)
+            yield* ask(operator("POST", `${at}/held/cancel`, {}), 400)
+            yield* ask(operator("POST", `${at}/held/cancel`, { filter: { since: "now" } }), 400)
+            yield* ask(operator("POST", `${at}/held/cancel`, { filter: {} }), 200)
+            yield* ask(customer("POST", `${v2}/messages`, kept), 202)
+            yield* ask(operator("POST", store), 409)
+
+            // Browser sessions
+            const session = "/admin/v1/session"
+            yield* ask({ method: "POST", path: session, json: { token: operatorToken } }, 200)
+            yield* ask({ method: "POST", path: session, json: { code: "wrong" } }, 401)
+            yield* ask({ path: session }, 200)
+            yield* ask({ method: "DELETE", path: session }, 200)
+
+            // News
+            yield* ask(operator("GET", `/admin/v1/events?workspace_id=${workspace.id}`), 200)
+            yield* ask(operator("GET", "/admin/v1/events?workspace_id=987654"), 404)
+            yield* ask(operator("GET", "/admin/v1/events"), 400)
+
+            // The end, and what needs no key
+            yield* ask(customer("DELETE", `${v2}/media/${file.id}`), 200)
+            yield* ask(operator("DELETE", `${at}/contacts/${contact.id}`), 200)
+            yield* ask(operator("DELETE", `${at}/keys/${reader.id}`), 200)
+            yield* ask(operator("DELETE", at), 200)
+            yield* ask(customer("GET", `${v2}/me`), 401)
+            const open = ["/health/live", "/health/ready", "/metrics", "/docs", "/docs/errors"]
+            for (const path of [...open, "/openapi.json"]) yield* ask({ path }, 200)
+
+            const described = operationsOf(document).filter(
+              ({ path }) => !path.startsWith("/api/v1/"),
+            )
+            const missed = described.flatMap(({ id, responses }) =>
+              Object.keys(responses)
+                .filter((status) => Number(status) < 300)
+                .map((status) => `${id} ${status}`)
+                .filter((answer) => !seen.has(answer)),
+            )
+            assert.deepStrictEqual(missed, [])
+          }),
+        // A long tour on a busy machine.
+        180_000,
+      )
+
+      it.effect("agree about unknown paths and methods", () =>
         Effect.gen(function* () {
-          const tour = yield* aTour
-          const { document, ask, as, seen } = tour
-          const operator = as(operatorToken)
-
-          // Workspaces, keys, numbers, contacts
-          const workspace = yield* ask(operator("POST", admin, { name: "Example" }), 201)
-          const at = `${admin}/${workspace.id}`
-          yield* ask(operator("GET", `${admin}?limit=1`), 200)
-          yield* ask(operator("GET", at), 200)
-          yield* ask(operator("PATCH", at, { name: "Another", plan: null }), 200)
-          const plan = {
-            name: "Small",
-            messages_remaining: 100,
-            reminders: true,
-            qr_code_api: true,
-            max_numbers: 5,
-            media_storage_bytes: 1_000_000,
-          }
-          yield* ask(operator("PATCH", at, { plan }), 200)
-          const number = yield* ask(
-            operator("POST", `${at}/numbers`, { platform: "whatsapp", phone: "+15550009001" }),
-            201,
-          )
-          yield* ask(
-            operator("POST", `${at}/numbers`, { platform: "telegram", phone: "+15550009002" }),
-            201,
-          )
-          const spare = yield* ask(
-            operator("POST", `${at}/numbers`, {
-              platform: "whatsapp",
-              phone: "+15550009003",
-              status: "disconnected",
-            }),
-            201,
-          )
-          yield* ask(operator("GET", `${at}/numbers`), 200)
-          yield* ask(operator("PATCH", `${at}/numbers/${spare.id}`, { label: "Spare" }), 200)
-          yield* ask(operator("DELETE", `${at}/numbers/${spare.id}`), 200)
-          const contact = yield* ask(
-            operator("POST", `${at}/contacts`, { name: "Ada", phone }),
-            201,
-          )
-          const friend = yield* ask(
-            operator("POST", `${at}/contacts`, { name: "Grace", username: "@grace" }),
-            201,
-          )
-          yield* ask(operator("GET", `${at}/contacts`), 200)
-          const aKey = { version: 2, name: "Key" }
-          const key = yield* ask<Made & { readonly key: string }>(
-            operator("POST", `${at}/keys`, { ...aKey, expires_in: "90d" }),
-            201,
-          )
-          const old = yield* ask(operator("POST", `${at}/keys`, { version: 1 }), 201)
-          const narrow = yield* ask<Made & { readonly key: string }>(
-            operator("POST", `${at}/keys`, { ...aKey, number_ids: [number.id] }),
-            201,
-          )
-          const reader = yield* ask<Made & { readonly key: string }>(
-            operator("POST", `${at}/keys`, { ...aKey, scopes: ["messages:read"] }),
-            201,
-          )
-          yield* ask(operator("GET", `${at}/callbacks/deliveries`), 200)
-          yield* ask(operator("GET", `${at}/callback-secret`), 200)
-          yield* ask(operator("POST", `${at}/callback-secret/rotate`), 200)
-          yield* ask(operator("GET", `${at}/keys`), 200)
-          yield* ask(operator("DELETE", `${at}/keys/${old.id}`), 200)
-          const customer = as(key.key)
-          yield* ask(customer("GET", `${v2}/me`), 200)
-          yield* ask(as(narrow.key)("GET", `${v2}/me`), 200)
-
-          // The operator is refused
-          yield* ask({ path: admin }, 401)
-          yield* ask(operator("GET", `${admin}?colour=red`), 400)
-          yield* ask(operator("GET", `${admin}/987654`), 404)
-          yield* ask(operator("DELETE", `${at}/contacts/987654`), 404)
-          yield* ask(operator("POST", `${at}/contacts`, { name: "Ada", phone: "0123" }), 422)
-          yield* ask(
-            operator("POST", `${at}/keys`, aKey, { headers: [["acting-role", "member"]] }),
-            403,
-          )
-          yield* ask(operator("POST", `${at}/keys`, undefined, { body: "{}" }), 415)
-
-          // Media
-          yield* ask(upload(key.key), 201)
-          const file = yield* ask<Made & { readonly url: string }>(upload(key.key), 201)
-          yield* ask(customer("GET", `${v2}/media?type=image`), 200)
-          yield* ask(customer("GET", `${v2}/media/${file.id}`), 200)
-          yield* ask(customer("GET", `${v2}/media/987654`), 404)
-          yield* ask({ ...upload(key.key), body: form([]), headers: [multipart] }, 400)
-          const link = new URL(file.url).pathname
-          yield* ask({ path: link }, 200)
-          yield* ask({ path: link, headers: [["range", "bytes=0-3"]] }, 206)
-          yield* ask({ path: link, headers: [["range", "bytes=999999-"]] }, 416)
-          yield* ask({ path: "/media/no-token/x.png" }, 404)
-
-          // Webhooks
-          const receiver = yield* aReceiver
-          const url = receiver.url
-          const repeated = { headers: [["idempotency-key", "one endpoint"]] } as const
-          const endpoint = yield* ask(customer("POST", `${v2}/webhooks`, { url }, repeated), 201)
-          yield* ask(customer("POST", `${v2}/webhooks`, { url }, repeated), 201)
-          yield* ask(customer("POST", `${v2}/webhooks`, { url: "x" }, repeated), 422)
-          yield* ask(as(narrow.key)("GET", `${v2}/webhooks`), 403)
-          yield* ask(customer("POST", `${v2}/webhooks/${endpoint.id}/test`), 202)
-          yield* ask(customer("POST", `${v2}/webhooks/${endpoint.id}/rotate-secret`), 200)
-
-          // Messages
-          const messages = `${v2}/messages`
-          const text = "Hello"
-          const sent = yield* ask(customer("POST", messages, { to: { phone }, text }), 202)
-          const later = yield* ask(
-            customer("POST", messages, {
-              to: { group: "Team" },
-              media: { media_id: file.id },
-              send_at: "2099-01-31T09:00:00+02:00",
-              expires_at: "2099-02-01T09:00:00.5Z",
-            }),
-            202,
-          )
-          yield* ask(customer("POST", messages, { to: { contact_id: contact.id }, text }), 202)
-          yield* ask(customer("POST", messages, { to: { contact_id: friend.id }, text }), 202)
-          yield* ask(customer("POST", messages, { to: { username: "@grace" }, text }), 202)
-          yield* ask(customer("POST", messages, { to: { group: "No such group" }, text }), 202)
-          yield* ask(
-            customer("POST", messages, {
-              to: { phone },
-              media: { url, type: "file", file_name: "menu.pdf" },
-              // It is shown, and not fetched before the test ends.
-              send_at: "2099-01-31T09:00:00Z",
-            }),
-            202,
-          )
-          yield* ask(
-            customer("POST", `${messages}/batch`, { to: [{ phone }, { group: "Team" }], text }),
-            202,
-          )
-          yield* ask(operator("POST", `${simulator}/settle`), 200)
-          const page = yield* ask<Listed>(customer("GET", `${messages}?limit=2`), 200)
-          yield* ask(customer("GET", `${messages}?limit=2&cursor=${page.next_cursor}`), 200)
-          yield* ask(customer("GET", messages), 200)
-          yield* ask(customer("GET", `${messages}/${sent.id}`), 200)
-          yield* ask(customer("DELETE", `${messages}/${later.id}`), 200)
-          yield* ask(customer("DELETE", `${messages}/${sent.id}`), 409)
-          yield* ask(customer("GET", `${messages}/987654`), 404)
-          yield* ask({ path: messages }, 401)
-          yield* ask(as("nonsense")("GET", messages), 401)
-          yield* ask(as(reader.key)("POST", messages, { to: { phone }, text }), 403)
-          yield* ask(customer("POST", messages, { to: {}, colour: "red" }), 400)
-          yield* ask(customer("POST", messages, undefined, { body: "{" }), 415)
-          yield* ask(customer("POST", messages, { to: { phone: "0123" }, text }), 422)
-          yield* ask(customer("GET", `${messages}?cursor=nonsense`), 400)
-
-          // Deliveries, as received
-          yield* ask(operator("POST", `${simulator}/settle`), 200)
+          const { document, socket } = yield* aTour
           const check = checker(document)
-          const arrived = receiver.deliveries.map(bodyOfDelivery)
-          assert.includeMembers(
-            arrived.map(({ type }) => type),
-            ["ping", "message.sent", "message.failed", "message.cancelled"],
-          )
-          for (const event of arrived) {
-            const content = ["requestBody", "content", "application/json", "schema"]
-            assert.isUndefined(check("webhooks", event.type, "post", ...content)(event))
-          }
-          for (const { headers } of receiver.deliveries) {
-            const { parameters } = document.webhooks["ping"]?.post ?? { parameters: [] }
-            for (const { name } of parameters) assert.property(headers, String(name).toLowerCase())
-          }
-          const deliveries = `${at}/webhooks/${endpoint.id}`
-          yield* ask(operator("GET", `${at}/webhooks`), 200)
-          const log = yield* ask<{ readonly data: ReadonlyArray<{ readonly event_id: string }> }>(
-            operator("GET", `${deliveries}/deliveries?limit=3`),
-            200,
-          )
-          yield* ask(
-            operator("POST", `${deliveries}/redeliver`, { event_id: log.data[0]?.event_id }),
-            202,
-          )
-          yield* ask(operator("POST", `${deliveries}/redeliver`, { event_id: "evt_none" }), 404)
-          yield* ask(operator("POST", `${deliveries}/resume`), 200)
-          yield* ask(customer("GET", `${v2}/webhooks`), 200)
-          yield* ask(customer("GET", `${v2}/webhooks/${endpoint.id}`), 200)
-          yield* ask(customer("GET", `${v2}/webhooks/987654`), 404)
-          yield* ask(customer("DELETE", `${v2}/webhooks/${endpoint.id}`), 200)
-
-          // Reminders
-          const reminders = `${v2}/reminders`
-          const schedule = { cron: "*/5 * * * *", timezone: "Europe/Berlin" }
-          const reminder = yield* ask(
-            customer("POST", reminders, { name: "Stand-up", to: { phone }, text, schedule }),
-            201,
-          )
-          yield* ask(
-            customer("POST", reminders, {
-              name: "x",
-              to: { phone },
-              text,
-              schedule: { cron: "x" },
-            }),
-            400,
-          )
-          yield* ask(operator("POST", `${simulator}/clock/advance`, { seconds: 600 }), 200)
-          yield* ask(operator("GET", `${simulator}/clock`), 200)
-          yield* ask(operator("GET", `${at}/reminders/${reminder.id}/runs`), 200)
-          yield* ask(customer("GET", `${reminders}?active=true`), 200)
-          yield* ask(customer("GET", `${reminders}/${reminder.id}`), 200)
-          yield* ask(customer("PATCH", `${reminders}/${reminder.id}`, { active: false }), 200)
-          yield* ask(customer("DELETE", `${reminders}/${reminder.id}`), 200)
-          yield* ask(customer("GET", `${reminders}/${reminder.id}`), 404)
-
-          // Number checks
-          const checks = `${v2}/number-checks`
-          const asked = yield* ask(
-            customer("POST", checks, { phones: [phone, "+15550000000"] }),
-            202,
-          )
-          yield* ask(operator("POST", `${simulator}/settle`), 200)
-          yield* ask(customer("GET", checks), 200)
-          yield* ask(customer("GET", `${checks}/${asked.id}`), 200)
-          yield* ask(customer("GET", `${checks}/${asked.id}/results?status=registered,failed`), 200)
-          yield* ask(customer("GET", `${checks}/987654`), 404)
-
-          yield* workspaceTour(tour, at, url, number.id)
-
-          // Connecting a number
-          const numbers = `${v2}/numbers`
-          const connecting = yield* ask(customer("POST", numbers, { login_method: "qr" }), 202)
-          yield* ask(operator("POST", `${simulator}/settle`), 200)
-          const shown = yield* ask<{ readonly connect: { readonly qr_code_url: string | null } }>(
-            customer("GET", `${numbers}/${connecting.id}`),
-            200,
-          )
-          const picture = new URL(shown.connect.qr_code_url ?? "http://none.test/qr/none").pathname
-          yield* ask({ path: picture }, 200)
-          yield* ask({ path: "/qr/no-token.png" }, 404)
-          yield* ask(customer("POST", numbers, { number_id: connecting.id }), 409)
-          yield* ask(customer("POST", numbers, { number_id: number.id }), 409)
-          yield* ask(customer("POST", numbers, { number_id: 987_654 }), 422)
-          yield* ask(operator("POST", `${simulator}/numbers/${connecting.id}/scan`, {}), 200)
-          yield* ask(operator("POST", `${simulator}/numbers/${number.id}/scan`), 409)
-          yield* ask(operator("POST", `${simulator}/numbers/${connecting.id}/logout`), 200)
-          yield* ask(customer("GET", numbers), 200)
-          yield* ask(customer("GET", `${numbers}/987654`), 404)
-
-          const own = `${at}/numbers/${number.id}`
-          yield* ask(operator("GET", own), 200)
-          yield* ask(operator("GET", `${at}/numbers/987654`), 404)
-          yield* ask(operator("GET", `${own}/connection`), 200)
-          yield* ask(operator("POST", `${own}/pause`, { until: "2999-01-31T09:00:00Z" }), 200)
-          yield* ask(operator("POST", `${own}/pause`, { until: "1970-01-01T00:00:00Z" }), 422)
-          yield* ask(operator("POST", `${own}/pause`, { until: "tomorrow" }), 400)
-          yield* ask(operator("POST", `${own}/pause`), 200)
-          yield* ask(operator("POST", `${own}/resume`), 200)
-          yield* ask(operator("GET", `${at}/numbers/987654/connection`), 404)
-          const paced = { pacing: { per_minute: 5 }, proxy_url: "http://a:b@192.0.2.1" }
-          yield* ask(operator("PATCH", own, paced), 200)
-          yield* ask(operator("PATCH", own, { proxy_url: "ftp://192.0.2.1" }), 400)
-          yield* ask(operator("PATCH", own, { pacing: { per_minute: 0 } }), 400)
-
-          // Telegram logins
-          const account = yield* ask(
-            operator("POST", `${at}/numbers`, {
-              platform: "telegram",
-              phone: "+15550100777",
-              status: "disconnected",
-            }),
-            201,
-          )
-          const login = `${at}/numbers/${account.id}/telegram-login`
-          yield* ask(operator("POST", login, { method: "qr" }), 202)
-          yield* ask(operator("GET", login), 200)
-          yield* ask(operator("DELETE", login), 200)
-          yield* ask(operator("POST", login, { method: "code" }), 400)
-          yield* ask(operator("POST", login, { method: "code", phone: "12" }), 422)
-          yield* ask(operator("POST", `${own}/telegram-login`, { method: "qr" }), 400)
-          yield* ask(operator("POST", login, { method: "code", phone: "+15550009003" }), 202)
-          yield* ask(operator("POST", `${login}/code`, { code: "99999" }), 422)
-          yield* ask(operator("POST", `${login}/code`, { code: "22222" }), 200)
-          yield* ask(operator("POST", `${login}/password`, { password: "wrong" }), 422)
-          yield* ask(operator("POST", `${login}/password`, { password: "password" }), 200)
-          yield* ask(operator("DELETE", `${own}/telegram-login`), 404)
-
-          // The emulator
-          yield* ask(
-            operator("PUT", `${simulator}/numbers/${number.id}/behaviour`, { send: "fail" }),
-            200,
-          )
-          yield* ask(operator("PUT", `${simulator}/registered`, { phones: [phone] }), 200)
-          yield* ask(operator("PUT", `${simulator}/registered`, { phones: null }), 200)
-          yield* ask(operator("GET", `${simulator}/registered`), 200)
-          yield* ask(operator("GET", `${simulator}/numbers/${number.id}/behaviour`), 200)
-          yield* ask(operator("GET", `${simulator}/sent?workspace_id=1&to=%2B15550001234`), 200)
-          yield* ask(
-            operator("POST", `${simulator}/messages/${sent.id}/ticks`, { status: "read" }),
-            200,
-          )
-          yield* ask(operator("GET", `${simulator}/sent?number_id=${number.id}`), 200)
-
-          yield* ask(operator("POST", `${own}/logout`), 200)
-
-          // A message of a workspace, and a store that went back in time
-          const kept = {
-            to: { phone },
-            from: number.id,
-            text: "Hello",
-            send_at: "2999-01-31T09:00:00Z",
-          }
-          const waiting = yield* ask(customer("POST", `${v2}/messages`, kept), 202)
-          yield* ask(operator("DELETE", `${at}/messages/${waiting.id}`), 200)
-          yield* ask(operator("DELETE", `${at}/messages/${waiting.id}`), 409)
-          yield* ask(operator("DELETE", `${at}/messages/987654`), 404)
-          const held = yield* ask(customer("POST", `${v2}/messages`, kept), 202)
-          yield* ask(customer("POST", `${v2}/messages`, kept), 202)
-          const store = "/admin/v1/store/restored"
-          yield* ask(operator("POST", store, { above: 5000 }), 200)
-          yield* ask(operator("GET", "/admin/v1/held"), 200)
-          yield* ask(operator("GET", `${at}/held?limit=1`), 200)
-          yield* ask(operator("POST", `${at}/held/release`, { ids: [held.id] }), 200)
-          yield* ask(operator("POST", `${at}/held/cancel`, {}), 400)
-          yield* ask(operator("POST", `${at}/held/cancel`, { filter: { since: "now" } }), 400)
-          yield* ask(operator("POST", `${at}/held/cancel`, { filter: {} }), 200)
-          yield* ask(customer("POST", `${v2}/messages`, kept), 202)
-          yield* ask(operator("POST", store), 409)
-
-          // Browser sessions
-          const session = "/admin/v1/session"
-          yield* ask({ method: "POST", path: session, json: { token: operatorToken } }, 200)
-          yield* ask({ method: "POST", path: session, json: { code: "wrong" } }, 401)
-          yield* ask({ path: session }, 200)
-          yield* ask({ method: "DELETE", path: session }, 200)
-
-          // The end, and what needs no key
-          yield* ask(customer("DELETE", `${v2}/media/${file.id}`), 200)
-          yield* ask(operator("DELETE", `${at}/contacts/${contact.id}`), 200)
-          yield* ask(operator("DELETE", `${at}/keys/${reader.id}`), 200)
-          yield* ask(operator("DELETE", at), 200)
-          yield* ask(customer("GET", `${v2}/me`), 401)
-          const open = ["/health/live", "/health/ready", "/metrics", "/docs", "/docs/errors"]
-          for (const path of [...open, "/openapi.json"]) yield* ask({ path }, 200)
-
-          const described = operationsOf(document).filter(
-            ({ path }) => !path.startsWith("/api/v1/"),
-          )
-          const missed = described.flatMap(({ id, responses }) =>
-            Object.keys(responses)
-              .filter((status) => Number(status) < 300)
-              .map((status) => `${id} ${status}`)
-              .filter((answer) => !seen.has(answer)),
-          )
-          assert.deepStrictEqual(missed, [])
+          const schema = ["content", "application/json", "schema"]
+          const nowhere = yield* socket.call({ path: "/nowhere" })
+          const notFound = check("components", "responses", "NotFound", ...schema)
+          assert.isUndefined(notFound(bodyOf(nowhere, 404)))
+          const wrong = yield* socket.call({ method: "POST", path: "/docs" })
+          const notAllowed = check("components", "responses", "MethodNotAllowed", ...schema)
+          assert.isUndefined(notAllowed(bodyOf(wrong, 405)))
+          assert.strictEqual(wrong.headers["allow"], "GET, HEAD")
         }),
-      // A long tour on a busy machine.
-      180_000,
-    )
+      )
 
-    it.effect("agree about unknown paths and methods", () =>
-      Effect.gen(function* () {
-        const { document, socket } = yield* aTour
-        const check = checker(document)
-        const schema = ["content", "application/json", "schema"]
-        const nowhere = yield* socket.call({ path: "/nowhere" })
-        const notFound = check("components", "responses", "NotFound", ...schema)
-        assert.isUndefined(notFound(bodyOf(nowhere, 404)))
-        const wrong = yield* socket.call({ method: "POST", path: "/docs" })
-        const notAllowed = check("components", "responses", "MethodNotAllowed", ...schema)
-        assert.isUndefined(notAllowed(bodyOf(wrong, 405)))
-        assert.strictEqual(wrong.headers["allow"], "GET, HEAD")
-      }),
-    )
-
-    it.effect("would show a deviation: an extra field, a missing one and a wrong code", () =>
-      Effect.gen(function* () {
-        const { document, socket } = yield* aTour
-        const problemsOf = undocumented(document)
-        const call = { path: "/api/v2/me" }
-        const answer = yield* socket.call(call)
-        const { error } = answer.body as { readonly error: Readonly<Record<string, unknown>> }
-        const { docs: _, ...less } = error
-        assert.deepStrictEqual(problemsOf(call, answer), [])
-        for (const body of [
-          { error: { ...error, colour: "red" } },
-          { error, colour: "red" },
-          { error: less },
-          { error: { ...error, code: "not_cancellable" } },
-        ]) {
-          assert.lengthOf(problemsOf(call, { ...answer, body }), 1, JSON.stringify(body))
-        }
-        assert.lengthOf(problemsOf(call, { ...answer, status: 418 }), 1)
-        const headers = { ...answer.headers, "x-colour": "red" }
-        assert.lengthOf(problemsOf(call, { ...answer, headers }), 1)
-      }),
-    )
-  })
+      it.effect("would show a deviation: an extra field, a missing one and a wrong code", () =>
+        Effect.gen(function* () {
+          const { document, socket } = yield* aTour
+          const problemsOf = undocumented(document)
+          const call = { path: "/api/v2/me" }
+          const answer = yield* socket.call(call)
+          const { error } = answer.body as { readonly error: Readonly<Record<string, unknown>> }
+          const { docs: _, ...less } = error
+          assert.deepStrictEqual(problemsOf(call, answer), [])
+          for (const body of [
+            { error: { ...error, colour: "red" } },
+            { error, colour: "red" },
+            { error: less },
+            { error: { ...error, code: "not_cancellable" } },
+          ]) {
+            assert.lengthOf(problemsOf(call, { ...answer, body }), 1, JSON.stringify(body))
+          }
+          assert.lengthOf(problemsOf(call, { ...answer, status: 418 }), 1)
+          const headers = { ...answer.headers, "x-colour": "red" }
+          assert.lengthOf(problemsOf(call, { ...answer, headers }), 1)
+        }),
+      )
+    },
+  )
 })

@@ -199,6 +199,7 @@ export const makeCalls = (
   const runFork = Effect.runForkWith(context)
   const idle = Latch.makeUnsafe(true)
   const cutOff = Latch.makeUnsafe(false)
+  const closing = Latch.makeUnsafe(false)
   const fibers = new Set<Fiber.Fiber<unknown, unknown>>()
   /** For each running call: settles its promise without waiting for the call. */
   const underWay = new Set<() => void>()
@@ -253,7 +254,10 @@ export const makeCalls = (
     /** Refuses every later call, from now on. */
     refuseLater: () => {
       isClosed = true
+      closing.openUnsafe()
     },
+    /** Returns once later calls are refused. */
+    closing: closing.await,
     isClosed: () => isClosed,
     /** Returns once no call runs. */
     ended: idle.await,

@@ -43,6 +43,8 @@ const closedAnswer = (): Response =>
 interface Served {
   readonly publicUrl: string
   readonly isClosed: () => boolean
+  /** Returns when the service begins to close. */
+  readonly closing: Effect.Effect<void>
   /** Returns when running requests must end. */
   readonly cutOff: Effect.Effect<void>
 }
@@ -51,7 +53,7 @@ interface Served {
 const makeHandler = (
   context: Context.Context<ComposedService>,
   options: HandlerOptions,
-  { cutOff, isClosed, publicUrl }: Served,
+  { closing, cutOff, isClosed, publicUrl }: Served,
 ): ((request: Request, address?: string) => Promise<Response>) => {
   const base = basePathOf(options)
   const addressOf = options.clientAddress
@@ -69,6 +71,7 @@ const makeHandler = (
         emulator: null,
         publicUrl,
         cameTooLate: (request) => late.has(request),
+        stopping: closing,
         cutOff,
         trustProxy: options.trustProxy ?? false,
         clientAddress: (request) => addresses.get(request) ?? "",
@@ -193,6 +196,7 @@ export const makeMessaging = (
     const handler = makeHandler(context, options.http ?? {}, {
       publicUrl,
       isClosed: calls.isClosed,
+      closing: calls.closing,
       cutOff: calls.cutOff,
     })
 

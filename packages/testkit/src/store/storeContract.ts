@@ -35,6 +35,7 @@ import { media, mediaRaces } from "./contract/media.ts"
 import { messagePhones } from "./contract/messagePhones.ts"
 import { numberCheckRaces, numberChecks } from "./contract/numberChecks.ts"
 import { numberCheckWork } from "./contract/numberCheckWork.ts"
+import { news } from "./contract/news.ts"
 import { numbers } from "./contract/numbers.ts"
 import { version1Lists } from "./contract/version1Lists.ts"
 import { outbox } from "./contract/outbox.ts"
@@ -121,6 +122,7 @@ const topics = {
   "fences of sessions": sessionFences,
   "browser sessions": browserSessions,
   subscriptions,
+  news,
   "races of media": mediaRaces,
   "races of attachments": attachmentRaces,
   "races of number checks": numberCheckRaces,

@@ -1,0 +1,30 @@
+/** What open pages are told of. */
+import type {
+  MessageId,
+  NewsMark,
+  NewsStore,
+  NewsTopic,
+  WorkspaceId,
+} from "@messaging-service/core"
+import type { DatabaseService } from "../database/Database.ts"
+import { statement } from "../database/Sql.ts"
+import type { Row } from "../database/Sql.ts"
+
+const readMarks = statement("news.marks")
+const readChanged = statement("news.changedMessages")
+
+const toMark = (row: Row<"news.marks">): NewsMark => ({
+  workspaceId: Number(row.workspace_id) as WorkspaceId,
+  topic: row.topic as NewsTopic,
+  id: Number(row.id),
+  mark: row.mark,
+})
+
+export const newsStore = (database: DatabaseService): NewsStore => ({
+  marks(workspaces, limits) {
+    return readMarks.all(database, { workspaces, ...limits }, toMark)
+  },
+  changedMessages(query) {
+    return readChanged.all(database, query, ({ id }) => Number(id) as MessageId)
+  },
+})
