@@ -24,6 +24,7 @@ import type {
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
+import { positionReader } from "../database/positionReader.ts"
 import { statement, toColumns } from "../database/Sql.ts"
 import type { Element, Params, Row } from "../database/Sql.ts"
 import { toShareParams } from "../queue/lane.ts"
@@ -308,21 +309,11 @@ export const deliveryQueue = (
   }
 }
 
-// Reading the outbox by position, without ever passing over an event.
-// Positions come from a sequence: a transaction that took a smaller one may commit later, and a
-// reader that has gone past it would never see it. So a reader stops before a gap until it is known
-// that it will stay empty. A transaction has an id of its own before it takes a position; once all
-// that were under way when the gap was first seen are over, what is still missing was rolled back.
-
 const readOutbox = statement("outbox.read")
 const latestPosition = statement("outbox.latest")
-const firstUnderWay = statement("outbox.underWay")
-const beginsNow = statement("outbox.beginsNow")
 const forgetEvents = statement("outbox.forget")
 
-type OutboxRow = Row<"outbox.read">
-
-const toEvent = (row: OutboxRow): OutboxEvent => ({
+const toEvent = (row: Row<"outbox.read">): OutboxEvent => ({
   id: Number(row.id),
   eventId: row.event_id as EventId,
   type: row.type as OutboxEvent["type"],
@@ -334,59 +325,14 @@ const toEvent = (row: OutboxRow): OutboxEvent => ({
   reference: row.reference,
 })
 
-/** Number of remembered gaps; readers at other gaps look twice. */
-const remembered = 64
-
 export const outbox = (database: DatabaseService): Outbox => {
-  /** The position before a gap, and the first transaction that cannot fill it. */
-  const gaps = new Map<number, bigint>()
-
-  /** Transactions before `first` may yet fill the gap after `before`. */
-  const remember = (before: number, first: bigint) => {
-    gaps.set(before, first)
-    const oldest = gaps.keys().next().value
-    if (gaps.size > remembered && oldest !== undefined) gaps.delete(oldest)
-  }
-
-  /** The events up to the first gap that may still be filled; `gap` if it is seen for the first time. */
-  const settled = (after: number, events: ReadonlyArray<OutboxRow>, over: bigint) => {
-    let before = after
-    for (const [index, event] of events.entries()) {
-      const id = Number(event.id)
-      if (id !== before + 1) {
-        const first = gaps.get(before)
-        if (first === undefined) return { rows: events.slice(0, index), gap: before }
-        if (over < first) return { rows: events.slice(0, index), gap: null }
-      }
-      gaps.delete(before)
-      before = id
-    }
-    return { rows: events, gap: null }
-  }
-
-  const allOverBefore = firstUnderWay.one(database, {}, ({ id }) => id)
-  const transactionNow = beginsNow.one(database, {}, ({ id }) => id)
-
-  const read = Effect.fnUntraced(function* read(after: number, limit: number) {
-    const events: Array<OutboxEvent> = []
-    let position = after
-    let over = yield* allOverBefore
-    for (;;) {
-      const query = { after: position, limit: limit - events.length }
-      const found = yield* readOutbox.rows(database, query)
-      const { gap, rows } = settled(position, found, over)
-      events.push(...rows.map(toEvent))
-      const last = rows.at(-1)
-      if (gap === null && (events.length > 0 || last === undefined)) return events
-      if (gap !== null) remember(gap, yield* transactionNow)
-      // Past the gaps that are over: they are forgotten, and each would be looked at again.
-      if (last !== undefined) position = Number(last.id)
-      over = yield* allOverBefore
-    }
-  })
-
+  const read = positionReader(database, (after, limit) =>
+    readOutbox.rows(database, { after, limit }),
+  )
   return {
-    readEvents: read,
+    readEvents(after, limit) {
+      return Effect.map(read(after, limit), (rows) => rows.map(toEvent))
+    },
     latestEvent: latestPosition.one(database, {}, ({ latest }) => Number(latest)),
     forgetEvents(before) {
       return forgetEvents.untilDone(database, { before, limit: erasedAtOnce })
