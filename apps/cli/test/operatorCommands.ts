@@ -374,6 +374,19 @@ export const operatorCommands: Entries = {
       reminders: 0,
     })
   },
+  "figures workspace": async (scene) => {
+    const [figures] = await scene.json("figures workspace", [
+      "--workspace",
+      scene.workspace,
+      "--range",
+      "7d",
+    ])
+    assert.lengthOf(figures?.["buckets"] as ReadonlyArray<unknown>, 28)
+  },
+  "figures service": async (scene) => {
+    const [figures] = await scene.json("figures service", [])
+    assert.isTrue(figures?.["store_up"])
+  },
   "held list": async (scene) => {
     const id = await held(scene)
     const place = ["--workspace", scene.workspace]

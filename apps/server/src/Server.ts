@@ -2,7 +2,7 @@
  * The HTTP app. It binds its address, builds the service, shows what a first start must show, and
  * answers requests. The worker runs in the same process unless it runs elsewhere.
  */
-import { BrowserSessions, Worker, version, Store } from "@messaging-service/core"
+import { BrowserSessions, OwnKind, Store, Worker, version } from "@messaging-service/core"
 import { HttpOptions, httpApp, monitoringApp } from "@messaging-service/http"
 import type { DashboardSource } from "@messaging-service/http"
 import type { CannotStart } from "@messaging-service/node"
@@ -30,7 +30,11 @@ export const runServer = (settings: ServerSettings): Effect.Effect<never, Cannot
     Effect.scoped(
       Effect.gen(function* () {
         const listeners = yield* listenAll(settings)
-        const service = yield* openService(settings.service, listeners.open.url, terminalWriter())
+        const service = yield* Effect.provideService(
+          openService(settings.service, listeners.open.url, terminalWriter()),
+          OwnKind,
+          "server",
+        )
         return yield* Effect.provideContext(serve(settings, listeners), service)
       }),
     ),

@@ -1,5 +1,5 @@
 /** The worker's process: all background work, for servers with `WORKER=separate`. */
-import { Worker, version } from "@messaging-service/core"
+import { OwnKind, Worker, version } from "@messaging-service/core"
 import { HttpOptions, monitoringApp } from "@messaging-service/http"
 import type { CannotStart } from "@messaging-service/node"
 import {
@@ -30,7 +30,11 @@ const runWorker = (settings: WorkerSettings): Effect.Effect<never, CannotStart> 
           metricsPort === null
             ? null
             : yield* listen(host, metricsPort, { portVariable: "METRICS_PORT" })
-        const built = yield* openService(service, addressOf(host, port), terminalWriter())
+        const built = yield* Effect.provideService(
+          openService(service, addressOf(host, port), terminalWriter()),
+          OwnKind,
+          "worker",
+        )
         return yield* Effect.provideContext(work(settings, listener), built)
       }),
     ),

@@ -163,7 +163,23 @@ const makeCreations = (ask: Ask) => ({
     },
 })
 
-export const makeEndpoints = (ask: Ask) => {
+/** GET of one record, with a query. */
+const withQuery =
+  (ask: Ask) =>
+  <Path extends Having<"get", "plain">>(path: Path) =>
+  async (
+    ...given: [
+      ...ids: IdsOf<Path>,
+      query?: QueryOf<Operation<Path, "get">>,
+      options?: RequestOptions,
+    ]
+  ): Promise<Given<AnswerOf<Operation<Path, "get">>>> => {
+    const { ids, rest } = read(path, given)
+    const [query, options] = rest as [Asked["query"], RequestOptions?]
+    return unwrapped(await ask({ method: "GET", path, ids, query }, options))
+  }
+
+const methodsOf = (ask: Ask) => {
   const plain =
     <V extends "get" | "post" | "delete">(verb: V) =>
     <Path extends Having<V, "plain">>(path: Path) =>
@@ -230,6 +246,8 @@ const unwrapped = <A>(answer: unknown): A => {
     Object.keys(answer).length === 1
   return (isWholeList ? answer.data : answer) as A
 }
+
+export const makeEndpoints = (ask: Ask) => ({ ...methodsOf(ask), query: withQuery(ask) })
 
 /** Result of `makeEndpoints`. */
 export type Endpoints = ReturnType<typeof makeEndpoints>

@@ -1193,6 +1193,40 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/figures": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a workspace's figures */
+        readonly get: operations["readFigures"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/figures": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the service's figures */
+        readonly get: operations["readServiceFigures"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/simulator/numbers/{number_id}/behaviour": {
         readonly parameters: {
             readonly query?: never;
@@ -1391,6 +1425,8 @@ export interface components {
          * @enum {string}
          */
         readonly ErrorCode: ErrorCode;
+        readonly Figures: Figures;
+        readonly FiguresBucket: FiguresBucket;
         readonly Held: Held;
         readonly HeldCancelled: HeldCancelled;
         readonly HeldFilter: HeldFilter;
@@ -1420,6 +1456,7 @@ export interface components {
         readonly PlanInput: PlanInput;
         readonly PortalSession: PortalSession;
         readonly PreviewReminder: PreviewReminder;
+        readonly Process: Process;
         readonly QueuedEvent: QueuedEvent;
         /** @description Exactly one of the keys. */
         readonly Recipient: Recipient;
@@ -1442,6 +1479,7 @@ export interface components {
         readonly SendWorkspaceBatch: SendWorkspaceBatch;
         readonly SendWorkspaceMessage: SendWorkspaceMessage;
         readonly Sent: Sent;
+        readonly ServiceFigures: ServiceFigures;
         readonly SetBehaviour: SetBehaviour;
         readonly SetRegistered: SetRegistered;
         readonly Settled: Settled;
@@ -3993,6 +4031,48 @@ export interface operations {
             };
         };
     };
+    readonly readFigures: {
+        readonly parameters: {
+            readonly query?: ReadFiguresQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What happened in that span, and what waits. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Figures"];
+                };
+            };
+        };
+    };
+    readonly readServiceFigures: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description How the service does. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ServiceFigures"];
+                };
+            };
+        };
+    };
     readonly getBehaviour: {
         readonly parameters: {
             readonly query?: never;
@@ -4664,6 +4744,69 @@ export interface Epoch {
  * @enum {string}
  */
 export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
+export interface Figures {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly now: string;
+    /** @description Oldest first, up to the end of the present hour: 24 of 1 h, 28 of 6 h or 30 of 1 d. */
+    readonly buckets: readonly components["schemas"]["FiguresBucket"][];
+    /** @description Of the span before, which is as long. */
+    readonly before: {
+        readonly accepted: number;
+        readonly sent: number;
+        readonly failed: number;
+    };
+    /** @description Failed messages of the span by error code, most first. */
+    readonly failures: readonly {
+        readonly code: string;
+        readonly count: number;
+    }[];
+    readonly waiting: {
+        /** @description Counted up to 50,000. */
+        readonly queued: number;
+        /** @description Counted up to 50,000. */
+        readonly scheduled: number;
+        /**
+         * Format: date-time
+         * @description Of queued messages; null without any.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly oldest_due_at: string | null;
+    };
+    readonly allowance: {
+        /** @description Null for unlimited. */
+        readonly remaining: number | null;
+    };
+    readonly storage: {
+        /** @description Of the files of both modes. */
+        readonly used_bytes: number;
+        readonly limit_bytes: number;
+    };
+}
+export interface FiguresBucket {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly at: string;
+    readonly accepted: number;
+    readonly sent: number;
+    readonly failed: number;
+    readonly expired: number;
+    readonly cancelled: number;
+    /** @description Attempts to deliver an event to a webhook endpoint. */
+    readonly deliveries: number;
+    /** @description Those of them that failed. */
+    readonly deliveries_failed: number;
+    /** @description From due to sent: half of the messages waited no longer, to the step of a histogram. Null where nothing was sent. */
+    readonly wait_p50_ms: number | null;
+    /** @description From due to sent: 95 of 100 messages waited no longer, to the step of a histogram. Null where nothing was sent. */
+    readonly wait_p95_ms: number | null;
+}
 export interface Held {
     readonly workspace_id: number;
     readonly messages: number;
@@ -5235,6 +5378,24 @@ export interface PreviewReminder {
      */
     readonly count?: number;
 }
+export interface Process {
+    readonly name: string;
+    /**
+     * @description `embedded`: inside another program.
+     * @enum {string}
+     */
+    readonly kind: "server" | "worker" | "embedded";
+    /**
+     * Format: date-time
+     * @description A process reports itself every 15 s.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly seen_at: string;
+    /** @description Live numbers whose connections it has; null where processes do not share numbers. */
+    readonly numbers_held: number | null;
+    /** @description Of 256. */
+    readonly shards_held: number | null;
+}
 export interface QueuedEvent {
     /** @description `evt_` and 24 characters. */
     readonly event_id: string;
@@ -5511,6 +5672,45 @@ export interface Sent {
      * @example 2030-01-31T07:00:00Z
      */
     readonly at: string;
+}
+export interface ServiceFigures {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly now: string;
+    /** @description Whether the store answered. If not, its figures are null and `processes` is empty. */
+    readonly store_up: boolean;
+    readonly waiting: {
+        readonly queued: number;
+        readonly scheduled: number;
+    } | null;
+    readonly oldest_waiting_seconds: {
+        readonly connected: number;
+        readonly not_connected: number;
+    } | null;
+    readonly lane_lag_seconds: number | null;
+    readonly lanes_in_flight: number | null;
+    readonly leases_run_out: number | null;
+    readonly webhook_deliveries_pending: number | null;
+    readonly webhook_retries_pending: number | null;
+    readonly numbers: readonly {
+        /** @enum {string} */
+        readonly platform: "whatsapp" | "telegram";
+        /** @enum {string} */
+        readonly status: "connected" | "connecting" | "disconnected";
+        readonly count: number;
+    }[] | null;
+    /** @description Of the process that answers; null without a disk for files. */
+    readonly disk: {
+        readonly free_bytes: number;
+        readonly reserve_bytes: number;
+    } | null;
+    /** @description How far the clock of the process that answers is ahead of the database's. */
+    readonly clock_skew_seconds: number;
+    readonly version: string;
+    readonly processes: readonly components["schemas"]["Process"][];
 }
 export interface SetBehaviour {
     /**
@@ -5976,6 +6176,12 @@ export interface TestWorkspaceWebhookQuery {
 export interface StreamNewsQuery {
     /** @description The workspace. A portal's session reads its own. */
     readonly workspace_id: number;
+}
+export interface ReadFiguresQuery {
+    /** @description The span of time. */
+    readonly range?: "24h" | "7d" | "30d";
+    /** @description Which messages count. */
+    readonly mode?: "live" | "test";
 }
 export interface ListSentQuery {
     /** @description Only what left this number's phone. */

@@ -256,6 +256,14 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
     media: mediaOf(at),
     numberChecks: numberChecksOf(at),
 
+    /** How a workspace and the service do. */
+    figures: {
+      /** What happened in a workspace in 24 hours, 7 or 30 days, and what waits. */
+      get: at.query("/admin/v1/workspaces/{id}/figures"),
+      /** How the service does, and the processes on its store. */
+      service: at.get("/admin/v1/figures"),
+    },
+
     /** A store that went back in time, through a restored backup or a lagging standby. */
     store: {
       /** Reserves earlier ids, and holds what waits. Fails with `already_restored`. */

@@ -441,6 +441,12 @@ const entries: {
       (await operator.messages.cancel(workspace, made.scheduled)).status,
       "cancelled",
     ),
+  readFigures: async ({ operator, workspace }) => {
+    const { buckets } = await operator.figures.get(workspace, { range: "7d", mode: "live" })
+    assert.lengthOf(buckets, 28)
+  },
+  readServiceFigures: async ({ operator }) =>
+    assert.isTrue((await operator.figures.service()).store_up),
   // These come last: a restore holds what waits in the whole store.
   listHeldWorkspaces: async ({ operator, workspace }) => {
     await operator.store.restored({ again: true })

@@ -16,6 +16,7 @@ import { MessageOperations } from "./message/MessageOperations.ts"
 import { Messages } from "./message/Messages.ts"
 import { Readiness, WorkGate } from "./monitoring/Readiness.ts"
 import { layerCountedStore } from "./monitoring/Settlements.ts"
+import { WorkspaceFigures } from "./monitoring/WorkspaceFigures.ts"
 import { Connections, QrLinks } from "./number/Connections.ts"
 import {
   ConnectedFromTheStart,
@@ -147,6 +148,7 @@ export const layerServices = Layer.mergeAll(
   Version1Lists.layer,
   Layer.provideMerge(WorkspaceNews.layer, EventFeed.layer),
   EnsuredWorkspaces.layer,
+  WorkspaceFigures.layer,
   IdleMonitor.layer,
 ).pipe(
   Layer.provideMerge(Layer.mergeAll(Admission.layer, Messages.layer)),

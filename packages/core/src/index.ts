@@ -226,7 +226,7 @@ export {
   mediaTypes,
   uploadedFileName,
 } from "./media/Media.ts"
-export type { MediaStore } from "./media/Media.ts"
+export type { DiskRoom, MediaStore } from "./media/Media.ts"
 export type {
   AttachmentStanding,
   FileState,
@@ -329,9 +329,43 @@ export type {
   SendMessage,
 } from "./message/SendRequest.ts"
 
+export {
+  addedFigures,
+  figureRanges,
+  figuresKeptMillis,
+  figureStreams,
+  hourOf,
+  noFigures,
+  tallyFigures,
+  waitSteps,
+  waitWithin,
+} from "./monitoring/HourlyFigures.ts"
+export type {
+  FigureBucket,
+  FigureCounts,
+  FigureEntry,
+  FigureKind,
+  FigurePlaces,
+  FigureQuery,
+  FigureRange,
+  FigureStore,
+  FigureStream,
+  HourlyFigures,
+  PresentFigures,
+} from "./monitoring/HourlyFigures.ts"
+export {
+  countFigures,
+  CountingRest,
+  FiguresInput,
+  readSpan,
+  WorkspaceFigures,
+} from "./monitoring/WorkspaceFigures.ts"
+export type { ReadFigures, ShownFigures } from "./monitoring/WorkspaceFigures.ts"
+export { processKinds } from "./monitoring/Processes.ts"
+export type { ProcessKind, ProcessReport, ProcessStore } from "./monitoring/Processes.ts"
 export { Readiness, notReadyReasons } from "./monitoring/Readiness.ts"
 export type { NotReadyReason } from "./monitoring/Readiness.ts"
-export { mostCounted, counted, startCounting } from "./monitoring/Metrics.ts"
+export { clockSkew, counted, mostCounted, startCounting } from "./monitoring/Metrics.ts"
 export type { ServiceFigures } from "./monitoring/Metrics.ts"
 export type { Figures, NumberCount } from "./monitoring/Metrics.ts"
 
@@ -768,6 +802,7 @@ export type {
 
 export { callsPerTarget, deliveryLeaseMillis, makeDeliverer } from "./worker/Deliverer.ts"
 
+export { OwnKind, reportProcess } from "./worker/ProcessReporter.ts"
 export { Housekeeping, HousekeepingRest } from "./worker/Housekeeper.ts"
 export { StopMillis } from "./worker/LeaseLoop.ts"
 export { IdleMonitor, Worker } from "./worker/Worker.ts"

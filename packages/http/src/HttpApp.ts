@@ -43,6 +43,7 @@ import { healthRoutes, metricsRoute } from "./open/monitoring.ts"
 import type { MonitoringServices } from "./open/monitoring.ts"
 import { apiDocument } from "./openapi/document.ts"
 import { deliveryRoutes as deliveryOperatorRoutes } from "./operator/deliveries.ts"
+import { serviceFigures, workspaceFigures } from "./operator/figures.ts"
 import { reminderLogRoutes } from "./operator/reminders.ts"
 import {
   numberRoutes as numberOperatorRoutes,
@@ -213,6 +214,8 @@ const operatorInterface = Effect.fnUntraced(function* operatorInterface(
     ...(cookie === null ? [] : [...sessionRoutes(options, cookie, addressOf), ...portalLinkRoutes]),
     ...operatorRoutes,
     ...newsRoutes(options),
+    workspaceFigures,
+    yield* serviceFigures,
     ...(emulator === null ? [] : yield* emulator),
   ]
   const part: Part<OperatorServices> = {

@@ -52,17 +52,25 @@ const reserveOf = (given: number | null, { whole }: DiskSpace): number =>
 /** Some file systems do not report their size; their own errors say when they are full. */
 const hasLess = ({ free, whole }: DiskSpace, bytes: number): boolean => whole > 0 && free < bytes
 
-/** Fails with `full` when the disk has less free space than the reserve. */
-const requireReserve = (look: LookAtDisk, directory: string, given: number | null) =>
+const lookAt = (look: LookAtDisk, directory: string) =>
   Effect.tryPromise({
     try: () => look(directory),
     catch: (cause) => new MediaFilesError({ reason: "io", cause }),
-  }).pipe(
+  })
+
+/** Fails with `full` when the disk has less free space than the reserve. */
+const requireReserve = (look: LookAtDisk, directory: string, given: number | null) =>
+  lookAt(look, directory).pipe(
     Effect.flatMap((space) =>
       hasLess(space, reserveOf(given, space))
         ? Effect.fail(full("the free disk space is below the reserve"))
         : Effect.void,
     ),
+  )
+
+const roomOf = (look: LookAtDisk, directory: string, given: number | null) =>
+  Effect.map(lookAt(look, directory), (space) =>
+    space.whole === 0 ? null : { free: space.free, reserve: reserveOf(given, space) },
   )
 
 /**
@@ -175,6 +183,7 @@ export const layerDiskMediaFiles = (
           return { ...storedContent(path, size, sha256, mimeType), storageKey, keep }
         }),
         room,
+        space: roomOf(look, temporary, options.reserveBytes ?? null),
         remove: Effect.fn("MediaFiles.remove")(function* remove(storageKey: string) {
           if (!storageKeyForm.test(storageKey)) return
           yield* onDisk(() => rm(join(kept, storageKey), { force: true }))

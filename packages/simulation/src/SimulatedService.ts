@@ -3,6 +3,7 @@
  * and dies without running finalizers. Another one replaces it.
  */
 import {
+  CountingRest,
   DailyQuota,
   Ids,
   NumberOwnership,
@@ -38,6 +39,9 @@ import { makeLiveWire } from "./faults/liveWire.ts"
 import { makeAttempt, makeWire, stall } from "./faults/wire.ts"
 import type { Remote } from "./faults/wire.ts"
 import type { Recorder } from "./History.ts"
+
+/** Figures are no promise of the simulation, and counting every minute would fill its days. */
+const countingRestMillis = 600_000
 
 const second = 1000
 const minute = 60 * second
@@ -244,6 +248,7 @@ export class Cluster {
     const parts = Layer.mergeAll(
       layerDirectory(process, faults, record, coverage, seed, board),
       Layer.succeed(WakeUp, this.#wakeUp(running)),
+      Layer.succeed(CountingRest, countingRestMillis),
       layerReceiver(process, faults, record, coverage, seed, this.unwilling),
     )
     const ownership =

@@ -6,6 +6,7 @@
 import { noCallersTransactions, Store } from "@messaging-service/core"
 import { Effect, Layer, Record } from "effect"
 import { browserSessionStore } from "./browserSessions.ts"
+import { figureStore } from "./figures.ts"
 import { contactStore, erasureStore, keyStore, restoreStore, workspaceStore } from "./workspaces.ts"
 import { callbackSalts, deliveryQueue, webhookStore } from "./webhooks.ts"
 import { idempotencyStore, Tables } from "./tables.ts"
@@ -16,7 +17,7 @@ import { messageStore, version1ListStore } from "./messages.ts"
 import { newsStore } from "./news.ts"
 import { numberCheckStore } from "./numberChecks.ts"
 import { reminderStore } from "./reminders.ts"
-import { serviceFigures, dueWork } from "./service.ts"
+import { dueWork, processStore, serviceFigures } from "./service.ts"
 import { clockStore, outbox, subscriptionStore, serviceSecrets } from "./serviceStores.ts"
 import { sessionStore, shardLeases } from "./sessions.ts"
 import type { Steps } from "./collections.ts"
@@ -63,11 +64,13 @@ export const memoryStore = (tables: Tables): Namespaces => {
     reminders: reminderStore(tables),
     browserSessions: browserSessionStore(tables),
     news: newsStore(tables),
+    figures: figureStore(tables),
     version1Lists: version1ListStore(tables),
     system: {
       ...clockStore(tables),
       ...serviceSecrets(tables),
       ...serviceFigures(tables),
+      ...processStore(tables),
       ...restoreStore(tables),
       ...erasureStore(tables),
       ...noCallersTransactions,

@@ -40,6 +40,7 @@ import type {
   ClaimQuery,
   ConnectionReason,
   ExactQuota,
+  FigureKind,
   LaneChange,
   LaneControl,
   LaneQueue,
@@ -56,6 +57,7 @@ import type {
 } from "@messaging-service/core"
 import { Sorted, turningPoint } from "./collections.ts"
 import type { Steps } from "./collections.ts"
+import { noteFigure } from "./figures.ts"
 import { announce } from "./serviceStores.ts"
 import { addDueTest, byDue, deleteDueTest, laneOf, messageOf, placeInAgenda } from "./tables.ts"
 import type { Lane, MessageRow, Tables, WorkspaceRow } from "./tables.ts"
@@ -315,9 +317,17 @@ export const isLeased = (row: MessageRow): boolean =>
 export const tell = (
   tables: Tables,
   owner: WorkspaceRow,
-  { callback, event }: MessageChange,
+  { callback, event, message }: MessageChange,
 ): number => {
   const position = announce(tables, event)
+  noteFigure(tables, "events", {
+    workspaceId: event.workspaceId,
+    mode: event.mode,
+    at: event.createdAt,
+    kind: event.type.slice("message.".length) as FigureKind,
+    dueAt: event.type === "message.sent" ? message.dueAt : null,
+    errorCode: message.error?.code ?? null,
+  })
   fanOut(tables, owner, event)
   call(tables, callback)
   return position

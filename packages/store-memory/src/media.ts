@@ -268,6 +268,7 @@ export const layerMediaFiles: Layer.Layer<MediaFiles, never, Ids> = Layer.effect
           return { ...stored(bytes), storageKey, keep }
         }),
       room: Effect.void,
+      space: Effect.succeed(null),
       remove: (storageKey) => Effect.sync(() => void files.delete(storageKey)),
       ready: Effect.void,
       removeAbandoned: Effect.void,

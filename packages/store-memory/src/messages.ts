@@ -36,6 +36,7 @@ import type {
 import { Effect } from "effect"
 import { collectInSteps, newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
+import { noteFigure } from "./figures.ts"
 import { countAndRemember, enqueue, finish, hasRoom, isLeased, quotaFacts, tell } from "./lanes.ts"
 import { keptFile } from "./media.ts"
 import { eventAt } from "./serviceStores.ts"
@@ -175,6 +176,14 @@ export const accept = (
     const row = tables.messages.insert(make, reserved[ids.length])
     const { id } = row.message
     ids.push(id)
+    noteFigure(tables, "messages", {
+      workspaceId: message.workspaceId,
+      mode: message.mode,
+      at: message.createdAt,
+      kind: "accepted",
+      dueAt: null,
+      errorCode: null,
+    })
     enter(tables, row)
     enqueue(tables, row)
   }

@@ -18,6 +18,7 @@ import type {
   Figures,
   NumberCount,
   Owned,
+  ProcessStore,
   ServiceFigures,
   SharedWork,
   Work,
@@ -130,6 +131,24 @@ export const serviceFigures = (tables: Tables): Steps<ServiceFigures> => ({
       }
       return figures
     }),
+})
+
+export const processStore = (tables: Tables): Steps<ProcessStore> => ({
+  reportProcess: (report) => void tables.processes.set(report.name, report),
+
+  processes: (most) =>
+    [...tables.processes.values()]
+      .toSorted((a, b) => b.seenAt - a.seenAt)
+      .slice(0, most)
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+
+  endProcess: (name) => void tables.processes.delete(name),
+
+  forgetProcesses: (before) => {
+    for (const [name, { seenAt }] of tables.processes) {
+      if (seenAt < before) tables.processes.delete(name)
+    }
+  },
 })
 
 // `DueWork` in memory: the heads of the loops' collections.

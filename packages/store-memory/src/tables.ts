@@ -10,8 +10,11 @@ import type {
   ContactId,
   DeliveryAttempt,
   EventId,
+  FigureEntry,
+  FigureStream,
   FileState,
   FirstShown,
+  HourlyFigures,
   IdempotencyClaim,
   IdempotencyStore,
   KeyId,
@@ -33,6 +36,7 @@ import type {
   OutboxEvent,
   StoredSubscription,
   Phone,
+  ProcessReport,
   Reminder,
   ReminderContent,
   ReminderId,
@@ -368,6 +372,15 @@ export interface SignInLinkRow {
 /** An event; its reference is the message's. */
 export type StoredEvent = Omit<OutboxEvent, "reference">
 
+/** What figures do not count yet of a stream, oldest first. */
+interface UncountedFigures {
+  /** How far it is counted. */
+  place: number
+  /** The latest position. */
+  last: number
+  entries: Array<FigureEntry>
+}
+
 export class Tables {
   readonly workspaces = new Table<WorkspaceId, WorkspaceRow>()
   readonly keys = new Table<KeyId, KeyRow>()
@@ -404,6 +417,13 @@ export class Tables {
   readonly orphaned = new Set<MessageRow>()
   /** Oldest claim first. */
   readonly idempotency = new Map<string, IdempotencyRow>()
+  /** By workspace, mode and hour. */
+  readonly hourlyFigures = new Map<string, HourlyFigures>()
+  readonly uncounted: Readonly<Record<FigureStream, UncountedFigures>> = {
+    messages: { place: 0, last: 0, entries: [] },
+    events: { place: 0, last: 0, entries: [] },
+    attempts: { place: 0, last: 0, entries: [] },
+  }
   /** Null where an event was erased. */
   readonly outbox: Array<StoredEvent | null> = []
   /** By name. */
@@ -430,6 +450,7 @@ export class Tables {
   /** By the hash of their code, oldest first. */
   readonly signInLinks = new Map<string, SignInLinkRow>()
   lastLinkId = 0
+  readonly processes = new Map<string, ProcessReport>()
   clockOffset = 0
   epoch = 1
   firstMessageOfEpoch = 1

@@ -38,6 +38,7 @@ import type {
 import { Effect, FiberSet } from "effect"
 import { collectInSteps, newestFirst, Sorted, visitInSteps } from "./collections.ts"
 import type { Steps } from "./collections.ts"
+import { noteFigure } from "./figures.ts"
 import { eventAt } from "./serviceStores.ts"
 import {
   byDueDelivery,
@@ -300,6 +301,16 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
   lane.pending.delete(delivery)
   lane.inFlight.delete(delivery.id)
   logOf(tables, lane)?.push(logged)
+  if (lane.kind === "webhook") {
+    noteFigure(tables, "attempts", {
+      workspaceId: lane.workspaceId,
+      mode: lane.endpoint.mode,
+      at: result.attemptedAt,
+      kind: result.error === null ? "delivered" : "not_delivered",
+      dueAt: null,
+      errorCode: null,
+    })
+  }
   if (result.nextAttemptAt !== null) {
     delivery.dueAt = result.nextAttemptAt
     delivery.attempts++

@@ -31,6 +31,7 @@ import { Effect } from "effect"
 import { endPortal, removePortal } from "./browserSessions.ts"
 import { newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
+import { eraseFigures } from "./figures.ts"
 import { closeLane, holdLane, openLane, resume, turnWithFirst, turnWithWorkspace } from "./lanes.ts"
 import { contactOf, forgetShown, messageOf, transportKey, workspaceOf } from "./tables.ts"
 import type {
@@ -340,6 +341,7 @@ const eraseDeleted = (tables: Tables, { claimants, id }: DeletedWorkspace): void
   const owner = tables.workspaces.get(id)
   if (owner === undefined) return
   eraseClaims(tables, new Set([...claimants, ...owner.keys.map(({ key }) => key.id)].map(String)))
+  eraseFigures(tables, id)
   owner.contacts.length = 0
   owner.contactsByPhone.clear()
   for (const row of owner.reminders) {

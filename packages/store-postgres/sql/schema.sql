@@ -821,6 +821,49 @@ create table number_check_results (
 create index number_check_results_by_check on number_check_results (check_id, id);
 
 
+-- What happened in a workspace, by hour.
+create table hourly_figures (
+  workspace_id bigint not null,
+  mode text not null,
+  -- Where the hour begins.
+  hour timestamptz not null,
+  accepted bigint not null,
+  sent bigint not null,
+  failed bigint not null,
+  expired bigint not null,
+  cancelled bigint not null,
+  deliveries bigint not null,
+  deliveries_failed bigint not null,
+  -- Failed messages by error code.
+  failures jsonb not null,
+  -- Sent messages by the step of their wait; empty where none was sent.
+  waits bigint[] not null,
+  -- Serves every read: a span of a workspace's hours.
+  primary key (workspace_id, mode, hour)
+) with (fillfactor = 70);
+-- Serves the sweep of old ones.
+create index hourly_figures_by_age on hourly_figures (hour);
+
+-- How far each kind of row is counted: three rows.
+create table figure_places (
+  stream text primary key,
+  -- The id of the last row that is counted.
+  position bigint not null
+) with (fillfactor = 50);
+insert into figure_places (stream, position)
+values ('messages', 0), ('events', 0), ('attempts', 0);
+
+-- Processes that work on this store, as each last reported itself.
+create table processes (
+  name text primary key,
+  kind text not null,
+  seen_at timestamptz not null,
+  -- Null where numbers are not shared out.
+  numbers_held integer,
+  shards_held integer
+) with (fillfactor = 50);
+
+
 -- The emulator's phones: how each answers.
 create table simulated_behaviours (
   number_id bigint primary key,

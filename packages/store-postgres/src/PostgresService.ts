@@ -7,6 +7,8 @@ import type {
   CallbackSalts,
   ClockStore,
   Figures,
+  ProcessReport,
+  ProcessStore,
   ServiceFigures,
   ServiceSecrets,
 } from "@messaging-service/core"
@@ -19,6 +21,7 @@ import type { DatabaseService } from "./database/Database.ts"
 import { relations } from "./database/Schema.ts"
 import { statement } from "./database/Sql.ts"
 import type { Row } from "./database/Sql.ts"
+import { figureStore } from "./figure/figures.ts"
 import { keyStore } from "./key/keys.ts"
 import { linkingStore } from "./linking/linking.ts"
 import { mediaStore } from "./media/media.ts"
@@ -118,6 +121,34 @@ const serviceFigures = (database: DatabaseService): ServiceFigures => ({
   },
 })
 
+const reportProcess = statement("service.reportProcess")
+const listProcesses = statement("service.processes")
+const endProcess = statement("service.endProcess")
+const forgetProcesses = statement("service.forgetProcesses")
+
+const toReport = (row: Row<"service.processes">): ProcessReport => ({
+  name: row.name,
+  kind: row.kind as ProcessReport["kind"],
+  seenAt: row.seen_at.getTime(),
+  numbersHeld: row.numbers_held,
+  shardsHeld: row.shards_held,
+})
+
+const processStore = (database: DatabaseService): ProcessStore => ({
+  reportProcess(report) {
+    return reportProcess.run(database, { ...report })
+  },
+  processes(most) {
+    return listProcesses.all(database, { most }, toReport)
+  },
+  endProcess(name) {
+    return endProcess.run(database, { name })
+  },
+  forgetProcesses(before) {
+    return forgetProcesses.run(database, { before })
+  },
+})
+
 // Every storage port of the core on one database, which is brought up to date first.
 
 const storesOf = (wanted: Schema) =>
@@ -149,11 +180,13 @@ const storesOf = (wanted: Schema) =>
       reminders: reminderStore(database),
       browserSessions: browserSessionStore(database),
       news: newsStore(database),
+      figures: figureStore(database),
       version1Lists: version1ListStore(database),
       system: {
         ...clockStore(database),
         ...serviceSecrets(database),
         ...serviceFigures(database),
+        ...processStore(database),
         ...restoreStore(database),
         ...erasureStore(database),
         ...(yield* transactionsOn(database)),

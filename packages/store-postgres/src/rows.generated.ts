@@ -11,6 +11,14 @@ export const sqlTypes = {
     params: { nWorkspaceId: "bigint", nMode: "text", nPhone: "text", nLabel: "text", nPlatform: "text", nLoginMethod: "text", nCreatedAt: "timestamptz", limit: "bigint", aId: "text", aMode: "text", aMethod: "text", aPhone: "text", aRequestedAt: "timestamptz", aEndsAt: "timestamptz", aLinksAt: "timestamptz", aQrText: "text", aQrExpiresAt: "timestamptz", aPairingCode: "text", aPairingCodeExpiresAt: "timestamptz", aLinking: "boolean", aCallbackUrl: "text", aPacing: "integer[]", claimKeyId: "bigint", claimKey: "text", claimFingerprint: "text", claimToken: "text" },
     columns: { number_id: "bigint?", guard: "text?" },
   },
+  "added_counts": {
+    params: { one: "jsonb", other: "jsonb" },
+    columns: { answer: "jsonb" },
+  },
+  "added_elements": {
+    params: { one: "bigint[]", other: "bigint[]" },
+    columns: { answer: "bigint[]" },
+  },
   "admit_requests": {
     params: { hash: "text", version: "integer", now: "timestamptz", minuteStart: "timestamptz", dayStart: "timestamptz", address: "text", count: "integer" },
     columns: { minute_count: "integer?", day_count: "integer?", id: "bigint?", workspace_id: "bigint?", version: "smallint?", name: "text?", mode: "text?", scopes: "text[]?", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text?", created_at: "timestamptz?", revoked_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?", w_id: "bigint?", w_name: "text?", w_demo: "boolean?", w_account_disabled: "boolean?", w_api_v2_enabled: "boolean?", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean?", w_plan_qr_code_api: "boolean?", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint?", w_retention_days: "integer?", w_created_at: "timestamptz?", w_deleted_at: "timestamptz?" },
@@ -50,6 +58,10 @@ export const sqlTypes = {
   "control_lane": {
     params: { number: "bigint", now: "timestamptz", resume: "boolean", linked: "boolean", pauseReason: "text", pauseUntil: "timestamptz", pacing: "integer[]" },
     columns: { answer: "boolean?" },
+  },
+  "count_figures": {
+    params: { stream: "text", from: "bigint", to: "bigint", hours: "jsonb" },
+    columns: { answer: "boolean" },
   },
   "delete_workspace": {
     params: { id: "bigint", now: "timestamptz" },
@@ -359,6 +371,10 @@ export const sqlTypes = {
     params: { ids: "bigint[]", limit: "bigint" },
     columns: { id: "bigint" },
   },
+  "erasure.figures": {
+    params: { ids: "bigint[]", limit: "bigint" },
+    columns: { workspace_id: "bigint" },
+  },
   "erasure.windows": {
     params: { ids: "bigint[]", limit: "bigint" },
     columns: { workspace_id: "bigint" },
@@ -366,6 +382,46 @@ export const sqlTypes = {
   "erasure.workspace": {
     params: { now: "timestamptz", ids: "bigint[]" },
     columns: {},
+  },
+  "figure.place": {
+    params: { stream: "text" },
+    columns: { position: "bigint" },
+  },
+  "figure.messages": {
+    params: { after: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", at: "timestamptz", refused: "boolean" },
+  },
+  "figure.events": {
+    params: { after: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", at: "timestamptz", type: "text", error_code: "text?", due_at: "timestamptz?" },
+  },
+  "figure.attempts": {
+    params: { after: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint?", mode: "text?", at: "timestamptz", error: "text?" },
+  },
+  "figure.messagesOf": {
+    params: { workspaceId: "bigint", mode: "text", after: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", at: "timestamptz", refused: "boolean" },
+  },
+  "figure.eventsOf": {
+    params: { workspaceId: "bigint", mode: "text", after: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", at: "timestamptz", type: "text", error_code: "text?", due_at: "timestamptz?" },
+  },
+  "figure.attemptsOf": {
+    params: { after: "bigint", limit: "bigint", workspaceId: "bigint", mode: "text" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", at: "timestamptz", error: "text?" },
+  },
+  "figure.hours": {
+    params: { workspaceId: "bigint", mode: "text", from: "timestamptz", until: "timestamptz" },
+    columns: { hours: "json", places: "json" },
+  },
+  "figure.present": {
+    params: { mode: "text", now: "timestamptz", countAtMost: "bigint", workspaceId: "bigint" },
+    columns: { queued: "bigint", scheduled: "bigint", oldest_due_at: "timestamptz?", used_bytes: "bigint" },
+  },
+  "figure.forget": {
+    params: { before: "timestamptz", limit: "bigint" },
+    columns: { workspace_id: "bigint" },
   },
   "idempotency.release": {
     params: { claimKeyId: "bigint", claimKey: "text", claimToken: "text" },
@@ -866,6 +922,22 @@ export const sqlTypes = {
   "service.figures": {
     params: { now: "timestamptz", countAtMost: "integer", schema: "text", tables: "text[]" },
     columns: { figures: "json?" },
+  },
+  "service.reportProcess": {
+    params: { name: "text", kind: "text", seenAt: "timestamptz", numbersHeld: "integer", shardsHeld: "integer" },
+    columns: {},
+  },
+  "service.processes": {
+    params: { most: "bigint" },
+    columns: { name: "text", kind: "text", seen_at: "timestamptz", numbers_held: "integer?", shards_held: "integer?" },
+  },
+  "service.endProcess": {
+    params: { name: "text" },
+    columns: {},
+  },
+  "service.forgetProcesses": {
+    params: { before: "timestamptz" },
+    columns: {},
   },
   "session.exchange": {
     params: { numberId: "bigint", credentials: "text", before: "text" },

@@ -7,6 +7,7 @@ import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Layer } from "effect"
 import { layerDatabase } from "./rules/compare.ts"
 import { endpointRules } from "./rules/endpoints.ts"
+import { figureRules } from "./rules/figures.ts"
 import { fileRules } from "./rules/files.ts"
 import { keyRules } from "./rules/keys.ts"
 import { laneRules } from "./rules/lanes.ts"
@@ -27,4 +28,5 @@ layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.layer())), {
   numberRules(it)
   endpointRules(it)
   fileRules(it)
+  figureRules(it)
 })

@@ -19,6 +19,7 @@ const namespaces = [
   "reminders",
   "browserSessions",
   "news",
+  "figures",
   "version1Lists",
   "system",
 ] as const satisfies ReadonlyArray<keyof Service>

@@ -237,7 +237,8 @@ const asked: ReadonlyArray<readonly [what: string, words: RegExp]> = [
   ["the same in SQL", /(due|due_at|next_run_at|\.due_at\)) (<=|>) (\$|p_)now$/],
   ["its place in an order", /^(time <= sentAt|[\w.]+dueAt <= after)$/],
   ["the period of a list", /(created|attempted)(At|_at) (>=|<) (filter\.|\$)?(since|until)$/],
-  ["how long something is kept", /(At|_at) (<|>=) (\$|p_)?(before|\w+Before)$/],
+  ["how long something is kept", /(At|_at|hour) (<|>=) (\$|p_)?(before|\w+Before)$/],
+  ["the span of figures", /^one\.hour (>=|<) (from|until)$/],
   [
     "how much is asked for",
     /length >= (query\.)?limit$|p_limit (<=|>) (0|p_per_workspace)$|<= p_limit$/,

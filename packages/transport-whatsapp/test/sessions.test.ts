@@ -335,6 +335,7 @@ layer(Layer.provideMerge(layerStores, layerServer))("a restarted adapter", (it) 
         fence: () => Effect.succeed(null),
         whileOwned: (_, use) =>
           Effect.raceFirst(Effect.asSome(use), Effect.as(Deferred.await(over), Option.none())),
+        held: Effect.succeed(null),
         room: Effect.succeed(1),
         hold: Effect.never,
         holderOf: () => Effect.succeed(null),

@@ -2,6 +2,7 @@
 import { any, choice, command, once, text } from "../Command.ts"
 import type { Command } from "../Command.ts"
 import { complete, scripts } from "../completion.ts"
+import { figureCommands } from "./figures.ts"
 import { followCommands } from "./follow.ts"
 import { checkCommands, mediaCommands } from "./media.ts"
 import { messageCommands } from "./messages.ts"
@@ -34,6 +35,7 @@ export const commands: ReadonlyArray<Command> = [
   ...checkCommands,
   ...webhookCommands,
   ...workspaceCommands,
+  ...figureCommands,
   ...restoreCommands,
   ...phoneCommands,
   ...profileCommands,

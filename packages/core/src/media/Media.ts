@@ -62,6 +62,13 @@ export interface SpooledContent extends StoredContent {
   readonly keep: Effect.Effect<void, MediaFilesError>
 }
 
+/** Bytes of a disk. */
+export interface DiskRoom {
+  readonly free: number
+  /** What files leave to everything else. */
+  readonly reserve: number
+}
+
 export class MediaFiles
   extends /*#__PURE__*/ Context.Service<
     MediaFiles,
@@ -80,6 +87,8 @@ export class MediaFiles
       ): Effect.Effect<SpooledContent, MediaFilesError | E, Scope.Scope>
       /** Fails with `full` while the disk has less free than its reserve. */
       readonly room: Effect.Effect<void, MediaFilesError>
+      /** The disk's free space and its reserve; null without a disk, or where it does not tell. */
+      readonly space: Effect.Effect<DiskRoom | null, MediaFilesError>
       /** Also succeeds when the key has no file. */
       remove(storageKey: string): Effect.Effect<void, MediaFilesError>
       /** Fails when nothing can be written. */

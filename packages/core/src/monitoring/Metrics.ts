@@ -91,6 +91,12 @@ export const showNumbersHeld = (numbers: number, shards: number): Effect.Effect<
 
 export const showWorkers = (count: number): Effect.Effect<void> => Metric.update(workers, count)
 
+/** As of the last comparison. */
+export const clockSkew: Effect.Effect<number> = Effect.map(
+  Metric.value(clockSkewSeconds),
+  ({ value }) => value,
+)
+
 const storeRiskGauge = Metric.gauge("messaging_store_risk", {
   description:
     "1 while acknowledged commits could be lost with the database server for that reason.",

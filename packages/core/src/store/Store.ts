@@ -19,7 +19,9 @@ import type { KeyStore } from "../key/Auth.ts"
 import type { MediaStore } from "../media/Media.ts"
 import type { MessageStore } from "../message/MessageStore.ts"
 import type { NewsStore } from "../event/NewsStore.ts"
+import type { FigureStore } from "../monitoring/HourlyFigures.ts"
 import type { ServiceFigures } from "../monitoring/Metrics.ts"
+import type { ProcessStore } from "../monitoring/Processes.ts"
 import type { LinkingStore } from "../number/Linking.ts"
 import type { NumberStore } from "../number/NumberStore.ts"
 import type { NumberCheckStore } from "../numberCheck/NumberCheckStore.ts"
@@ -59,12 +61,15 @@ export class Store
       readonly browserSessions: BrowserSessionStore
       /** What open pages are told of. */
       readonly news: NewsStore
+      /** What happened in workspaces, counted by hour. */
+      readonly figures: FigureStore
       /** Lists of version 1, by offset. */
       readonly version1Lists: Version1ListStore
-      /** The service as a whole: clock, secrets, figures, restores, erasure, callers' transactions. */
+      /** The service as a whole: clock, secrets, figures, processes, restores, erasure, callers' transactions. */
       readonly system: ClockStore &
         ServiceSecrets &
         ServiceFigures &
+        ProcessStore &
         RestoreStore &
         ErasureStore &
         CallersTransactions

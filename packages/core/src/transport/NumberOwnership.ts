@@ -89,6 +89,8 @@ export class NumberOwnership
       ): Effect.Effect<Option.Option<A>, E, R>
       /** How many more numbers with a session it may own. */
       readonly room: Effect.Effect<number>
+      /** What this worker has of the numbers that several share; null where none shares them. */
+      readonly held: Effect.Effect<{ readonly numbers: number; readonly shards: number } | null>
       /** Acquires numbers and keeps them until interrupted. */
       readonly hold: Effect.Effect<never>
       /** The name of the process that owns the number; null for none. */
@@ -110,6 +112,7 @@ export class NumberOwnership
         fence: () => Effect.succeed(null),
         whileOwned: (_, use) => Effect.asSome(use),
         room: Effect.succeed(Infinity),
+        held: Effect.succeed(null),
         hold: Effect.never,
         holderOf: () => Effect.succeed(name),
       }),
@@ -447,6 +450,7 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* make(most: number) {
     fence: (numberId) => fenceOf(worker, numberId),
     whileOwned: (numberId, use) => whileOwned(worker, numberId, use),
     room: Effect.sync(() => most - numbersHeld(worker)),
+    held: Effect.sync(() => ({ numbers: numbersHeld(worker), shards: worker.held.size })),
     hold: hold.pipe(Effect.andThen(Effect.never), Effect.ensuring(Effect.ignore(leave(worker)))),
     holderOf: (numberId) => worker.leases.holderOf(shardOf(numberId)),
   })

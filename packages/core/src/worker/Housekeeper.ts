@@ -9,7 +9,10 @@ import { eventsKeptMillis } from "../webhook/WebhookStore.ts"
 import { makeMediaSweep } from "../media/MediaDirectory.ts"
 import { makeErasure, makeOrphaned } from "../workspace/Workspaces.ts"
 import { checksKeptMillis } from "../numberCheck/NumberCheckStore.ts"
+import { figuresKeptMillis } from "../monitoring/HourlyFigures.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
+import { processesKeptMillis } from "../monitoring/Processes.ts"
+import { countFigures } from "../monitoring/WorkspaceFigures.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { runsKeptMillis } from "../reminder/Reminder.ts"
 import { DeferrableSleep, sleep } from "../time/Time.ts"
@@ -43,7 +46,15 @@ export class Housekeeping extends Context.Service<Housekeeping, { isUnderWay: bo
 
 export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
   const orphaned = yield* makeOrphaned
-  const { messages: idempotency, webhooks, reminders, numberChecks: checks } = yield* Store
+  const store = yield* Store
+  const {
+    figures,
+    messages: idempotency,
+    numberChecks: checks,
+    reminders,
+    system,
+    webhooks,
+  } = store
   const sweepMedia = yield* makeMediaSweep
 
   const forgetSessions = yield* forgetBrowserSessions
@@ -57,6 +68,10 @@ export const makeHousekeeper = Effect.gen(function* makeHousekeeper() {
   const tidy = Effect.gen(function* tidy() {
     const now = yield* Clock.currentTimeMillis
     const tasks = [
+      // First: what is erased counts all the same.
+      Effect.provideService(countFigures, Store, store),
+      figures.forgetFigures(now - figuresKeptMillis),
+      system.forgetProcesses(now - processesKeptMillis),
       idempotency.forgetVoidClaims(now),
       webhooks.forgetAttempts(now - eventsKeptMillis),
       webhooks.forgetEvents(now - eventsKeptMillis),

@@ -5,6 +5,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
+import { makeFigureCounter } from "../monitoring/WorkspaceFigures.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { kindsOfWork, sharedWork, WakeUp } from "../queue/DueWork.ts"
 import type { AttemptInFlight } from "../queue/DueWork.ts"
@@ -92,6 +93,7 @@ export class Worker extends Context.Service<
         (yield* makeTestModeSender).run,
         (yield* makeReminderRunner).run,
         (yield* makeHousekeeper).run,
+        (yield* makeFigureCounter).run,
         (yield* makeNumberChecker).run,
         yield* takeTransportEvents,
         (yield* NumberOwnership).hold,

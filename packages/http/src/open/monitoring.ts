@@ -27,7 +27,7 @@ import type { Answer } from "../openapi/Operation.ts"
 const longestWait = "2 seconds"
 
 /** The store's answer, or `otherwise` when it fails or is late, since probes do not wait long. */
-const askStore = <A>(
+export const askStore = <A>(
   question: Effect.Effect<A, StoreUnavailable>,
   otherwise: A,
 ): Effect.Effect<A> =>
@@ -92,26 +92,22 @@ export const healthRoutes: ReadonlyArray<OpenRoute<MonitoringServices>> = [
 // Metrics in the text format of Prometheus. Gauges of the whole service are read from the store at most once
 // in some seconds, however often they are requested. The path answers without the store too.
 
-/** The maximum age of gauges, by the service's clock: shorter than usual scrape intervals. */
+/** The maximum age of figures, by the service's clock: shorter than usual scrape intervals. */
 const freshMillis = 5000
 
-interface KeptFigures {
-  readonly figures: Figures
-  /** When they were read. */
-  readonly at: number
-}
-
-/** Makes the reader of the gauges, which returns recent ones from its cache. */
-const figuresReader = Effect.gen(function* figuresReader() {
-  const store = (yield* Store).system
+/** Reads once in that time, however many ask; each answer says when it was read. */
+export const readSeldom = Effect.fnUntraced(function* readSeldom<A>(
+  read: (now: number) => Effect.Effect<A, StoreUnavailable>,
+) {
   const alone = yield* Semaphore.make(1)
-  let kept: KeptFigures | undefined
-  const read: Effect.Effect<KeptFigures, StoreUnavailable> = Effect.gen(function* readFigures() {
-    const now = yield* Clock.currentTimeMillis
-    if (kept !== undefined && now - kept.at < freshMillis) return kept
-    return (kept = { figures: yield* store.figures(now, mostCounted), at: now })
-  })
-  return alone.withPermit(read)
+  let kept: { readonly found: A; readonly at: number } | undefined
+  return alone.withPermit(
+    Effect.gen(function* readOrKeep() {
+      const now = yield* Clock.currentTimeMillis
+      if (kept !== undefined && now - kept.at < freshMillis) return kept
+      return (kept = { found: yield* read(now), at: now })
+    }),
+  )
 })
 
 /** One line of the answer: a gauge and its value. */
@@ -123,7 +119,7 @@ const gauge = (
 ) => Metric.update(Metric.gauge(name, { description, attributes }), value)
 
 /** Seconds since that moment, 0 when it is in the future or missing. */
-const secondsSince = (moment: number | null, now: number): number =>
+export const secondsSince = (moment: number | null, now: number): number =>
   moment === null ? 0 : Math.max(0, now - moment) / 1000
 
 const waiting = (status: "queued" | "scheduled", value: number) =>
@@ -239,7 +235,8 @@ const scrapedGauges = (
 const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
 export const metricsRoute = Effect.gen(function* metricsRoute() {
-  const read = yield* figuresReader
+  const store = (yield* Store).system
+  const read = yield* readSeldom((now) => store.figures(now, mostCounted))
   const readiness = yield* Readiness
   const context = yield* Effect.context<never>()
   yield* startCounting
@@ -251,11 +248,11 @@ export const metricsRoute = Effect.gen(function* metricsRoute() {
     answers: [success("The text format of Prometheus.", content("text/plain", { type: "string" }))],
     handler: Effect.fnUntraced(function* readMetrics() {
       const [kept, reasons] = yield* Effect.all(
-        [askStore<KeptFigures | null>(read, null), readiness.notReady],
+        [askStore<Effect.Success<typeof read> | null>(read, null), readiness.notReady],
         { concurrency: "unbounded" },
       )
       const gauges = yield* scrapedGauges(
-        kept?.figures ?? null,
+        kept?.found ?? null,
         reasons,
         kept?.at ?? (yield* Clock.currentTimeMillis),
       )

@@ -361,6 +361,7 @@ const operatorTags = [
   { name: "Workspace number checks", description: "The number checks of a workspace." },
   { name: "Workspace webhooks", description: "The webhook endpoints of a workspace." },
   { name: "News", description: "What changes in a workspace, as it happens." },
+  { name: "Figures", description: "How a workspace and the service do." },
   { name: "Restored stores", description: "Messages and reminders held since a restore." },
   {
     name: "Emulator",

@@ -30,6 +30,7 @@ import type {
   StoreUnavailable,
   TelegramLogins,
   WebhookOperations,
+  WorkspaceFigures,
   WorkspaceId,
   WorkspaceNews,
   Workspaces,
@@ -66,6 +67,7 @@ export type OperatorServices =
   | TelegramLogins
   | WebhookOperations
   | WorkspaceNews
+  | WorkspaceFigures
   | Workspaces
 
 /**

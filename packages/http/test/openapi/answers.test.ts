@@ -357,6 +357,9 @@ describe("the document and the service", () => {
             yield* ask(customer("POST", `${v2}/messages`, kept), 202)
             const store = "/admin/v1/store/restored"
             yield* ask(operator("POST", store, { above: 5000 }), 200)
+            yield* ask(operator("GET", "/admin/v1/figures"), 200)
+            yield* ask(operator("GET", `${at}/figures?range=7d&mode=test`), 200)
+            yield* ask(operator("GET", `${at}/figures?range=1y`), 400)
             yield* ask(operator("GET", "/admin/v1/held"), 200)
             yield* ask(operator("GET", `${at}/held?limit=1`), 200)
             yield* ask(operator("POST", `${at}/held/release`, { ids: [held.id] }), 200)

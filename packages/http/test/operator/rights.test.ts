@@ -28,6 +28,8 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   createWorkspace: operator,
   listWorkspaces: operator,
   getWorkspace: everyone,
+  readFigures: everyone,
+  readServiceFigures: operator,
   updateWorkspace: operator,
   deleteWorkspace: operator,
 

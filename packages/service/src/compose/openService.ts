@@ -18,6 +18,7 @@ import {
   layerWorker,
   newSecretsKey,
   parseSecretsKey,
+  reportProcess,
   Store,
 } from "@messaging-service/core"
 import type { StoreUnavailable, WakeUp } from "@messaging-service/core"
@@ -273,6 +274,7 @@ export const openService = (
         ? Effect.provideContext(requireNoLinkedNumbers, service)
         : Effect.void,
     ),
+    Effect.tap((service) => Effect.forkScoped(Effect.provideContext(reportProcess, service))),
     Effect.catchTags({
       StoreUnavailable: (error) => Effect.fail(storeCannotStart(settings, error)),
       WrongSecretsKey: () =>

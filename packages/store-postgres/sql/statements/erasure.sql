@@ -363,6 +363,19 @@ using (
 where gone.id = found.id
 returning gone.id
 
+-- name: figures
+delete from hourly_figures gone
+using (
+  select found.workspace_id, found.mode, found.hour
+  from hourly_figures found
+  where found.workspace_id = any (:ids)
+  limit :limit
+) found
+where gone.workspace_id = found.workspace_id
+  and gone.mode = found.mode
+  and gone.hour = found.hour
+returning gone.workspace_id
+
 -- name: windows
 delete from workspace_windows gone
 using (

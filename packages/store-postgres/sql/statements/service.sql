@@ -155,3 +155,30 @@ select json_build_object(
 from waiting
 cross join lane
 cross join delivery
+
+-- name: reportProcess
+insert into processes (name, kind, seen_at, numbers_held, shards_held)
+values (:name, :kind, :seenAt, :numbersHeld::integer, :shardsHeld::integer)
+on conflict (name) do update
+set kind = excluded.kind,
+  seen_at = excluded.seen_at,
+  numbers_held = excluded.numbers_held,
+  shards_held = excluded.shards_held
+
+-- name: processes
+select latest.name, latest.kind, latest.seen_at, latest.numbers_held, latest.shards_held
+from (
+  select p.name, p.kind, p.seen_at, p.numbers_held, p.shards_held
+  from processes p
+  order by p.seen_at desc
+  limit :most
+) latest
+order by latest.name
+
+-- name: endProcess
+delete from processes p
+where p.name = :name
+
+-- name: forgetProcesses
+delete from processes p
+where p.seen_at < :before

@@ -78,6 +78,7 @@ const recordsOf = [
   statement("erasure.removedReminders"),
   statement("erasure.mediaFiles"),
   statement("erasure.endpointsOfWorkspaces"),
+  statement("erasure.figures"),
   statement("erasure.windows"),
 ]
 

@@ -23,6 +23,7 @@ import { contacts } from "./contract/directory.ts"
 import { ending } from "./contract/ending.ts"
 import { acceptanceFacts } from "./contract/facts.ts"
 import { figures } from "./contract/figures.ts"
+import { hourlyFigures } from "./contract/hourlyFigures.ts"
 import { idempotency } from "./contract/idempotency.ts"
 import { keys } from "./contract/keys.ts"
 import { keysV1 } from "./contract/keysV1.ts"
@@ -115,6 +116,7 @@ const topics = {
   "lists by offset": version1Lists,
   "what is due": workStatus,
   figures,
+  "figures by hour": hourlyFigures,
   "simulated phones": simulatedPhones,
   clock,
   secrets,

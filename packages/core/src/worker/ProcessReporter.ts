@@ -1,0 +1,52 @@
+/** Reports this process to the store, so that operators see what works on it. */
+import { Clock, Context, Effect } from "effect"
+import { logFailure } from "../monitoring/logThrottled.ts"
+import type { ProcessKind } from "../monitoring/Processes.ts"
+import { Store } from "../store/Store.ts"
+import { DeferrableSleep, sleep } from "../time/Time.ts"
+import { NumberOwnership, WorkerName } from "../transport/NumberOwnership.ts"
+
+/** What this process is, for operators. */
+export const OwnKind = /*#__PURE__*/ Context.Reference<ProcessKind>("core/OwnKind", {
+  defaultValue: () => "embedded",
+})
+
+/** How often a process reports itself: real milliseconds, and at most service time. */
+const reportMillis = 15_000
+
+/** How long a stopping process waits for the end of its report, in real milliseconds. */
+const longestFarewell = 500
+
+const nextReport = Effect.raceFirst(
+  sleep(reportMillis),
+  Effect.provideService(Effect.sleep(reportMillis), DeferrableSleep, true),
+)
+
+/** Reports this process until it is interrupted. */
+export const reportProcess = Effect.gen(function* reportProcess() {
+  const store = (yield* Store).system
+  const { held } = yield* NumberOwnership
+  const name = yield* WorkerName
+  const kind = yield* OwnKind
+  const report = Effect.gen(function* report() {
+    const own = yield* held
+    yield* store.reportProcess({
+      name,
+      kind,
+      seenAt: yield* Clock.currentTimeMillis,
+      numbersHeld: own?.numbers ?? null,
+      shardsHeld: own?.shards ?? null,
+    })
+  }).pipe(Effect.catchCause((cause) => logFailure("this process is reported later", cause)))
+  return yield* Effect.forever(Effect.andThen(report, nextReport)).pipe(
+    Effect.ensuring(
+      // A store that does not answer must not hold up the stop.
+      Effect.ignore(
+        Effect.raceFirst(
+          Effect.interruptible(store.endProcess(name)),
+          Effect.interruptible(sleep(longestFarewell)),
+        ),
+      ),
+    ),
+  )
+})

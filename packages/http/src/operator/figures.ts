@@ -1,0 +1,314 @@
+/** How a workspace and the service do (contract: Figures). */
+import {
+  clockSkew,
+  described,
+  FiguresInput,
+  formatInstant,
+  instantOrNull,
+  MediaFiles,
+  mostCounted,
+  numberStatuses,
+  platforms,
+  processKinds,
+  Store,
+  version,
+  waitWithin,
+  WorkspaceFigures,
+} from "@messaging-service/core"
+import type {
+  FigureBucket,
+  FigureCounts,
+  Figures,
+  ProcessReport,
+  ReadFigures,
+  ShownFigures,
+} from "@messaging-service/core"
+import { Clock, Effect, Schema } from "effect"
+import { bodyOf, query, TimeJson } from "../Entry.ts"
+import { askStore, readSeldom, secondsSince } from "../open/monitoring.ts"
+import { operatorRoute, workspacePath } from "./pipeline.ts"
+
+const route = operatorRoute("Figures")
+
+// Of a workspace
+
+const wait = (part: string) =>
+  described(
+    Schema.NullOr(Schema.Int),
+    `From due to sent: ${part} waited no longer, to the step of a histogram. Null where nothing was sent.`,
+  )
+
+const BucketJson = Schema.Struct({
+  at: TimeJson,
+  accepted: Schema.Int,
+  sent: Schema.Int,
+  failed: Schema.Int,
+  expired: Schema.Int,
+  cancelled: Schema.Int,
+  deliveries: described(Schema.Int, "Attempts to deliver an event to a webhook endpoint."),
+  deliveries_failed: described(Schema.Int, "Those of them that failed."),
+  wait_p50_ms: wait("half of the messages"),
+  wait_p95_ms: wait("95 of 100 messages"),
+}).annotate({ identifier: "FiguresBucket" })
+
+const FiguresJson = Schema.Struct({
+  now: TimeJson,
+  buckets: described(
+    Schema.Array(BucketJson),
+    "Oldest first, up to the end of the present hour: 24 of 1 h, 28 of 6 h or 30 of 1 d.",
+  ),
+  before: described(
+    Schema.Struct({ accepted: Schema.Int, sent: Schema.Int, failed: Schema.Int }),
+    "Of the span before, which is as long.",
+  ),
+  failures: described(
+    Schema.Array(Schema.Struct({ code: Schema.String, count: Schema.Int })),
+    "Failed messages of the span by error code, most first.",
+  ),
+  waiting: Schema.Struct({
+    queued: described(Schema.Int, "Counted up to 50,000."),
+    scheduled: described(Schema.Int, "Counted up to 50,000."),
+    oldest_due_at: described(Schema.NullOr(TimeJson), "Of queued messages; null without any."),
+  }),
+  allowance: Schema.Struct({
+    remaining: described(Schema.NullOr(Schema.Int), "Null for unlimited."),
+  }),
+  storage: Schema.Struct({
+    used_bytes: described(Schema.Int, "Of the files of both modes."),
+    limit_bytes: Schema.Int,
+  }),
+}).annotate({ identifier: "Figures" })
+
+const bucketJson = ({ at, waits, ...counts }: FigureBucket): typeof BucketJson.Type => ({
+  at: formatInstant(at),
+  accepted: counts.accepted,
+  sent: counts.sent,
+  failed: counts.failed,
+  expired: counts.expired,
+  cancelled: counts.cancelled,
+  deliveries: counts.deliveries,
+  deliveries_failed: counts.deliveriesFailed,
+  wait_p50_ms: waitWithin(waits, 0.5),
+  wait_p95_ms: waitWithin(waits, 0.95),
+})
+
+const beforeJson = ({ accepted, failed, sent }: FigureCounts) => ({ accepted, sent, failed })
+
+const figuresJson = (figures: ShownFigures): typeof FiguresJson.Type => ({
+  now: formatInstant(figures.now),
+  buckets: figures.buckets.map(bucketJson),
+  before: beforeJson(figures.before),
+  failures: figures.failures,
+  waiting: {
+    queued: figures.present.queued,
+    scheduled: figures.present.scheduled,
+    oldest_due_at: instantOrNull(figures.present.oldestDueAt),
+  },
+  allowance: { remaining: figures.messagesRemaining },
+  storage: { used_bytes: figures.present.usedBytes, limit_bytes: figures.storageLimitBytes },
+})
+
+const exampleFigures: typeof FiguresJson.Type = {
+  now: "2030-01-31T07:00:00Z",
+  buckets: [
+    {
+      at: "2030-01-31T07:00:00Z",
+      accepted: 214,
+      sent: 208,
+      failed: 3,
+      expired: 0,
+      cancelled: 1,
+      deliveries: 215,
+      deliveries_failed: 4,
+      wait_p50_ms: 1000,
+      wait_p95_ms: 30_000,
+    },
+  ],
+  before: { accepted: 190, sent: 188, failed: 1 },
+  failures: [{ code: "recipient_not_found", count: 3 }],
+  waiting: { queued: 2, scheduled: 12, oldest_due_at: "2030-01-31T06:59:30Z" },
+  allowance: { remaining: 4786 },
+  storage: { used_bytes: 1_482_113, limit_bytes: 1_073_741_824 },
+}
+
+// Of the service
+
+/** Shown processes: those that reported themselves last. */
+const mostProcesses = 200
+
+const ProcessJson = Schema.Struct({
+  name: Schema.String,
+  kind: described(Schema.Literals(processKinds), "`embedded`: inside another program."),
+  seen_at: described(TimeJson, "A process reports itself every 15 s."),
+  numbers_held: described(
+    Schema.NullOr(Schema.Int),
+    "Live numbers whose connections it has; null where processes do not share numbers.",
+  ),
+  shards_held: described(Schema.NullOr(Schema.Int), "Of 256."),
+}).annotate({ identifier: "Process" })
+
+const ServiceFiguresJson = Schema.Struct({
+  now: TimeJson,
+  store_up: described(
+    Schema.Boolean,
+    "Whether the store answered. If not, its figures are null and `processes` is empty.",
+  ),
+  waiting: Schema.NullOr(Schema.Struct({ queued: Schema.Int, scheduled: Schema.Int })),
+  oldest_waiting_seconds: Schema.NullOr(
+    Schema.Struct({ connected: Schema.Finite, not_connected: Schema.Finite }),
+  ),
+  lane_lag_seconds: Schema.NullOr(Schema.Finite),
+  lanes_in_flight: Schema.NullOr(Schema.Int),
+  leases_run_out: Schema.NullOr(Schema.Int),
+  webhook_deliveries_pending: Schema.NullOr(Schema.Int),
+  webhook_retries_pending: Schema.NullOr(Schema.Int),
+  numbers: Schema.NullOr(
+    Schema.Array(
+      Schema.Struct({
+        platform: Schema.Literals(platforms),
+        status: Schema.Literals(numberStatuses),
+        count: Schema.Int,
+      }),
+    ),
+  ),
+  disk: described(
+    Schema.NullOr(Schema.Struct({ free_bytes: Schema.Int, reserve_bytes: Schema.Int })),
+    "Of the process that answers; null without a disk for files.",
+  ),
+  clock_skew_seconds: described(
+    Schema.Finite,
+    "How far the clock of the process that answers is ahead of the database's.",
+  ),
+  version: Schema.String,
+  processes: Schema.Array(ProcessJson),
+}).annotate({ identifier: "ServiceFigures" })
+
+const processJson = (report: ProcessReport): typeof ProcessJson.Type => ({
+  name: report.name,
+  kind: report.kind,
+  seen_at: formatInstant(report.seenAt),
+  numbers_held: report.numbersHeld,
+  shards_held: report.shardsHeld,
+})
+
+type StoreFigures = Pick<
+  typeof ServiceFiguresJson.Type,
+  | "waiting"
+  | "oldest_waiting_seconds"
+  | "lane_lag_seconds"
+  | "lanes_in_flight"
+  | "leases_run_out"
+  | "webhook_deliveries_pending"
+  | "webhook_retries_pending"
+  | "numbers"
+>
+
+const noStoreFigures: StoreFigures = {
+  waiting: null,
+  oldest_waiting_seconds: null,
+  lane_lag_seconds: null,
+  lanes_in_flight: null,
+  leases_run_out: null,
+  webhook_deliveries_pending: null,
+  webhook_retries_pending: null,
+  numbers: null,
+}
+
+const storeFigures = (figures: Figures, at: number): StoreFigures => ({
+  waiting: { queued: figures.queued, scheduled: figures.scheduled },
+  oldest_waiting_seconds: {
+    connected: secondsSince(figures.firstDueAt.connected, at),
+    not_connected: secondsSince(figures.firstDueAt.notConnected, at),
+  },
+  lane_lag_seconds: secondsSince(figures.laneDueAt, at),
+  lanes_in_flight: figures.lanesInFlight,
+  leases_run_out: figures.leasesRunOut,
+  webhook_deliveries_pending: figures.deliveries,
+  webhook_retries_pending: figures.retries,
+  numbers: platforms.flatMap((platform) =>
+    numberStatuses.map((status) => ({
+      platform,
+      status,
+      count:
+        figures.numbers.find((each) => each.platform === platform && each.status === status)
+          ?.count ?? 0,
+    })),
+  ),
+})
+
+const exampleServiceFigures: typeof ServiceFiguresJson.Type = {
+  now: "2030-01-31T07:00:00Z",
+  store_up: true,
+  waiting: { queued: 2, scheduled: 12 },
+  oldest_waiting_seconds: { connected: 0.4, not_connected: 0 },
+  lane_lag_seconds: 0.1,
+  lanes_in_flight: 2,
+  leases_run_out: 0,
+  webhook_deliveries_pending: 1,
+  webhook_retries_pending: 1,
+  numbers: [{ platform: "whatsapp", status: "connected", count: 14 }],
+  disk: { free_bytes: 48_318_382_080, reserve_bytes: 1_073_741_824 },
+  clock_skew_seconds: 0.003,
+  version: "0.1.0",
+  processes: [
+    {
+      name: "worker-1-42",
+      kind: "worker",
+      seen_at: "2030-01-31T06:59:50Z",
+      numbers_held: 14,
+      shards_held: 256,
+    },
+  ],
+}
+
+export const workspaceFigures = route(`GET ${workspacePath}/figures`, {
+  id: "readFigures",
+  right: "read",
+  summary: "Read a workspace's figures",
+  about: "They are exact: a worker counts what happened once a minute, and reading adds the rest.",
+  request: query<ReadFigures>()(FiguresInput),
+  success: "What happened in that span, and what waits.",
+  answer: bodyOf(FiguresJson, exampleFigures),
+  refused: ["workspace_not_found"],
+  handler: Effect.fnUntraced(function* readFigures({ id, request }) {
+    const figures = yield* WorkspaceFigures
+    return figuresJson(yield* figures.read(id("id"), request))
+  }),
+})
+
+export const serviceFigures = Effect.gen(function* serviceFigures() {
+  const store = (yield* Store).system
+  const files = yield* MediaFiles
+  const context = yield* Effect.context<never>()
+  const read = yield* readSeldom((at) =>
+    Effect.all({
+      figures: store.figures(at, mostCounted),
+      processes: store.processes(mostProcesses),
+    }),
+  )
+  return route("GET /admin/v1/figures", {
+    id: "readServiceFigures",
+    right: "operator",
+    summary: "Read the service's figures",
+    about: "Those of `/metrics`, read at most every 5 seconds, and the processes on the store.",
+    success: "How the service does.",
+    answer: bodyOf(ServiceFiguresJson, exampleServiceFigures),
+    handler: Effect.fnUntraced(function* readServiceFigures() {
+      const kept = yield* askStore<Effect.Success<typeof read> | null>(read, null)
+      const room = yield* Effect.orElseSucceed(files.space, () => null)
+      const now = yield* Clock.currentTimeMillis
+      return {
+        now: formatInstant(now),
+        store_up: kept !== null,
+        ...(kept === null ? noStoreFigures : storeFigures(kept.found.figures, kept.at)),
+        disk: room && {
+          free_bytes: Math.floor(room.free),
+          reserve_bytes: Math.floor(room.reserve),
+        },
+        clock_skew_seconds: yield* Effect.provideContext(clockSkew, context),
+        version,
+        processes: kept?.found.processes.map(processJson) ?? [],
+      }
+    }),
+  })
+})

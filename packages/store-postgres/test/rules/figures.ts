@@ -1,0 +1,35 @@
+/** How figures add up. */
+import type { Vitest } from "@effect/vitest"
+import { addedFigures, noFigures } from "@messaging-service/core"
+import { Effect } from "effect"
+import type { PgConnection } from "@effect/sql-pg"
+import { compare, draw } from "./compare.ts"
+
+const codes = ["send_failed", "outcome_unknown", "media_unavailable"] as const
+
+const someFigures = Effect.gen(function* () {
+  const failures: Record<string, number> = {}
+  for (const code of codes) if (yield* draw.flag) failures[code] = yield* draw.below(5)
+  const waits = yield* Effect.replicateEffect(draw.below(5), yield* draw.from([0, 3]))
+  return { ...noFigures, failures, waits }
+})
+
+export const figureRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
+  it.effect("how the figures of an hour add up", () =>
+    compare("figures", {
+      cases: 300,
+      rows: { q: "(a jsonb, b jsonb, c bigint[], d bigint[])" },
+      sql: `json_build_object(
+        'failures', added_counts(q.a, q.b), 'waits', added_elements(q.c, q.d)
+      )`,
+      draw: Effect.gen(function* () {
+        const [one, other] = [yield* someFigures, yield* someFigures]
+        const { failures, waits } = addedFigures(one, other)
+        return {
+          facts: { q: { a: one.failures, b: other.failures, c: one.waits, d: other.waits } },
+          core: { failures, waits },
+        }
+      }),
+    }),
+  )
+}

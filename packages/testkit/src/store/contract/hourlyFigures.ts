@@ -1,0 +1,371 @@
+/**
+ * `FigureStore`: what happens in a workspace is counted once, by hour, and nothing is missing from
+ * what is read meanwhile. Counting walks through the whole store, so every test looks at workspaces
+ * of its own.
+ */
+import { assert } from "@effect/vitest"
+import { countFigures, readSpan, Store, tallyFigures } from "@messaging-service/core"
+import type {
+  FigureCounts,
+  FigureStream,
+  Message,
+  Mode,
+  SendingNumber,
+  Workspace,
+} from "@messaging-service/core"
+import { Effect } from "effect"
+import { aCallback } from "../Calling.ts"
+import {
+  anEndpoint,
+  aStageWithKey,
+  claimTheOne,
+  delivered,
+  refused as refusedDelivery,
+  settleDeliveries,
+} from "../Delivering.ts"
+import { at } from "../Expect.ts"
+import { atOnce } from "../Races.ts"
+import { cancelled, claimOne, end, expired, failed, sent, settle } from "../Sending.ts"
+import type { Topic } from "../Topic.ts"
+import {
+  accepted,
+  aKey,
+  aMediaFile,
+  aMessage,
+  aNumber,
+  anEra,
+  aStage,
+  below,
+  day,
+  hour,
+  minute,
+  noon,
+  oneSecond,
+} from "../Records.ts"
+import { refused } from "./refused.ts"
+
+const figuresOf = ({ id }: Workspace, now: number, mode: Mode = "live") =>
+  Store.use(({ figures }) => readSpan(figures, { workspaceId: id, mode }, "30d", now))
+
+type Sums = Omit<FigureCounts, "failures" | "waits">
+
+const sumsOf = (buckets: ReadonlyArray<FigureCounts>): Sums => {
+  const sum = (of: (one: FigureCounts) => number) =>
+    buckets.reduce((total, one) => total + of(one), 0)
+  return {
+    accepted: sum((one) => one.accepted),
+    sent: sum((one) => one.sent),
+    failed: sum((one) => one.failed),
+    expired: sum((one) => one.expired),
+    cancelled: sum((one) => one.cancelled),
+    deliveries: sum((one) => one.deliveries),
+    deliveriesFailed: sum((one) => one.deliveriesFailed),
+  }
+}
+
+const nothing: Sums = {
+  accepted: 0,
+  sent: 0,
+  failed: 0,
+  expired: 0,
+  cancelled: 0,
+  deliveries: 0,
+  deliveriesFailed: 0,
+}
+
+/** Counted hours of the workspace, without what lies behind the places. */
+const countedOf = ({ id }: Workspace, now: number) =>
+  Effect.map(
+    Store.use(({ figures }) =>
+      figures.hours({ workspaceId: id, mode: "live", from: now - day, until: now + day }),
+    ),
+    ({ hours }) => sumsOf(hours),
+  )
+
+const sendOne = Effect.fnUntraced(function* sendOne(number: SendingNumber, now: number) {
+  yield* settle([sent(yield* claimOne(number, { now }), now)], now)
+})
+
+export const hourlyFigures: Topic = (it, { parallel }) => {
+  it.effect("what happens to messages counts in its hour and mode, counted or not", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      const messages = yield* accepted(number, { count: 4, now: era })
+      yield* aMessage(number, { now: era, mode: "test" })
+      yield* sendOne(number, era + oneSecond)
+      const claimed = yield* claimOne(number, { now: era + minute })
+      yield* settle([failed(claimed, era + hour)], era + hour)
+      yield* end(cancelled(at(messages, 2), era + hour), expired(at(messages, 3), era + 2 * hour))
+
+      const now = era + 3 * hour
+      const expected = { ...nothing, accepted: 4, sent: 1, failed: 1, expired: 1, cancelled: 1 }
+      const before = yield* figuresOf(workspace, now)
+      assert.deepStrictEqual(sumsOf(before.buckets), expected)
+      assert.deepStrictEqual(before.failures, [{ code: "send_failed", count: 1 }])
+      yield* countFigures
+      assert.deepStrictEqual(yield* figuresOf(workspace, now), before)
+      assert.deepStrictEqual(yield* countedOf(workspace, now), expected)
+      assert.deepStrictEqual(sumsOf((yield* figuresOf(workspace, now, "test")).buckets), {
+        ...nothing,
+        accepted: 1,
+      })
+      const { buckets } = yield* Store.use(({ figures }) =>
+        readSpan(figures, { workspaceId: workspace.id, mode: "live" }, "24h", now),
+      )
+      assert.deepStrictEqual(
+        buckets.slice(-4).map((one) => [one.accepted, one.sent, one.failed, one.expired]),
+        [
+          [4, 1, 0, 0],
+          [0, 0, 1, 0],
+          [0, 0, 0, 1],
+          [0, 0, 0, 0],
+        ],
+      )
+    }),
+  )
+
+  it.effect("a refused message counts as failed, and not as accepted", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      yield* refused(number, {}, era)
+      const expected = { ...nothing, failed: 1 }
+      assert.deepStrictEqual(sumsOf((yield* figuresOf(workspace, era)).buckets), expected)
+      yield* countFigures
+      assert.deepStrictEqual(yield* countedOf(workspace, era), expected)
+    }),
+  )
+
+  it.effect("attempts at webhook endpoints count by the endpoint's mode, callbacks do not", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { key, number, workspace } = yield* aStageWithKey(era)
+      yield* anEndpoint(key, { createdAt: era })
+      yield* end(cancelled(yield* aMessage(number, { now: era }), era))
+      yield* settleDeliveries(refusedDelivery(yield* claimTheOne({ now: era }), era + minute))
+      yield* settleDeliveries(delivered(yield* claimTheOne({ now: era + minute })))
+      const { number: other, workspace: calling } = yield* aStage({ createdAt: era })
+      yield* aCallback(other, "https://example.com/called", era)
+      yield* settleDeliveries(delivered(yield* claimTheOne({ now: era })))
+      const deliveries = ({ deliveries: all, deliveriesFailed }: Sums) => [all, deliveriesFailed]
+      const read = (one: Workspace) =>
+        Effect.map(figuresOf(one, noon), ({ buckets }) => deliveries(sumsOf(buckets)))
+      const both = Effect.all([read(workspace), read(calling)])
+      const uncounted = yield* both
+      yield* countFigures
+      assert.deepStrictEqual(yield* both, uncounted)
+      assert.deepStrictEqual(uncounted, [
+        [2, 1],
+        [0, 0],
+      ])
+    }),
+  )
+
+  it.effect("waits from due to sent are known to the step", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      yield* accepted(number, { count: 3, now: era })
+      yield* aMessage(number, { now: era, sendAt: era + hour })
+      for (const wait of [1, 4, 5000]) yield* sendOne(number, era + wait)
+      yield* sendOne(number, era + hour + 40 * minute)
+      const waits = Effect.map(figuresOf(workspace, era + 2 * hour), ({ buckets }) =>
+        buckets
+          .flatMap((one) => one.waits.map((count, step) => [step, count] as const))
+          .filter(([, count]) => count > 0),
+      )
+      const found = yield* waits
+      assert.deepStrictEqual(found, [
+        [0, 1],
+        [2, 1],
+        [11, 1],
+        [19, 1],
+      ])
+      yield* countFigures
+      assert.deepStrictEqual(yield* waits, found)
+    }),
+  )
+
+  it.effect("workers that count at once count nothing twice", () =>
+    Effect.gen(function* () {
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      const messages: Array<Message> = []
+      for (let round = 0; round < (parallel ? 10 : 3); round++) {
+        messages.push(...(yield* accepted(number, { count: 5, now: era })))
+        yield* Effect.all([countFigures, countFigures, countFigures], atOnce)
+        yield* Effect.all(
+          [countFigures, end(...messages.splice(0, 3).map((one) => cancelled(one, era)))],
+          atOnce,
+        )
+      }
+      yield* countFigures
+      const rounds = parallel ? 10 : 3
+      assert.deepStrictEqual(yield* countedOf(workspace, era), {
+        ...nothing,
+        accepted: 5 * rounds,
+        cancelled: 3 * rounds,
+      })
+      yield* end(...messages.map((one) => cancelled(one, era)))
+    }),
+  )
+
+  it.effect("a place that has moved meanwhile keeps everything from being written", () =>
+    Effect.gen(function* () {
+      const { figures } = yield* Store
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      yield* countFigures
+      yield* end(cancelled(yield* aMessage(number, { now: era }), era))
+      const { entries, from, to } = yield* figures.readUncounted("messages", 100)
+      assert.isAbove(to, from)
+      yield* countFigures
+      assert.isFalse(yield* figures.count("messages", { from, to }, tallyFigures(entries)))
+      assert.deepStrictEqual(yield* countedOf(workspace, era), {
+        ...nothing,
+        accepted: 1,
+        cancelled: 1,
+      })
+    }),
+  )
+
+  it.effect("what is not counted is read in pages, of that workspace alone", () =>
+    Effect.gen(function* () {
+      const { figures } = yield* Store
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      const { number: other } = yield* aStage({ createdAt: era })
+      yield* countFigures
+      const messages = yield* accepted(number, { count: 5, now: era })
+      yield* end(cancelled(yield* aMessage(other, { now: era }), era))
+      yield* end(...messages.map((one) => cancelled(one, era)))
+      const pages = Effect.fnUntraced(function* pages(stream: FigureStream) {
+        const query = { workspaceId: workspace.id, mode: "live" as const, limit: 2 }
+        const sizes: Array<number> = []
+        let after = 0
+        for (;;) {
+          const page = yield* figures.entriesAfter(stream, { ...query, after })
+          if (page.length === 0) return sizes
+          sizes.push(page.length)
+          after = page.at(-1)?.position ?? after
+        }
+      })
+      assert.deepStrictEqual(yield* pages("messages"), [2, 2, 1])
+      assert.deepStrictEqual(yield* pages("events"), [2, 2, 1])
+      const { entries } = yield* figures.readUncounted("messages", 3)
+      assert.isAtMost(entries.length, 3)
+    }),
+  )
+
+  it.effect(
+    "waiting messages count by status, with the first that fell due and the files' bytes",
+    () =>
+      Effect.gen(function* () {
+        const { figures } = yield* Store
+        const era = anEra()
+        const { number, workspace } = yield* aStage({ createdAt: era })
+        const other = yield* aNumber(workspace.id, { createdAt: era })
+        const query = { workspaceId: workspace.id, mode: "live" as const, countAtMost: 100 }
+        assert.deepStrictEqual(yield* figures.presentFigures({ ...query, now: era }), {
+          queued: 0,
+          scheduled: 0,
+          oldestDueAt: null,
+          usedBytes: 0,
+        })
+        const messages = [
+          ...(yield* accepted(number, { count: 2, now: era + minute })),
+          yield* aMessage(other, { now: era }),
+          yield* aMessage(other, { now: era, sendAt: era + hour }),
+          yield* aMessage(other, { now: era, mode: "test" }),
+        ]
+        const file = yield* aMediaFile(workspace.id)
+        const present = yield* figures.presentFigures({ ...query, now: era + 2 * minute })
+        assert.deepStrictEqual(present, {
+          queued: 3,
+          scheduled: 1,
+          oldestDueAt: era,
+          usedBytes: file.size,
+        })
+        const early = yield* figures.presentFigures({ ...query, now: era })
+        assert.deepStrictEqual([early.queued, early.scheduled, early.oldestDueAt], [3, 1, era])
+        const few = yield* figures.presentFigures({ ...query, now: era + 2 * hour, countAtMost: 2 })
+        assert.deepStrictEqual([few.queued, few.scheduled], [2, 0])
+        yield* end(...messages.map((one) => cancelled(one, era + hour)))
+      }),
+  )
+
+  it.effect("old hours are forgotten", () =>
+    Effect.gen(function* () {
+      const { figures } = yield* Store
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      yield* end(cancelled(yield* aMessage(number, { now: era }), era + hour))
+      yield* countFigures
+      const kept = Math.floor((era + hour) / hour) * hour
+      yield* figures.forgetFigures(kept)
+      assert.deepStrictEqual(yield* countedOf(workspace, era), { ...nothing, cancelled: 1 })
+    }),
+  )
+
+  it.effect("a deleted workspace has no hours, also when something is counted later", () =>
+    Effect.gen(function* () {
+      const { system, workspaces } = yield* Store
+      const era = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: era })
+      const message = yield* aMessage(number, { now: era })
+      yield* countFigures
+      yield* workspaces.delete(workspace.id, era)
+      yield* end(cancelled(message, era))
+      yield* system.eraseDeleted([{ id: workspace.id, claimants: [] }], era)
+      yield* countFigures
+      assert.deepStrictEqual(yield* countedOf(workspace, era), nothing)
+    }),
+  )
+
+  it.effect("over any history the buckets add up to what happened", () =>
+    Effect.gen(function* () {
+      const start = anEra()
+      const { number, workspace } = yield* aStage({ createdAt: start })
+      yield* aKey(workspace.id, { createdAt: start })
+      const happened: Array<{ readonly at: number; readonly what: keyof Sums }> = []
+      const waiting: Array<Message> = []
+      let now = start
+      for (let step = 0; step < (parallel ? 120 : 40); step++) {
+        now += yield* below(day)
+        const choice = yield* below(6)
+        const [first] = waiting
+        if (choice < 2 || first === undefined) {
+          const count = 1 + (yield* below(3))
+          waiting.push(...(yield* accepted(number, { count, now })))
+          for (let each = 0; each < count; each++) happened.push({ at: now, what: "accepted" })
+        } else if (choice === 2) {
+          yield* countFigures
+        } else {
+          const endings = { 3: "sent", 4: "failed", 5: "cancelled" } as const
+          const what = endings[choice as 3 | 4 | 5]
+          if (what === "cancelled") yield* end(cancelled(first, now))
+          else {
+            const claimed = yield* claimOne(number, { now })
+            yield* settle([(what === "sent" ? sent : failed)(claimed, now)], now)
+          }
+          waiting.shift()
+          happened.push({ at: now, what })
+        }
+      }
+      const expected = (from: number, until: number) => {
+        const sums = { ...nothing }
+        for (const one of happened) if (one.at >= from && one.at < until) sums[one.what]++
+        return sums
+      }
+      const read = yield* figuresOf(workspace, now)
+      for (const [index, bucket] of read.buckets.entries()) {
+        const until = read.buckets[index + 1]?.at ?? Infinity
+        assert.deepStrictEqual(sumsOf([bucket]), expected(bucket.at, until))
+      }
+      const from = at(read.buckets, 0).at
+      assert.deepStrictEqual(sumsOf([read.before]), expected(from - 30 * day, from))
+      yield* end(...waiting.map((one) => cancelled(one, now)))
+    }),
+  )
+}
