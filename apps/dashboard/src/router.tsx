@@ -128,6 +128,26 @@ const fromFile = createRoute({
   component: lazyPage(() => import("./file/FromFilePage.tsx"), "FromFilePage"),
 })
 
+const reminders = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/reminders",
+  validateSearch: parseTrail,
+  component: lazyPage(() => import("./reminders/RemindersPage.tsx"), "RemindersPage"),
+})
+
+const newReminder = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/reminders/new",
+  component: lazyPage(() => import("./reminders/NewReminderPage.tsx"), "NewReminderPage"),
+})
+
+const reminder = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/reminders/$reminderId",
+  validateSearch: parseTrail,
+  component: lazyPage(() => import("./reminders/ReminderPage.tsx"), "ReminderPage"),
+})
+
 const mediaFiles = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/media",
@@ -233,6 +253,9 @@ const tree = root.addChildren([
     messages,
     newMessage,
     fromFile,
+    reminders,
+    newReminder,
+    reminder,
     mediaFiles,
     checks,
     check,

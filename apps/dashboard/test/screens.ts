@@ -74,6 +74,9 @@ export const screens: ReadonlyArray<Screen> = [
     path: "/w/1/messages/new?media=1",
     ready: (page) => page.getByAltText("Preview of the image").waitFor(),
   },
+  { name: "reminders", path: "/w/1/reminders", ready: text("Weekly menu") },
+  { name: "reminder", path: "/w/1/reminders/1", ready: text("Clocks change from") },
+  { name: "reminder-new", path: "/w/1/reminders/new", ready: text("Next runs") },
   { name: "number-checks", path: "/w/1/number-checks", ready: text("Guests") },
   { name: "number-check-new", path: null, ready: press("Check phones", "CSV or text") },
   { name: "number-check", path: "/w/1/number-checks/1", ready: text("3 of 3 asked") },
@@ -174,6 +177,13 @@ export const fillWorkspace = async ({
     phones: ["+15550100301", "+15550100302", "+15550100000"],
   })
   await upload("table.png", picture)
+  await ask("POST", "/api/v2/reminders", {
+    name: "Weekly menu",
+    to: { phone: "+15550100302" },
+    text: "*This week:* soup",
+    schedule: { cron: "30 2 28 3 *", timezone: "Europe/Berlin" },
+  })
+  await operate("POST", "/admin/v1/workspaces/1/reminders/1/run")
   await operate("POST", "/admin/v1/simulator/settle")
   return receiver.close
 }

@@ -299,6 +299,72 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       assert.deepStrictEqual(totals, [1, 1000, 1000])
     }))
 
+  it("shows the next runs while the pattern is written, with what the clocks do to them", () =>
+    onPage("/w/1/reminders/new", async (page) => {
+      const runs = page.getByRole("list", { name: "Next runs" }).getByRole("listitem")
+      await runs.nth(9).waitFor()
+      await page.getByLabel("Time zone").fill("Europe/Berlin")
+      await page.getByLabel("Pattern").fill("30 2 28 3 *")
+      await page.getByText("moved: the clocks skip its time").first().waitFor()
+      await page.getByText("Clocks change from +01:00 to +02:00").first().waitFor()
+      await shown(page, /Mar.*2027.*03:00 \+02:00/)
+        .first()
+        .waitFor()
+      await page.getByLabel("Pattern").fill("30 2 30 2 *")
+      await page.getByRole("alert").waitFor()
+      assert.strictEqual(await page.getByLabel("Pattern").getAttribute("aria-invalid"), "true")
+      await page.getByLabel("Pattern").fill("0 9 * * *")
+      await runs.nth(9).waitFor()
+      await page.getByLabel("Time zone").fill("Nowhere")
+      await page.getByRole("alert").waitFor()
+      assert.strictEqual(await page.getByLabel("Time zone").getAttribute("aria-invalid"), "true")
+    }))
+
+  it("makes a reminder once, changes it, runs it, pauses it and deletes it", () =>
+    onPage("/w/1/reminders", async (page) => {
+      await page.getByRole("link", { name: "New reminder" }).click()
+      await page.getByLabel("Name", { exact: true }).fill("<b>Weekly</b>")
+      await page.getByLabel("To", { exact: true }).fill("+15550250001")
+      await page.getByLabel("Text", { exact: true }).fill("Soup")
+      await page.getByRole("button", { name: "Every Monday at nine" }).click()
+      await page.getByLabel("Time zone").fill("Europe/Berlin")
+      await page.route("**/workspaces/1/reminders", async (route) => {
+        await route.fetch()
+        await route.abort()
+        await page.unroute("**/workspaces/1/reminders")
+      })
+      await page.getByRole("button", { name: "Make the reminder" }).click()
+      await page.getByRole("alert").filter({ hasText: "does not answer" }).waitFor()
+      await page.getByRole("button", { name: "Make the reminder" }).click()
+      await page.getByRole("heading", { level: 1, name: "<b>Weekly</b>" }).waitFor()
+      const [reminder, ...others] = (await get("reminders")).data
+      assert.deepStrictEqual(others, [])
+      assert.deepInclude(reminder, {
+        name: "<b>Weekly</b>",
+        from: null,
+        schedule: { cron: "0 9 * * 1", timezone: "Europe/Berlin" },
+      })
+      await page.getByLabel("Text", { exact: true }).fill("Stew")
+      await page.getByRole("button", { name: "Save", exact: true }).click()
+      await page.getByText("Saved.").waitFor()
+      await page.getByRole("button", { name: "Run now" }).click()
+      await page.getByText("The reminder ran.").waitFor()
+      await page.getByRole("table", { name: "Runs, the newest first" }).getByText("sent").waitFor()
+      const sent = (await get("messages?to=%2B15550250001")).data
+      assert.deepStrictEqual(
+        sent.map(({ text }) => text),
+        ["Stew"],
+      )
+      await page.getByRole("button", { name: "Pause" }).click()
+      await page.getByText("This reminder is paused.").waitFor()
+      assert.isNull((await get("reminders")).data[0]?.["next_run_at"])
+      await page.getByRole("button", { name: "Resume" }).click()
+      await page.getByText("This reminder runs at the times of its schedule.").waitFor()
+      await page.getByRole("button", { name: "Delete" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
+      await page.getByText("No reminder yet").waitFor()
+    }))
+
   it("says at the form that a disabled workspace's messages wait", () =>
     onPage("/workspaces", async (page) => {
       const { id } = (await dashboard.operate("POST", "/admin/v1/workspaces", {

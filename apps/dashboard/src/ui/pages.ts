@@ -43,6 +43,13 @@ const pages = [
     needs: "GET /admin/v1/workspaces/{id}/numbers",
   }),
   page({
+    name: pageNames.reminders,
+    to: "/w/$workspaceId/reminders",
+    icon: "bell",
+    key: "r",
+    needs: "GET /admin/v1/workspaces/{id}/reminders",
+  }),
+  page({
     name: pageNames.webhooks,
     to: "/w/$workspaceId/webhooks",
     icon: "hook",

@@ -1,0 +1,150 @@
+/** One reminder: change, pause, run at once, delete, and what its runs did. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import { Link, getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
+import { useState } from "react"
+import type { Reminder } from "@messaging-service/client"
+import { asked, call } from "../api/call.ts"
+import { newKey } from "../api/newKey.ts"
+import { useCall } from "../api/useCall.ts"
+import type { Attachment } from "../media/Attach.tsx"
+import { Preview } from "../messages/Preview.tsx"
+import { Answer } from "../ui/Answer.tsx"
+import { Confirm } from "../ui/Dialog.tsx"
+import { Button, Fact, Failure, PageHead } from "../ui/parts.tsx"
+import { PlanNote } from "./PlanNote.tsx"
+import { changeRequest, toText } from "./reminderForm.ts"
+import { ReminderFields } from "./ReminderFields.tsx"
+import { Runs } from "./Runs.tsx"
+import { zonedTime } from "./schedule.ts"
+import { reminderWords as words } from "./words.ts"
+
+const route = getRouteApi("/inside/w/$workspaceId/reminders/$reminderId")
+
+interface ReminderPath {
+  readonly id: number
+  readonly reminder_id: number
+}
+
+export const ReminderPage = () => {
+  const { reminderId, workspaceId } = route.useParams()
+  const path = { id: Number(workspaceId), reminder_id: Number(reminderId) }
+  const { session } = useRouteContext({ from: "/inside" })
+  const reminder = useQuery(
+    asked("GET /admin/v1/workspaces/{id}/reminders/{reminder_id}", { path }),
+  )
+  const mayChange = session.role !== "member"
+  return (
+    <main className="flex max-w-5xl flex-col gap-6 p-4 md:p-6">
+      <PageHead title={reminder.data?.name ?? ""}>
+        {mayChange && reminder.data && <Actions path={path} reminder={reminder.data} />}
+        <Link className="control" to="/w/$workspaceId/reminders" params={{ workspaceId }}>
+          {words.all}
+        </Link>
+      </PageHead>
+      <PlanNote id={path.id} />
+      <Answer query={reminder}>
+        {(data) => (
+          <>
+            <p className={`mb-4 text-sm ${data.active ? "text-soft" : "text-violet"}`}>
+              {data.active ? words.isActive : words.isPaused}
+            </p>
+            {mayChange ? (
+              <Change key={data.id} path={path} reminder={data} />
+            ) : (
+              <Facts reminder={data} />
+            )}
+          </>
+        )}
+      </Answer>
+      <Runs path={path} />
+    </main>
+  )
+}
+
+/** For those who may only look. */
+const Facts = ({ reminder }: { reminder: Reminder }) => (
+  <div className="card flex flex-col gap-4 p-5">
+    <dl className="grid grid-cols-1 gap-4 sm:grid-cols-2">
+      <Fact name={words.to}>{toText(reminder.to)}</Fact>
+      <Fact name={words.cron}>{reminder.schedule.cron}</Fact>
+      <Fact name={words.zone}>{reminder.schedule.timezone}</Fact>
+      <Fact name={words.next}>
+        {reminder.next_run_at === null ? words.isPaused : zonedTime(reminder.next_run_at)}
+      </Fact>
+    </dl>
+    <Preview text={reminder.text} empty="" />
+  </div>
+)
+
+const Change = ({ path, reminder }: { path: ReminderPath; reminder: Reminder }) => {
+  const client = useQueryClient()
+  const { error, isPending, isSuccess, mutate, reset } = useMutation({
+    mutationFn: async ({ attachment, data }: { data: FormData; attachment: Attachment }) =>
+      call("PATCH /admin/v1/workspaces/{id}/reminders/{reminder_id}", {
+        path,
+        body: await changeRequest({ data, attachment, workspaceId: path.id }, reminder),
+      }),
+    onSettled: () => void client.invalidateQueries(),
+  })
+  return (
+    <>
+      <ReminderFields
+        id={path.id}
+        reminder={reminder}
+        isBusy={isPending}
+        error={error}
+        submit={(data, attachment) => mutate({ data, attachment })}
+        changed={reset}
+      />
+      <p role="status" className="mt-2 text-sm text-accent empty:hidden">
+        {isSuccess && words.saved}
+      </p>
+    </>
+  )
+}
+
+const Actions = ({ path, reminder }: { path: ReminderPath; reminder: Reminder }) => {
+  const navigate = useNavigate()
+  const [isRemoving, setRemoving] = useState(false)
+  const [key, setKey] = useState(newKey)
+  const change = useCall("PATCH /admin/v1/workspaces/{id}/reminders/{reminder_id}")
+  const run = useCall("POST /admin/v1/workspaces/{id}/reminders/{reminder_id}/run", () =>
+    setKey(newKey()),
+  )
+  const remove = useCall("DELETE /admin/v1/workspaces/{id}/reminders/{reminder_id}", () =>
+    navigate({ to: "/w/$workspaceId/reminders", params: { workspaceId: String(path.id) } }),
+  )
+  const error = change.error ?? run.error
+  return (
+    <>
+      {error && <Failure error={error} />}
+      <span role="status" className="text-sm text-accent">
+        {run.isSuccess && words.ran}
+      </span>
+      <Button busy={run.isPending} onClick={() => run.mutate({ path, idempotencyKey: key })}>
+        {words.run}
+      </Button>
+      <Button
+        busy={change.isPending}
+        onClick={() => change.mutate({ path, body: { active: !reminder.active } })}
+      >
+        {reminder.active ? words.pause : words.resume}
+      </Button>
+      <Button look="danger" onClick={() => setRemoving(true)}>
+        {words.remove}
+      </Button>
+      {isRemoving && (
+        <Confirm
+          title={words.removeTitle(reminder.name)}
+          action={words.remove}
+          busy={remove.isPending}
+          error={remove.error}
+          act={() => remove.mutate({ path })}
+          close={() => setRemoving(false)}
+        >
+          {words.removeAbout}
+        </Confirm>
+      )}
+    </>
+  )
+}
