@@ -24,8 +24,7 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Exit, RcMap, Scope } from "effect"
-import { Client } from "undici"
-import type { Dispatcher } from "undici"
+import type { Client, Dispatcher } from "undici"
 
 /** All addresses of a host name. Fails with `dns` without one. */
 export type Resolver = (hostname: string) => Effect.Effect<ReadonlyArray<string>, EgressError>
@@ -449,11 +448,12 @@ const open = (
 ): Effect.Effect<Connection, EgressError> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
+      const undici = yield* loadUndici
       const scope = yield* Scope.make()
       const socket = yield* restore(Scope.provide(connecting, scope)).pipe(
         Effect.onError(() => Scope.close(scope, Exit.void)),
       )
-      const client = clientOver(origin, socket, idle.idleMillis)
+      const client = clientOver(undici, origin, socket, idle.idleMillis)
       const connection: Connection = { client, socket, scope, lastFor: workspaceId }
       socket.once("close", () => idle.forget(origin, connection))
       return connection
@@ -466,14 +466,23 @@ const close = ({ client, scope }: Connection): Effect.Effect<void> =>
     Scope.close(scope, Exit.void),
   )
 
+/**
+ * Undici, which loads with the first call: most programs make none. Load it before the socket is open,
+ * for nothing listens to a socket while the module loads.
+ */
+export const loadUndici = Effect.promise(() => import("undici"))
+
 /** A client over that one socket. It is useless once the socket closes. */
 export const clientOver = (
+  { Client: Made }: Effect.Success<typeof loadUndici>,
   origin: string,
   socket: Socket,
   idleMillis: number = defaultIdleMillis,
-): Client => {
+): Client => new Made(origin, clientOptions(socket, idleMillis))
+
+const clientOptions = (socket: Socket, idleMillis: number): Client.Options => {
   let handedOut = false
-  return new Client(origin, {
+  return {
     // The deadline of the whole call applies.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -490,7 +499,7 @@ export const clientOver = (
         else answer(gone, null)
       })
     },
-  })
+  }
 }
 
 type Answering = (answer: Effect.Effect<PostAnswer, EgressError>) => void

@@ -21,7 +21,6 @@ import {
 import type { StoredContent } from "@messaging-service/core"
 import { Deferred, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
-import { fileTypeFromBuffer } from "file-type"
 import { systemClock } from "./NodeServices.ts"
 
 /** Bytes. */
@@ -341,7 +340,10 @@ const read = (path: string, range: { readonly start?: number; readonly end?: num
  */
 const sniffMimeType = (firstBytes: Uint8Array): Effect.Effect<string> =>
   // A sample that ends in the middle of a header may make a parser fail.
-  Effect.tryPromise(() => fileTypeFromBuffer(firstBytes)).pipe(
+  Effect.tryPromise(async () => {
+    const { fileTypeFromBuffer } = await import("file-type")
+    return fileTypeFromBuffer(firstBytes)
+  }).pipe(
     Effect.map((found) => found?.mime.split(";", 1)[0] ?? unknownMimeType),
     Effect.orElseSucceed(() => unknownMimeType),
   )

@@ -26,6 +26,7 @@ import {
   allowedAddresses,
   clientOver,
   dialTcp,
+  loadUndici,
   nameServerResolver,
   openConnection,
   originOf,
@@ -256,9 +257,10 @@ const getOver =
   (connect: Connect) =>
   (url: OutboundUrl): Effect.Effect<Hop<Dispatcher.ResponseData>, EgressError, Scope.Scope> =>
     Effect.gen(function* () {
+      const undici = yield* loadUndici
       const socket = yield* connect(url)
       const client = yield* Effect.acquireRelease(
-        Effect.sync(() => clientOver(originOf(url), socket)),
+        Effect.sync(() => clientOver(undici, originOf(url), socket)),
         (opened) => Effect.promise(() => opened.destroy()),
       )
       const response = yield* Effect.tryPromise({

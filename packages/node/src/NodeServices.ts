@@ -5,7 +5,6 @@
 import { HmacSha256, Ids, QrImages, RealTime, fromIndexes } from "@messaging-service/core"
 import { Clock, Duration, Effect, Layer } from "effect"
 import { createHmac, randomFillSync } from "node:crypto"
-import { toBuffer, toString } from "qrcode"
 
 /** Draws from a pool, because a call per symbol would cost more than the rest of an id. */
 const poolBytes = 4096
@@ -91,11 +90,15 @@ export const realTimeLayer: Layer.Layer<never> = Layer.succeed(RealTime, {
 const scale = 8
 const margin = 4
 
+/** Loads with the first picture: most programs show none. */
+const loadQrCode = () => import("qrcode")
+
 export const layerQrCodeImages: Layer.Layer<QrImages> = Layer.succeed(QrImages, {
   png: (text) =>
-    Effect.promise(() =>
-      toBuffer(text, { type: "png", errorCorrectionLevel: "M", scale, margin }),
-    ).pipe(Effect.withSpan("QrImages.png")),
+    Effect.promise(async () => {
+      const { toBuffer } = await loadQrCode()
+      return toBuffer(text, { type: "png", errorCorrectionLevel: "M", scale, margin })
+    }).pipe(Effect.withSpan("QrImages.png")),
 })
 
 /** Dark on light, whatever the terminal's colours: not every phone reads the reverse. */
@@ -104,7 +107,10 @@ const [darkOnLight, ownColours] = ["\u001b[30;107m", "\u001b[0m"]
 /** A QR code for a terminal, in lines of half blocks. */
 export const qrCodeForTerminal = (text: string): Effect.Effect<string> =>
   Effect.map(
-    Effect.promise(() => toString(text, { type: "utf8", errorCorrectionLevel: "L", margin: 2 })),
+    Effect.promise(async () => {
+      const { toString } = await loadQrCode()
+      return toString(text, { type: "utf8", errorCorrectionLevel: "L", margin: 2 })
+    }),
     (code) =>
       code
         .split("\n")
