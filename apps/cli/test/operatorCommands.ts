@@ -405,6 +405,20 @@ export const operatorCommands: Entries = {
     const place = ["--workspace", scene.workspace, "--all"]
     assert.deepStrictEqual(await scene.json("held cancel", place), [{ cancelled: 1, more: false }])
   },
+  "messages cancel": async (scene) => {
+    const { client, workspace } = scene
+    const send_at = new Date(Date.now() + 86_400_000).toISOString()
+    const send = (phone: string) => client.messages.send({ to: { phone }, text: "Hello", send_at })
+    const place = ["--workspace", workspace]
+    const { id } = await send(to)
+    const one = { cancelled: 1, not_cancellable: 0, more: false }
+    assert.deepStrictEqual(await scene.json("messages cancel", [id, ...place]), [one])
+    await send("+15550100077")
+    const filter = [...place, "--status", "scheduled", "--to", "+15550100077"]
+    assert.deepStrictEqual(await scene.json("messages cancel", filter), [one])
+    const nothing = await scene.messaging(["messages", "cancel", ...place.map(String)])
+    assert.match(nothing.remarks, /give message ids or filters/)
+  },
   "messages timeline": async (scene) => {
     const send_at = new Date(Date.now() + 86_400_000).toISOString()
     const { id } = await scene.client.messages.send({ to: { phone: to }, text: "Hello", send_at })

@@ -862,6 +862,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/messages/cancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Cancel many waiting messages */
+        readonly post: operations["cancelWorkspaceMessages"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/workspaces/{id}/messages/{message_id}": {
         readonly parameters: {
             readonly query?: never;
@@ -1391,6 +1408,9 @@ export interface components {
         readonly BrowserSession: BrowserSession;
         readonly CallbackDelivery: CallbackDelivery;
         readonly CallbackSecret: CallbackSecret;
+        readonly CancelFilter: CancelFilter;
+        /** @description Exactly one of `ids` and `filter`. */
+        readonly CancelMessages: CancelMessages;
         readonly ChangeNumber: ChangeNumber;
         readonly ChangePacing: ChangePacing;
         /** @description Only the fields to change. */
@@ -1443,6 +1463,7 @@ export interface components {
         readonly Message: Message;
         readonly MessageRecipient: MessageRecipient;
         readonly MessageWaiting: MessageWaiting;
+        readonly MessagesCancelled: MessagesCancelled;
         readonly NewKey: NewKey;
         readonly NewPortalSession: NewPortalSession;
         readonly Number: SendingNumber;
@@ -3340,6 +3361,32 @@ export interface operations {
             };
         };
     };
+    readonly cancelWorkspaceMessages: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CancelMessages"];
+            };
+        };
+        readonly responses: {
+            /** @description How many were cancelled. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MessagesCancelled"];
+                };
+            };
+        };
+    };
     readonly getWorkspaceMessage: {
         readonly parameters: {
             readonly query?: GetWorkspaceMessageQuery;
@@ -3531,6 +3578,12 @@ export interface operations {
                         readonly data: readonly components["schemas"]["WorkspaceMessage"][];
                         /** @description The `cursor` of the next page; null on the last one. */
                         readonly next_cursor: string | null;
+                        /**
+                         * Format: date-time
+                         * @description With `text`: when the oldest message that was looked at was created; null for none.
+                         * @example 2030-01-31T07:00:00Z
+                         */
+                        readonly looked_until?: string | null;
                     };
                 };
             };
@@ -4410,6 +4463,43 @@ export interface CallbackSecret {
     /** @description 64 hexadecimal characters that sign version 1 callbacks. */
     readonly secret: string;
 }
+export interface CancelFilter {
+    /**
+     * @description Default: both.
+     * @enum {string}
+     */
+    readonly status?: "queued" | "scheduled";
+    /** @description Id of the sending number. */
+    readonly from?: number;
+    /**
+     * @description The recipient's phone, E.164 with a leading +.
+     * @example +15550001234
+     */
+    readonly to?: string;
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly since?: string;
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly until?: string;
+}
+/** @description Exactly one of `ids` and `filter`. */
+export type CancelMessages = {
+    /** @description Messages of either mode; either these or `filter`. */
+    readonly ids?: readonly number[];
+    /** @description Waiting messages, the first by id. */
+    readonly filter?: components["schemas"]["CancelFilter"];
+    /**
+     * @description Of `filter`.
+     * @default live
+     * @enum {string}
+     */
+    readonly mode?: "live" | "test";
+} & (unknown | unknown);
 export interface ChangeNumber {
     readonly label?: string;
     /** @description What is left out stays as it is; null takes that limit away. */
@@ -5108,6 +5198,13 @@ export interface MessageWaiting {
     }[];
     /** @description Due messages of its number that leave before it, counted up to 1,000. */
     readonly ahead: number;
+}
+export interface MessagesCancelled {
+    readonly cancelled: number;
+    /** @description Sent, ended or unknown by now, or still being sent after 5 seconds. */
+    readonly not_cancellable: number;
+    /** @description True when the filter leaves others: ask again. */
+    readonly more: boolean;
 }
 export interface NewKey {
     readonly id: number;
@@ -6077,6 +6174,10 @@ export interface ListWorkspaceMessagesQuery {
     readonly cursor?: string;
     /** @description Messages with exactly that reference. */
     readonly reference?: string;
+    /** @description Messages that failed with it. */
+    readonly error?: "recipient_not_found" | "group_not_found" | "media_unavailable" | "send_failed" | "outcome_unknown";
+    /** @description Looked for in the texts of the newest 50,000 messages that the other filters leave, upper and lower case alike. Not with `to`. */
+    readonly text?: string;
     /** @description Acts as a live or a test key. Default: `live`. */
     readonly mode?: "live" | "test";
 }

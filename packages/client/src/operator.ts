@@ -74,6 +74,8 @@ const messagesOf = (at: Endpoints) => ({
   sendBatch: at.create("/admin/v1/workspaces/{id}/messages/batch"),
   /** A message as it is now. */
   get: at.get("/admin/v1/workspaces/{id}/messages/{message_id}"),
+  /** Cancels at most 1,000 waiting messages; `more` says that the filter leaves others. */
+  cancelMany: at.post("/admin/v1/workspaces/{id}/messages/cancel"),
   /** Why it waits, and every step from acceptance to ticks and deliveries. */
   timeline: at.get("/admin/v1/workspaces/{id}/messages/{message_id}/timeline"),
   /** Cancels a waiting message, live or test. Fails with `not_cancellable`. */

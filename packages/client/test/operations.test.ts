@@ -436,6 +436,15 @@ const entries: {
     assert.strictEqual(data[0]?.type, "accepted")
     assert.strictEqual(waiting?.for[0]?.reason, "scheduled")
   },
+  cancelWorkspaceMessages: async ({ operator, workspace }) => {
+    const send_at = new Date(Date.now() + 86_400_000).toISOString()
+    const { id } = await operator.messages.send(workspace, { to, text: "Hello", send_at })
+    assert.deepStrictEqual(await operator.messages.cancelMany(workspace, { ids: [id] }), {
+      cancelled: 1,
+      not_cancellable: 0,
+      more: false,
+    })
+  },
   cancelWorkspaceMessage: async ({ made, operator, workspace }) =>
     assert.strictEqual(
       (await operator.messages.cancel(workspace, made.scheduled)).status,

@@ -255,14 +255,15 @@ export {
   waitReasons,
   waitsFor,
 } from "./message/Messages.ts"
-export { MessageOperations } from "./message/MessageOperations.ts"
-export type { Timeline } from "./message/MessageOperations.ts"
+export { CancelBody, MessageOperations } from "./message/MessageOperations.ts"
+export type { CancelMessages, Timeline } from "./message/MessageOperations.ts"
 export { timelineTypes } from "./message/Timeline.ts"
 export { CannotJoin } from "./store/SystemStore.ts"
 export { noCallersTransactions } from "./store/SystemStore.ts"
 export type { CallersTransactions } from "./store/SystemStore.ts"
 export type {
   ListMessages,
+  MessagePage,
   ReferencedList,
   Sent,
   WaitReason,
@@ -304,10 +305,13 @@ export type {
   BrokenGuard,
   FoundMessage,
   StoredAttempt,
+  SearchedPage,
+  TextSearch,
   TimelineFacts,
   TimelineQuery,
   ToldAttempt,
   MessageFilter,
+  WaitingFilter,
   NewMessage,
   NumberFacts,
   RefusedMessage,

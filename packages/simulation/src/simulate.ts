@@ -812,7 +812,15 @@ class Simulation {
         Store.use(({ messages: service }) =>
           service.list(
             { workspaceId: workspace, mode, restriction: null },
-            { statuses: null, from: null, phone: null, reference: null, since: null, until: null },
+            {
+              statuses: null,
+              from: null,
+              phone: null,
+              reference: null,
+              error: null,
+              since: null,
+              until: null,
+            },
             { before: null, limit: everything },
             this.#world.now,
           ),

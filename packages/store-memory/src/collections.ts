@@ -280,6 +280,37 @@ export const newestFirst = <Row, A extends { readonly id: number }>(
   })
 
 /**
+ * As `newestFirst`, of rows that are also found among the newest `most` visible ones. It stops once the page
+ * is full; `last` is the last row that was looked at.
+ */
+export const searchNewest = <Row>(
+  rows: ReadonlyArray<Row>,
+  { before, limit }: PageQuery,
+  most: number,
+  idOf: (row: Row) => number,
+  isShown: (row: Row) => boolean,
+  isFound: (row: Row) => boolean,
+): Effect.Effect<{
+  readonly found: ReadonlyArray<Row>
+  readonly last: Row | null
+  readonly isOver: boolean
+}> =>
+  Effect.suspend(() => {
+    const end = before === null ? rows.length : turningPoint(rows, (row) => idOf(row) < before)
+    const found: Array<Row> = []
+    let [last, looked]: [Row | null, number] = [null, 0]
+    const isFull = () => found.length === limit || looked === most
+    const visits = visitDownwards(rows, end - 1, idOf, (row) => {
+      if (!isShown(row)) return false
+      last = row
+      looked++
+      if (isFound(row)) found.push(row)
+      return isFull()
+    })
+    return Effect.map(visits, () => ({ found, last, isOver: !isFull() }))
+  })
+
+/**
  * The operations of a port over the tables. Each is one synchronous step, which makes it atomic.
  * Two kinds return an effect: those that may fail, and those that read or tidy more rows than one
  * step allows, and need no snapshot.

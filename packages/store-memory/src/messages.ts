@@ -18,6 +18,7 @@ import type {
   CallerScope,
   Contact,
   ContactId,
+  FoundMessage,
   Message,
   MessageChange,
   MessageFilter,
@@ -34,7 +35,7 @@ import type {
   Version1ListStore,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { collectInSteps, newestFirst } from "./collections.ts"
+import { collectInSteps, newestFirst, searchNewest } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { noteFigure } from "./figures.ts"
 import { countAndRemember, enqueue, finish, hasRoom, isLeased, quotaFacts, tell } from "./lanes.ts"
@@ -217,9 +218,15 @@ const passes = (filter: MessageFilter, message: Message, now: number): boolean =
   (filter.from === null || message.from.id === filter.from) &&
   (filter.phone === null || ("phone" in message.to && message.to.phone === filter.phone)) &&
   (filter.reference === null || message.reference === filter.reference) &&
+  (filter.error === null || message.error?.code === filter.error) &&
   (filter.since === null || message.createdAt >= filter.since) &&
   (filter.until === null || message.createdAt < filter.until) &&
   (filter.statuses === null || filter.statuses.includes(statusAt(message, now)))
+
+const foundRow = (row: MessageRow): FoundMessage => ({
+  message: messageOf(row),
+  inFlight: row.message.state === "waiting" && isLeased(row),
+})
 
 /** The due messages at the front of a collection. */
 const firstOf = (
@@ -272,7 +279,57 @@ const timelineFacts = (
   }))
 }
 
+/** What operators alone ask for. */
+const operatorReads = (
+  tables: Tables,
+): Pick<Steps<MessageStore>, "found" | "search" | "timeline" | "waitingIds"> => ({
+  search: (scope, filter, { most, pattern }, page, now) => {
+    const matching = new RegExp(pattern, "u")
+    const searched = searchNewest(
+      tables.workspaces.get(scope.workspaceId)?.messages[scope.mode] ?? [],
+      page,
+      most,
+      ({ message }) => message.id,
+      ({ message }) => isSeen(scope, message) && passes(filter, message, now),
+      ({ message }) => matching.test(message.text),
+    )
+    return Effect.map(searched, ({ found, isOver, last }) => ({
+      items: found.map(messageOf),
+      next: isOver ? null : (last?.message.id ?? null),
+      lookedUntil: last?.message.createdAt ?? null,
+    }))
+  },
+
+  waitingIds: (workspaceId, mode, filter, now, limit) =>
+    Effect.map(
+      collectInSteps(tables.workspaces.get(workspaceId)?.messages[mode] ?? [], ({ message }) =>
+        message.state === "waiting" &&
+        passes({ ...filter, reference: null, error: null }, message, now)
+          ? message.id
+          : null,
+      ),
+      (ids) => ids.slice(0, limit),
+    ),
+
+  found: (workspaceId, ids) =>
+    [...new Set(ids)]
+      .toSorted((a, b) => a - b)
+      .flatMap((id) => {
+        const row = tables.messages.get(id)
+        return row === undefined || row.message.workspaceId !== workspaceId ? [] : foundRow(row)
+      }),
+
+  timeline: (query) => {
+    const row = tables.messages.get(query.id)
+    return row === undefined || row.message.workspaceId !== query.workspaceId
+      ? null
+      : timelineFacts(tables, row, query)
+  },
+})
+
 export const messageStore = (tables: Tables): Steps<MessageStore> => ({
+  ...operatorReads(tables),
+
   loadAcceptance: (query) => loadAcceptance(tables, query),
 
   accept: (acceptance) => accept(tables, acceptance),
@@ -283,11 +340,7 @@ export const messageStore = (tables: Tables): Steps<MessageStore> => ({
 
   get: (scope, id) => {
     const row = tables.messages.get(id)
-    if (row === undefined || !isSeen(scope, row.message)) return null
-    return {
-      message: messageOf(row),
-      inFlight: row.message.state === "waiting" && isLeased(row),
-    }
+    return row === undefined || !isSeen(scope, row.message) ? null : foundRow(row)
   },
 
   byIds: (ids) =>
@@ -340,13 +393,6 @@ export const messageStore = (tables: Tables): Steps<MessageStore> => ({
       else row.readAt = now
     }
     return messageOf(row)
-  },
-
-  timeline: (query) => {
-    const row = tables.messages.get(query.id)
-    return row === undefined || row.message.workspaceId !== query.workspaceId
-      ? null
-      : timelineFacts(tables, row, query)
   },
 
   byTransportId: (numberId, transportId) => {

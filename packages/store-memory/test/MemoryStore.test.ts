@@ -44,6 +44,7 @@ it.effect(
         from: null,
         phone: null,
         reference: null,
+        error: null,
         since: null,
         until: null,
       }

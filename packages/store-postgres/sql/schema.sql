@@ -501,6 +501,9 @@ create index messages_by_reference on messages (workspace_id, mode, reference, s
 -- their ids they would cost every acceptance.
 create index messages_by_number_and_state on messages (number_id, mode, state, id desc)
   where state <> 'waiting';
+-- Serves the lists of one error; costs only what failed.
+create index messages_by_error on messages (workspace_id, mode, error_code, id desc)
+  where error_code is not null;
 -- Serves the expiry sweep.
 create index messages_expiring on messages (expires_at)
   where state = 'waiting' and expires_at is not null;

@@ -227,6 +227,10 @@ export const sqlTypes = {
     params: { rId: "bigint", rRevision: "bigint", rDueAt: "timestamptz", rRanAt: "timestamptz", rNextRunAt: "timestamptz", rClaimKeyId: "bigint", rClaimKey: "text", rClaimFingerprint: "text", rClaimToken: "text", now: "timestamptz[]", workspace: "bigint[]", number: "bigint[]", live: "boolean[]", count: "integer[]", dueAt: "timestamptz[]", allowance: "integer[]", quotaAt: "timestamptz[]", quotaCount: "integer[]", quotaLimit: "integer[]", quotaWindowMillis: "bigint[]", claimKeyId: "bigint[]", claimKey: "text[]", claimFingerprint: "text[]", claimToken: "text[]", mAcceptance: "integer[]", mPlatform: "text[]", mFromPhone: "text[]", mToKind: "text[]", mToPhone: "text[]", mToName: "text[]", mToContactId: "bigint[]", mText: "text[]", mMediaId: "bigint[]", mAttachmentId: "bigint[]", mMediaUrl: "text[]", mMediaType: "text[]", mMediaFileName: "text[]", mSendAt: "timestamptz[]", mExpiresAt: "timestamptz[]", mCreatedAt: "timestamptz[]", mDueAt: "timestamptz[]", mTransportId: "text[]", mCallbackUrl: "text[]", mReference: "text[]", lockTimeout: "integer" },
     columns: { guard: "text?", ids: "bigint[]?", run_id: "bigint?" },
   },
+  "search_messages": {
+    params: { workspace: "bigint", mode: "text", pattern: "text", before: "bigint", since: "timestamptz", until: "timestamptz", numbers: "bigint[]", ended: "text[]", queued: "boolean", scheduled: "boolean", error: "text", reference: "text", now: "timestamptz", most: "integer", limit: "integer" },
+    columns: { ids: "bigint[]", next_id: "bigint?", oldest_at: "timestamptz?" },
+  },
   "set_number_status": {
     params: { number: "bigint", status: "text", phone: "text", now: "timestamptz", reason: "text", newWorkspace: "bigint", newTarget: "text", newUrl: "text", newCreatedAt: "timestamptz", newEventId: "text", newType: "text", newBody: "text" },
     columns: { id: "bigint", workspace_id: "bigint", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz", removed_at: "timestamptz?", mode: "text", callback_url: "text?", status_since: "timestamptz?", status_reason: "text?", proxy_host: "text?", proxy_port: "integer?", proxy_url: "text?", erased_at: "timestamptz?" },
@@ -559,6 +563,10 @@ export const sqlTypes = {
     params: { states: "text[]", workspaceId: "bigint", reference: "text", queued: "boolean", now: "timestamptz", scheduled: "boolean", phone: "text", numbers: "bigint[]", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
   },
+  "messageList.ofError": {
+    params: { workspaceId: "bigint", error: "text", ended: "text[]", phone: "text", reference: "text", numbers: "bigint[]", mode: "text", before: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
+  },
   "message.nextId": {
     params: {},
     columns: { id: "bigint" },
@@ -606,6 +614,14 @@ export const sqlTypes = {
   "message.deliveries": {
     params: { id: "bigint", limit: "bigint" },
     columns: { attempted_at: "timestamptz", webhook_id: "bigint?", url: "text?", attempt: "integer", response_status: "integer?", error: "text?", duration_millis: "bigint", next_attempt_at: "timestamptz?" },
+  },
+  "message.waitingIds": {
+    params: { mode: "text", workspaceId: "bigint", from: "bigint", phone: "text", queued: "boolean", now: "timestamptz", scheduled: "boolean", since: "timestamptz", until: "timestamptz", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "message.found": {
+    params: { ids: "bigint[]", workspaceId: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?", in_flight: "boolean" },
   },
   "migration.isInstalled": {
     params: { name: "text" },

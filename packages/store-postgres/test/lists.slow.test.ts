@@ -97,6 +97,7 @@ const everything: MessageFilter = {
   from: null,
   phone: null,
   reference: null,
+  error: null,
   since: null,
   until: null,
 }

@@ -236,7 +236,7 @@ const asked: ReadonlyArray<readonly [what: string, words: RegExp]> = [
   ["what is due", /^([\w.]*dueAt|at|paused) (<=|>) ([\w.]*\.)?now$/],
   ["the same in SQL", /(due|due_at|next_run_at|\.due_at\)) (<=|>) (\$|p_)now$/],
   ["its place in an order", /^(time <= sentAt|[\w.]+dueAt <= after)$/],
-  ["the period of a list", /(created|attempted)(At|_at) (>=|<) (filter\.|\$)?(since|until)$/],
+  ["the period of a list", /(created|attempted)(At|_at) (>=|<) (filter\.|\$|p_)?(since|until)$/],
   ["how long something is kept", /(At|_at|hour) (<|>=) (\$|p_)?(before|\w+Before)$/],
   ["the span of figures", /^one\.hour (>=|<) (from|until)$/],
   [

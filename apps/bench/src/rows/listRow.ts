@@ -20,6 +20,7 @@ const filter = {
   from: null,
   phone: null,
   reference: null,
+  error: null,
   since: null,
   until: null,
 }

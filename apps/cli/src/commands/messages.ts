@@ -360,6 +360,36 @@ export const messageCommands = [
     },
   }),
   command({
+    words: "messages cancel",
+    as: "operator",
+    summary: "Cancels many waiting messages of a workspace: by id, or all that filters leave.",
+    about: "Prints how many were cancelled, call by call: each cancels at most 1,000.",
+    options: {
+      workspace,
+      status: maybe(choice(["queued", "scheduled"], "Only those. Default: both.")),
+      from: maybe(count("ID", "Only messages of that number.")),
+      to: maybe(text("PHONE", "Only messages to that phone.")),
+      since: maybe(time("Only messages created then or later.")),
+      until: maybe(time("Only those created before.")),
+      mode: maybe(choice(["live", "test"], "Of the filters. Default: live.")),
+    },
+    arguments: { ids: any(count("ID", "The messages; instead of filters.")) },
+    run: async ({ ids, mode, workspace: inside, ...filter }, { operator, output }) => {
+      const given = Object.entries(filter).filter(([, value]) => value !== undefined)
+      if (ids.length > 0 === given.length > 0) throw usageError("give message ids or filters")
+      const body =
+        ids.length > 0
+          ? { ids: [...ids] }
+          : { filter: Object.fromEntries(given), ...(mode === undefined ? {} : { mode }) }
+      while (true) {
+        const done = await operator().messages.cancelMany(inside, body)
+        output.one(done)
+        // What is being sent is not waited for twice.
+        if (!done.more || done.cancelled === 0) return
+      }
+    },
+  }),
+  command({
     words: "messages timeline",
     as: "operator",
     summary: "Shows why a message waits, and all that happened to it.",

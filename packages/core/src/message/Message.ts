@@ -26,8 +26,13 @@ export const messageStatuses = [
 
 export type MessageStatus = (typeof messageStatuses)[number]
 
+/** Of messages that wait. */
+export const waitingStatuses = ["queued", "scheduled"] as const
+
+export type WaitingStatus = (typeof waitingStatuses)[number]
+
 /** The stored state; `waiting` covers `queued` and `scheduled`. */
-export type MessageState = "waiting" | Exclude<MessageStatus, "queued" | "scheduled">
+export type MessageState = "waiting" | Exclude<MessageStatus, WaitingStatus>
 
 export const messageErrorCodes = [
   "recipient_not_found",

@@ -1,19 +1,23 @@
 /** What operators do with a workspace's messages (contract: Workspace messages). */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { findOrRefuse } from "../error/Refusal.ts"
 import type { Failure, StoreUnavailable } from "../error/Refusal.ts"
-import type { MessageId, WorkspaceId } from "../Ids.ts"
+import type { MessageId, NumberId, WorkspaceId } from "../Ids.ts"
 import { markMissingFiles } from "../media/Media.ts"
 import { ConnectedFromTheStart } from "../number/Numbers.ts"
+import { parsePhone, phoneDescribed } from "../recipient/Recipient.ts"
+import { described, IdInput, inputDecoder, InstantInput, parsed } from "../request/Input.ts"
+import type { CommandOf } from "../request/Input.ts"
 import { Store } from "../store/Store.ts"
+import { ceilingMillis } from "../time/Time.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import type { WorkspaceCode } from "../workspace/Workspaces.ts"
-import { DailyQuota } from "./Message.ts"
+import { DailyQuota, waitingStatuses } from "./Message.ts"
 import type { Message, QuotaLimit } from "./Message.ts"
-import type { TimelineFacts } from "./MessageStore.ts"
+import type { TimelineFacts, WaitingFilter } from "./MessageStore.ts"
 import { Messages, waitsFor } from "./Messages.ts"
-import type { WaitsFor } from "./Messages.ts"
+import type { CancelledMany, WaitsFor } from "./Messages.ts"
 import { timelineEntries, timelineLimit } from "./Timeline.ts"
 import type { TimelineEntry } from "./Timeline.ts"
 
@@ -32,6 +36,87 @@ export interface Timeline {
   readonly entries: ReadonlyArray<TimelineEntry>
   /** Whether older attempts and deliveries were left out. */
   readonly truncated: boolean
+}
+
+/** What one call cancels at most. */
+const cancelledAtOnce = 1000
+
+const cancelIdsRule = `must hold 1 to ${cancelledAtOnce.toLocaleString("en")} ids`
+
+const CancelFilter = Schema.Struct({
+  status: described(Schema.optionalKey(Schema.Literals(waitingStatuses)), "Default: both."),
+  from: described(Schema.optionalKey(IdInput), "Id of the sending number."),
+  to: Schema.optionalKey(
+    parsed("invalid_phone", parsePhone, {
+      ...phoneDescribed,
+      description: "The recipient's phone, E.164 with a leading +.",
+    }),
+  ),
+  since: described(Schema.optionalKey(InstantInput), "Created then or later."),
+  until: described(Schema.optionalKey(InstantInput), "Created before."),
+})
+  .check(
+    Schema.makeFilter(
+      (filter) => (Object.keys(filter).length === 0 ? "must have a field" : undefined),
+      { toJsonSchema: () => ({ minProperties: 1 }) },
+    ),
+  )
+  .annotate({ identifier: "CancelFilter" })
+
+/** The body of POST …/messages/cancel. */
+export const CancelBody = Schema.Struct({
+  ids: described(
+    Schema.optionalKey(
+      Schema.Array(IdInput).check(
+        Schema.isMinLength(1, { message: cancelIdsRule }),
+        Schema.isMaxLength(cancelledAtOnce, { message: cancelIdsRule }),
+      ),
+    ),
+    "Messages of either mode; either these or `filter`.",
+  ),
+  filter: described(Schema.optionalKey(CancelFilter), "Waiting messages, the first by id."),
+  mode: described(Schema.optionalKey(Schema.Literals(["live", "test"])), "Of `filter`.", {
+    default: "live",
+  }),
+})
+  .check(
+    Schema.makeFilter(
+      ({ filter, ids }) =>
+        (ids === undefined) !== (filter === undefined)
+          ? undefined
+          : "must have exactly one of ids and filter",
+      { toJsonSchema: () => ({ oneOf: [{ required: ["ids"] }, { required: ["filter"] }] }) },
+    ),
+  )
+  .annotate({ identifier: "CancelMessages", description: "Exactly one of `ids` and `filter`." })
+
+/** Which waiting messages to cancel. */
+export type CancelMessages = CommandOf<typeof CancelBody.Encoded>
+
+const cancelCodes = ["invalid_phone", "invalid_datetime"] as const
+
+const decodeCancel = inputDecoder(CancelBody, { codes: cancelCodes })
+
+type CancelCode = WorkspaceCode | "validation_failed" | (typeof cancelCodes)[number]
+
+const waitingFilter = ({
+  from,
+  since,
+  status,
+  to,
+  until,
+}: typeof CancelFilter.Type): WaitingFilter => ({
+  statuses: status === undefined ? waitingStatuses : [status],
+  from: (from ?? null) as NumberId | null,
+  phone: to ?? null,
+  since: since === undefined ? null : ceilingMillis(since),
+  until: until === undefined ? null : ceilingMillis(until),
+})
+
+/** What one call did. */
+export interface CancelledSome extends CancelledMany {
+  /** Whether the filter has more. */
+  readonly more: boolean
 }
 
 interface Reading {
@@ -89,6 +174,15 @@ export class MessageOperations extends Context.Service<
       id: MessageId | undefined,
     ): Effect.Effect<Timeline, Failure<"workspace_not_found" | "message_not_found">>
     /**
+     * POST /workspaces/{id}/messages/cancel: as `cancel`, of at most 1,000. Waits up to 5 s in all for
+     * those that are being sent.
+     */
+    cancelMany(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+      command: CancelMessages,
+    ): Effect.Effect<CancelledSome, Failure<CancelCode>>
+    /**
      * DELETE /workspaces/{id}/messages/{message_id}: as `Messages.cancel`. Fails with
      * `message_not_found`, `not_cancellable`.
      */
@@ -114,6 +208,26 @@ export class MessageOperations extends Context.Service<
           function* timeline(role, workspaceId, id) {
             const workspace = yield* workspaces.get(workspaceId)
             return yield* timelineOf(reading, role, workspace.id, id)
+          },
+        ),
+        cancelMany: Effect.fn("MessageOperations.cancelMany")(
+          function* cancelMany(role, workspaceId, command) {
+            const { id } = yield* workspaces.within(role, workspaceId, "workspace")
+            const { filter, ids, mode = "live" } = yield* Effect.fromResult(decodeCancel(command))
+            const now = yield* Clock.currentTimeMillis
+            const chosen =
+              filter === undefined
+                ? ((ids ?? []) as ReadonlyArray<MessageId>)
+                : yield* reading.store.messages.waitingIds(
+                    id,
+                    mode,
+                    waitingFilter(filter),
+                    now,
+                    cancelledAtOnce + 1,
+                  )
+            const taken = chosen.slice(0, cancelledAtOnce)
+            const done = yield* messages.cancelAllIn(id, taken)
+            return { ...done, more: chosen.length > taken.length }
           },
         ),
         cancel: Effect.fn("MessageOperations.cancel")(function* cancel(role, workspaceId, id) {

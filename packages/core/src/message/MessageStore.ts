@@ -27,11 +27,13 @@ import type { DeliveryError } from "../webhook/WebhookEndpoint.ts"
 import type { Mode, Plan } from "../workspace/Workspace.ts"
 import type {
   Message,
+  MessageErrorCode,
   MessageEventType,
   MessageStatus,
   PlannedQuota,
   QuotaFacts,
   Tick,
+  WaitingStatus,
 } from "./Message.ts"
 
 export interface AcceptanceQuery {
@@ -118,9 +120,29 @@ export interface MessageFilter {
   readonly from: NumberId | null
   readonly phone: Phone | null
   readonly reference: string | null
+  /** Messages that failed with it. */
+  readonly error: MessageErrorCode | null
   readonly since: number | null
   /** Exclusive. */
   readonly until: number | null
+}
+
+/** What to look for in texts. */
+export interface TextSearch {
+  /** A regular expression (see `textPattern`). */
+  readonly pattern: string
+  /** How many texts to look at. */
+  readonly most: number
+}
+
+export interface SearchedPage extends PageOf<Message> {
+  /** When the oldest message that was looked at was created; null for none. */
+  readonly lookedUntil: number | null
+}
+
+/** Which waiting messages of a workspace to select. */
+export interface WaitingFilter extends Pick<MessageFilter, "from" | "phone" | "since" | "until"> {
+  readonly statuses: ReadonlyArray<WaitingStatus>
 }
 
 export interface FoundMessage {
@@ -210,6 +232,30 @@ export interface MessageStore {
     page: PageQuery,
     now: number,
   ): Effect.Effect<PageOf<Message>, StoreUnavailable>
+  /**
+   * As `list`, of messages whose text matches. It looks at the newest `most` that the filter leaves, and stops
+   * once the page is full; `next` is null at the end of the list alone.
+   */
+  search(
+    scope: CallerScope,
+    filter: MessageFilter,
+    search: TextSearch,
+    page: PageQuery,
+    now: number,
+  ): Effect.Effect<SearchedPage, StoreUnavailable>
+  /** The first of the workspace's waiting messages in that mode, by id. */
+  waitingIds(
+    workspaceId: WorkspaceId,
+    mode: Mode,
+    filter: WaitingFilter,
+    now: number,
+    limit: number,
+  ): Effect.Effect<ReadonlyArray<MessageId>, StoreUnavailable>
+  /** Those of the workspace, of either mode, by id; omits unknown ones. */
+  found(
+    workspaceId: WorkspaceId,
+    ids: ReadonlyArray<MessageId>,
+  ): Effect.Effect<ReadonlyArray<FoundMessage>, StoreUnavailable>
   /**
    * Ends waiting messages without a lease: cancels, expiries, test mode. Each must still be
    * waiting and not in flight. One commit writes state, event and refunds; returns the ids that

@@ -25,7 +25,7 @@ import { parsePhone, phoneDescribed } from "../recipient/Recipient.ts"
 import type { Phone } from "../recipient/Recipient.ts"
 import { judgeClaim } from "../request/Idempotency.ts"
 import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
-import { instantParameter, parsed } from "../request/Input.ts"
+import { instantParameter, parsed, textBetween } from "../request/Input.ts"
 import {
   defaultLimit,
   makeCursors,
@@ -34,19 +34,26 @@ import {
   queryDecoder,
   queryId,
 } from "../request/Page.ts"
-import type { CursorPage, ListPage } from "../request/Page.ts"
+import type { CursorPage, ListPage, PageQuery } from "../request/Page.ts"
 import { ceilingMillis, RealTime, sleep } from "../time/Time.ts"
 import type { Moment } from "../time/Time.ts"
 import { WorkGate } from "../monitoring/Readiness.ts"
 import {
   asAccepted,
   hasExpired,
+  messageErrorCodes,
   messageStatuses,
   statusAt,
   DailyQuota,
   needsCount,
 } from "./Message.ts"
-import type { Message, MessageError, MessageStatus, QuotaLimit } from "./Message.ts"
+import type {
+  Message,
+  MessageError,
+  MessageErrorCode,
+  MessageStatus,
+  QuotaLimit,
+} from "./Message.ts"
 import type {
   MessageStore,
   Acceptance,
@@ -54,6 +61,7 @@ import type {
   FoundMessage,
   MessageFilter,
   AcceptanceQuery,
+  SearchedPage,
 } from "./MessageStore.ts"
 import { ReferenceInput, referencedSendParser, sendRequestParser } from "./SendRequest.ts"
 import type { ContentCode, ReferencedBatch, ReferencedSend, SendRequest } from "./SendRequest.ts"
@@ -194,13 +202,33 @@ const listFields = {
 /** The query parameters of GET /messages (contract: Listing messages). */
 export const ListQuery = Schema.Struct(listFields)
 
+/** In code points. */
+const maximumSearchLength = 100
+
+/** How many texts one page of a search looks at. */
+const textsLookedAt = 50_000
+
 /** What the program itself and the operator may ask for. */
 export const ReferencedListQuery = Schema.Struct({
   ...listFields,
   reference: Schema.optionalKey(
     ReferenceInput.annotate({ description: "Messages with exactly that reference." }),
   ),
-})
+  error: Schema.optionalKey(
+    Schema.Literals(messageErrorCodes).annotate({ description: "Messages that failed with it." }),
+  ),
+  text: Schema.optionalKey(
+    textBetween(1, maximumSearchLength).annotate({
+      description: `Looked for in the texts of the newest ${textsLookedAt.toLocaleString("en")} messages that the other filters leave, upper and lower case alike. Not with \`to\`.`,
+    }),
+  ),
+}).check(
+  Schema.makeFilter(({ text, to }) =>
+    text === undefined || to === undefined
+      ? undefined
+      : { path: ["text"], issue: "must not be given with to" },
+  ),
+)
 
 const listCodes = ["invalid_phone", "invalid_datetime"] as const
 const decode = queryDecoder(ListQuery, listCodes)
@@ -217,10 +245,33 @@ export interface ListMessages extends ListPage {
   readonly until?: Moment | undefined
 }
 
+/** For the program itself and the operator. */
 export interface ReferencedList extends ListMessages {
-  /** For the program itself and the operator. */
   readonly reference?: string | undefined
+  readonly error?: MessageErrorCode | undefined
+  /** Looked for in texts; not with `to`. */
+  readonly text?: string | undefined
 }
+
+/** A page of messages; of a search also how far back it looked. */
+export interface MessagePage extends CursorPage<Message> {
+  /** When the oldest message that was looked at was created; absent without a search. */
+  readonly lookedUntil?: number | null
+}
+
+/** Of a letter, both of its cases; of all else, that alone. */
+const inEitherCase = (character: string): string => {
+  const cases = [...new Set([character, character.toLowerCase(), character.toUpperCase()])]
+  const single = cases.filter((each) => [...each].length === 1)
+  if (single.length > 1) return `[${single.join("")}]`
+  return character.replace(/[\^$\\.*+?()[\]{}|/]/, String.raw`\$&`)
+}
+
+/**
+ * A regular expression that finds the text, upper and lower case alike. PostgreSQL and JavaScript read
+ * it alike, whatever the database's collation.
+ */
+export const textPattern = (text: string): string => [...text].map(inEitherCase).join("")
 
 /** Accepts typed values, or their text from a query string. */
 export const parseListRequest = (given: ReferencedList, knowsReferences: boolean) => {
@@ -235,8 +286,9 @@ export const parseListRequest = (given: ReferencedList, knowsReferences: boolean
       since: query.since === undefined ? null : ceilingMillis(query.since),
       until: query.until === undefined ? null : ceilingMillis(query.until),
       reference: query.reference ?? null,
+      error: query.error ?? null,
     }
-    return { filter, limit, cursor }
+    return { filter, limit, cursor, text: query.text ?? null }
   })
 }
 
@@ -479,6 +531,48 @@ const listPage = ({ markMissing, store }: Sending, ...query: Parameters<MessageS
     Effect.map(markMissing(items), (shown) => ({ items: shown, next })),
   )
 
+const searchPage = (
+  { markMissing, store }: Sending,
+  scope: CallerScope,
+  filter: MessageFilter,
+  text: string,
+  page: PageQuery,
+  now: number,
+) =>
+  Effect.flatMap(
+    store.search(scope, filter, { pattern: textPattern(text), most: textsLookedAt }, page, now),
+    (searched) =>
+      Effect.map(markMissing(searched.items), (items): SearchedPage => ({ ...searched, items })),
+  )
+
+const listOf = Effect.fnUntraced(function* listOf(
+  sending: Sending,
+  cursors: Effect.Success<typeof makeCursors>,
+  caller: Authorized,
+  query: ReferencedList,
+) {
+  const request = yield* Effect.fromResult(parseListRequest(query, knowsReferences(caller)))
+  const scope = scopeOf(caller)
+  const { mode, restriction, workspaceId } = scope
+  const { filter, text } = request
+  const binding = ["messages", workspaceId, mode, restriction, ...Object.values(filter), text]
+  const now = yield* Clock.currentTimeMillis
+  if (text === null) {
+    return yield* cursors.page(request, binding, (page) =>
+      listPage(sending, scope, filter, page, now),
+    )
+  }
+  let lookedUntil: number | null = null
+  const found = yield* cursors.page(request, binding, (page) =>
+    Effect.map(searchPage(sending, scope, filter, text, page, now), (searched) => {
+      lookedUntil = searched.lookedUntil
+      return searched
+    }),
+  )
+  const page: MessagePage = { ...found, lookedUntil }
+  return page
+})
+
 /** Omits the link to a file that is gone. */
 const marked = (
   { markMissing }: Sending,
@@ -538,6 +632,62 @@ const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
   }
 })
 
+/** How many of a choice of messages were cancelled. */
+export interface CancelledMany {
+  readonly cancelled: number
+  /** Sent, ended or unknown by now, or still being sent. */
+  readonly notCancellable: number
+}
+
+/** Ends of those that may end: all but those that have ended, and those in flight. */
+const decideCancels = Effect.fnUntraced(function* decideCancels(
+  sending: Sending,
+  found: ReadonlyArray<FoundMessage>,
+) {
+  const { gate, ids, link, markMissing } = sending
+  const now = yield* Clock.currentTimeMillis
+  const waiting = found.filter(({ inFlight, message }) => message.state === "waiting" && !inFlight)
+  const shown = yield* markMissing(waiting.map(({ message }) => message))
+  return shown.flatMap((message) => {
+    const over = hasExpired(message, now) && !gate.causes().has("clock")
+    const trigger = over ? "expire" : "cancel"
+    return endMessage(message, { trigger }, eventId(ids, now), now, link) ?? []
+  })
+})
+
+/** Each as `cancelFound`, with one limit for all that are in flight. */
+const cancelAll = Effect.fnUntraced(function* cancelAll(
+  sending: Sending,
+  workspaceId: WorkspaceId,
+  chosen: ReadonlyArray<MessageId>,
+): Effect.fn.Return<CancelledMany, StoreUnavailable> {
+  const { store, wakeUp } = sending
+  const elapsedMillis = yield* (yield* RealTime).stopwatch
+  const leftMillis = () => Math.max(0, cancelWaitMillis - elapsedMillis())
+  const all = new Set(chosen)
+  let cancelled = 0
+  let pending: ReadonlyArray<MessageId> = [...all]
+  let found = yield* store.found(workspaceId, pending)
+  while (true) {
+    const changes = yield* decideCancels(sending, found)
+    const ended = changes.length === 0 ? new Set<MessageId>() : yield* store.end(changes)
+    cancelled += changes.filter(
+      ({ message }) => message.state === "cancelled" && ended.has(message.id),
+    ).length
+    // In flight, or changed since they were read.
+    pending = found.flatMap(({ message }) =>
+      message.state === "waiting" && !ended.has(message.id) ? message.id : [],
+    )
+    if (pending.length === 0 || leftMillis() === 0) break
+    yield* sleep(Math.min(cancelPollMillis, leftMillis()))
+    const next = yield* within(store.found(workspaceId, pending), leftMillis())
+    if (next === null) break
+    found = next
+  }
+  yield* wakeUp.wake("lanes")
+  return { cancelled, notCancellable: all.size - cancelled }
+})
+
 export class Messages extends Context.Service<
   Messages,
   {
@@ -568,7 +718,7 @@ export class Messages extends Context.Service<
       caller: Caller,
       query: ReferencedList,
     ): Effect.Effect<
-      CursorPage<Message>,
+      MessagePage,
       Failure<
         | AuthorizationCode
         | "validation_failed"
@@ -590,6 +740,11 @@ export class Messages extends Context.Service<
       workspaceId: WorkspaceId,
       id: MessageId | undefined,
     ): Effect.Effect<Message, Failure<"message_not_found" | "not_cancellable">>
+    /** As `cancelIn`, of many: waits up to 5 s in all for those in flight. */
+    cancelAllIn(
+      workspaceId: WorkspaceId,
+      ids: ReadonlyArray<MessageId>,
+    ): Effect.Effect<CancelledMany, StoreUnavailable>
   }
 >()("core/Messages") {
   static readonly layer = Layer.effect(
@@ -638,15 +793,7 @@ export class Messages extends Context.Service<
         }),
         list: Effect.fn("Messages.list")(function* list(given, query) {
           const caller = yield* authorize(given, "listMessages")
-          const request = yield* Effect.fromResult(parseListRequest(query, knowsReferences(caller)))
-          const scope = scopeOf(caller)
-          const { mode, restriction, workspaceId } = scope
-          const filters = Object.values(request.filter)
-          const binding = ["messages", workspaceId, mode, restriction, ...filters]
-          const now = yield* Clock.currentTimeMillis
-          return yield* cursors.page(request, binding, (page) =>
-            listPage(sending, scope, request.filter, page, now),
-          )
+          return yield* listOf(sending, cursors, caller, query)
         }),
         cancel: Effect.fn("Messages.cancel")(function* cancelOwn(given, id) {
           const caller = yield* authorize(given, "cancelMessage")
@@ -654,6 +801,9 @@ export class Messages extends Context.Service<
         }),
         cancelIn: Effect.fn("Messages.cancelIn")(function* cancelIn(workspaceId, id) {
           return yield* cancelFound(sending, findOfEitherMode(sending, workspaceId, id))
+        }),
+        cancelAllIn: Effect.fn("Messages.cancelAllIn")(function* cancelAllIn(workspaceId, ids) {
+          return yield* cancelAll(sending, workspaceId, ids)
         }),
       })
     }),

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { parseListRequest } from "../../src/message/Messages.ts"
+import { parseListRequest, textPattern } from "../../src/message/Messages.ts"
 import type { ReferencedList } from "../../src/message/Messages.ts"
 
 const told = (query: object) =>
@@ -26,11 +26,13 @@ describe("GET /messages", () => {
           from: null,
           phone: null,
           reference: null,
+          error: null,
           since: null,
           until: null,
         },
         limit: 25,
         cursor: null,
+        text: null,
       }),
     ),
   )
@@ -79,6 +81,7 @@ describe("GET /messages", () => {
           limit: "100",
           cursor: "abc",
           reference: "order 4711",
+          error: "send_failed",
         }),
         {
           filter: {
@@ -86,11 +89,13 @@ describe("GET /messages", () => {
             from: 7,
             phone: "+15550000001",
             reference: "order 4711",
+            error: "send_failed",
             since: noon,
             until: noon + 3_600_000,
           },
           limit: 100,
           cursor: "abc",
+          text: null,
         },
       ),
     ),
@@ -165,5 +170,47 @@ describe("GET /messages", () => {
   ]
   it.effect.each(refused)("refuses %s", ([, entries, expected]) =>
     Effect.sync(() => assert.deepStrictEqual<unknown>(told(entries), expected)),
+  )
+
+  it.effect("looks for a text and an error only for the program and the operator", () =>
+    Effect.sync(() => {
+      const trusted = Result.getOrThrow(
+        parseListRequest({ text: " Order", error: "send_failed" }, true),
+      )
+      assert.strictEqual(trusted.text, " Order")
+      assert.strictEqual(trusted.filter.error, "send_failed")
+      const refusedBy = (given: object, isTrusted: boolean) =>
+        Result.match(parseListRequest(given, isTrusted), {
+          onFailure: ({ code, field }) => [code, field],
+          onSuccess: () => [],
+        })
+      assert.deepStrictEqual(refusedBy({ text: "Order" }, false), ["validation_failed", "text"])
+      assert.deepStrictEqual(refusedBy({ error: "send_failed" }, false), [
+        "validation_failed",
+        "error",
+      ])
+      for (const given of [
+        { text: "" },
+        { text: "a".repeat(101) },
+        { text: "Order", to: "+15550000001" },
+      ]) {
+        assert.deepStrictEqual(refusedBy(given, true), ["validation_failed", "text"])
+      }
+      assert.deepStrictEqual(refusedBy({ error: "no_error" }, true), ["validation_failed", "error"])
+    }),
+  )
+
+  it.effect("makes a pattern that finds the text in any case, and nothing else", () =>
+    Effect.sync(() => {
+      const finds = (text: string, within: string) =>
+        new RegExp(textPattern(text), "u").test(within)
+      assert.isTrue(finds("order", "An ORDER of 4711"))
+      assert.isTrue(finds("GRÜSSE 😀", "Schöne grüsse 😀"))
+      assert.isTrue(finds("привет", "ПРИВЕТ"))
+      assert.isFalse(finds("order", "ord er"))
+      const signs = "^$\\.*+?()[]{}|/-&~#\n"
+      assert.isTrue(finds(signs, `before ${signs} behind`))
+      for (const sign of signs) assert.isFalse(finds(sign, "plain text"), sign)
+    }),
   )
 })

@@ -175,6 +175,7 @@ export const messagesOf = (workspaceId: WorkspaceId) =>
       from: null,
       phone: null,
       reference: null,
+      error: null,
       since: null,
       until: null,
     }

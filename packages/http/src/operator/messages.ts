@@ -1,5 +1,6 @@
 /** What operators do with a workspace's messages (contract: Workspace messages). */
 import {
+  CancelBody,
   MediaLinks,
   MessageOperations,
   connectionReasons,
@@ -8,10 +9,10 @@ import {
   timelineTypes,
   waitReasons,
 } from "@messaging-service/core"
-import type { Role, Timeline } from "@messaging-service/core"
+import type { CancelMessages, Role, Timeline } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
-import { bodyOf, IdJson, TimeJson } from "../Entry.ts"
+import { bodyOf, IdJson, json, TimeJson } from "../Entry.ts"
 import { WorkspaceMessageJson, workspaceMessageJson } from "../v2/messages.ts"
 import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { Admitted, OperatorRoute } from "./pipeline.ts"
@@ -85,6 +86,15 @@ const waitingJson = ({ ahead, for: reasons }: NonNullable<Timeline["waiting"]>) 
   ahead,
 })
 
+const CancelledManyJson = Schema.Struct({
+  cancelled: Schema.Int,
+  not_cancellable: described(
+    Schema.Int,
+    "Sent, ended or unknown by now, or still being sent after 5 seconds.",
+  ),
+  more: described(Schema.Boolean, "True when the filter leaves others: ask again."),
+}).annotate({ identifier: "MessagesCancelled" })
+
 /** The role of the person who looks: a portal acts as the owner where every role may read. */
 const viewerOf = (admitted: Admitted, role: Role): Role =>
   admitted.kind === "portal" ? admitted.session.role : role
@@ -132,6 +142,22 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
         data: entries.map(entryJson),
         truncated,
       }
+    }),
+  }),
+  route(`POST ${workspacePath}/messages/cancel`, {
+    id: "cancelWorkspaceMessages",
+    right: "send",
+    summary: "Cancel many waiting messages",
+    about:
+      "At most 1,000 in a call, the first by id, each with its event. Waits 5 seconds in all for those that are being sent. Repeating it is harmless.",
+    request: json<CancelMessages>()(CancelBody, { filter: { status: "scheduled" } }),
+    success: "How many were cancelled.",
+    answer: bodyOf(CancelledManyJson, { cancelled: 998, not_cancellable: 2, more: true }),
+    refused: ["invalid_datetime", "invalid_phone"],
+    handler: Effect.fnUntraced(function* cancelWorkspaceMessages({ id, request, role }) {
+      const operations = yield* MessageOperations
+      const done = yield* operations.cancelMany(role, id("id"), request)
+      return { cancelled: done.cancelled, not_cancellable: done.notCancellable, more: done.more }
     }),
   }),
   route(`DELETE ${messagePath}`, {

@@ -9,6 +9,7 @@ import {
   ReferencedSendBody,
   SendBody,
   described,
+  formatInstant,
   mediaTypes,
   messageErrorCodes,
   messageStatuses,
@@ -19,6 +20,7 @@ import type {
   ListMessages,
   MediaLink,
   Message,
+  MessagePage,
   ReferencedBatch,
   ReferencedList,
   ReferencedSend,
@@ -219,23 +221,63 @@ const sendRoutes = <Shown extends Schema.Top>(form: MessageForm<Shown>): Readonl
   }),
 ]
 
-const readRoutes = <Shown extends Schema.Top>(form: MessageForm<Shown>): ReadonlyArray<RouteV2> => [
-  route("GET /api/v2/messages", {
-    id: "listMessages",
-    summary: "List messages",
-    about: "Newest first. A key limited to some numbers sees only their messages.",
-    request: form.list,
-    success: "A page of messages.",
-    answer: pageOf(form.shown, { ...examples.sent, ...form.example }),
-    refused: ["invalid_datetime", "invalid_phone"],
-    handler: Effect.fnUntraced(function* listMessages({ caller, request }) {
-      const messages = yield* Messages
-      const { link } = yield* MediaLinks
-      const page = yield* messages.list(caller, request)
-      const now = yield* Clock.currentTimeMillis
-      return pageJson(page, (message) => form.toJson(message, now, link))
-    }),
+/** What the list has in both forms. */
+const listing = {
+  id: "listMessages",
+  summary: "List messages",
+  success: "A page of messages.",
+  refused: ["invalid_datetime", "invalid_phone"],
+} as const
+
+const shownPage = Effect.fnUntraced(function* shownPage<Shown extends Schema.Top>(
+  form: MessageForm<Shown>,
+  page: MessagePage,
+) {
+  const { link } = yield* MediaLinks
+  const now = yield* Clock.currentTimeMillis
+  return pageJson(page, (message) => form.toJson(message, now, link))
+})
+
+const contractList = route("GET /api/v2/messages", {
+  ...listing,
+  about: "Newest first. A key limited to some numbers sees only their messages.",
+  request: contractForm.list,
+  answer: pageOf(contractForm.shown, examples.sent),
+  handler: Effect.fnUntraced(function* listMessages({ caller, request }) {
+    const messages = yield* Messages
+    return yield* shownPage(contractForm, yield* messages.list(caller, request))
   }),
+})
+
+const workspacePage = pageOf(workspaceForm.shown, { ...examples.sent, ...workspaceForm.example })
+
+const workspaceList = route("GET /api/v2/messages", {
+  ...listing,
+  about:
+    "Newest first. A page of a search by `text` may have fewer messages than `limit` and still have a `next_cursor`.",
+  request: workspaceForm.list,
+  answer: bodyOf(
+    Schema.Struct({
+      ...workspacePage.schema.fields,
+      looked_until: described(
+        Schema.optionalKey(Schema.NullOr(TimeJson)),
+        "With `text`: when the oldest message that was looked at was created; null for none.",
+      ),
+    }),
+    workspacePage.example,
+  ),
+  handler: Effect.fnUntraced(function* listMessages({ caller, request }) {
+    const messages = yield* Messages
+    const page = yield* messages.list(caller, request)
+    const { lookedUntil } = page
+    const shown = yield* shownPage(workspaceForm, page)
+    return lookedUntil === undefined
+      ? shown
+      : { ...shown, looked_until: lookedUntil === null ? null : formatInstant(lookedUntil) }
+  }),
+})
+
+const readRoutes = <Shown extends Schema.Top>(form: MessageForm<Shown>): ReadonlyArray<RouteV2> => [
   route("GET /api/v2/messages/{id}", {
     id: "getMessage",
     summary: "Read a message",
@@ -263,12 +305,14 @@ const readRoutes = <Shown extends Schema.Top>(form: MessageForm<Shown>): Readonl
 ]
 
 export const messageRoutes: ReadonlyArray<RouteV2> = [
+  contractList,
   ...readRoutes(contractForm),
   ...sendRoutes(contractForm),
 ]
 
 /** The same operations, in the operator's form. */
 export const workspaceMessageRoutes: ReadonlyArray<RouteV2> = [
+  workspaceList,
   ...readRoutes(workspaceForm),
   ...sendRoutes(workspaceForm),
 ]

@@ -29,6 +29,10 @@ export const workspaceTour = Effect.fnUntraced(function* workspaceTour(
   yield* ask(operator("GET", `${at}/messages/987654`), 404)
   yield* ask(operator("GET", `${at}/messages/${sent.id}/timeline`), 200)
   yield* ask(operator("GET", `${at}/messages/987654/timeline`), 404)
+  yield* ask(operator("GET", `${at}/messages?text=hello&error=send_failed`), 200)
+  yield* ask(operator("GET", `${at}/messages?text=hello&to=%2B15550001234`), 400)
+  yield* ask(operator("POST", `${at}/messages/cancel`, { ids: [987654], mode: "test" }), 200)
+  yield* ask(operator("POST", `${at}/messages/cancel`, { filter: {} }), 400)
 
   yield* ask(operator("POST", `${at}/numbers/link`, { login_method: "qr" }), 202)
 

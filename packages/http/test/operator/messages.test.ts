@@ -123,3 +123,149 @@ layer(layerWithWayOut())("a message's timeline", (it) => {
     }),
   )
 })
+
+interface Listed {
+  readonly data: ReadonlyArray<MessageBody>
+  readonly next_cursor: string | null
+  readonly looked_until?: string | null
+}
+
+const list = (workspace: Made, query: string) =>
+  Effect.map(operate({ path: `${inside(workspace)}/messages?${query}` }), (answer) =>
+    bodyOf<Listed>(answer, 200),
+  )
+
+const cancel = (workspace: Made, json: object) =>
+  operate({ method: "POST", path: `${inside(workspace)}/messages/cancel`, json })
+
+const tomorrow = new Date(Date.UTC(2100, 0, 1)).toISOString()
+
+layer(layerWithWayOut())("a workspace's messages", (it) => {
+  it.effect("are found by a word of their text, page by page", () =>
+    Effect.gen(function* () {
+      const { token, workspace } = yield* aSender()
+      const say = (text: string) => send(workspace, { ...aText, text })
+      const first = yield* say("Your ORDER (1) is ready.")
+      yield* say("Hello")
+      const third = yield* say("The order (1) left.")
+      const word = encodeURIComponent("order (1)")
+      const found = yield* list(workspace, `text=${word}&limit=1`)
+      assert.deepStrictEqual(
+        found.data.map(({ id }) => id),
+        [third.id],
+      )
+      assert.strictEqual(found.looked_until, "1970-01-01T00:00:00Z")
+      const next = yield* list(workspace, `text=${word}&cursor=${found.next_cursor}`)
+      assert.deepStrictEqual(
+        next.data.map(({ id }) => id),
+        [first.id],
+      )
+      assert.isNull(next.next_cursor)
+      assert.isNull((yield* list(workspace, "text=x&mode=test")).looked_until)
+      assert.notProperty(yield* list(workspace, "limit=1"), "looked_until")
+      // Another search cannot go on with this cursor, and keys cannot search.
+      const other = yield* operate({
+        path: `${inside(workspace)}/messages?text=Hello&cursor=${found.next_cursor}`,
+      })
+      assert.strictEqual(errorOf(other).code, "invalid_cursor")
+      const keys = yield* ask({ path: "/api/v2/messages?text=Hello", token })
+      assert.strictEqual(errorOf(keys).code, "validation_failed")
+    }),
+  )
+
+  it.effect("are found by the error that they failed with", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* aSender()
+      const failing = { ...aText, to: { phone: "+15005550009" } }
+      const { id } = yield* send(workspace, failing, "?mode=test")
+      yield* send(workspace, aText, "?mode=test")
+      yield* settle
+      const { data } = yield* list(workspace, "error=send_failed&mode=test")
+      assert.deepStrictEqual(
+        data.map((message) => message.id),
+        [id],
+      )
+      assert.deepStrictEqual((yield* list(workspace, "error=send_failed")).data, [])
+    }),
+  )
+
+  it.effect("are cancelled together, with an event for each, and told apart from others", () =>
+    Effect.gen(function* () {
+      const { token, workspace } = yield* aSender()
+      const receiver = yield* aReceiver
+      const hook = { url: receiver.url }
+      bodyOf(yield* ask({ method: "POST", path: "/api/v2/webhooks", token, json: hook }), 201)
+      const later = { ...aText, send_at: tomorrow }
+      const sent = yield* send(workspace)
+      yield* settle
+      const first = yield* send(workspace, later)
+      const test = yield* send(workspace, later, "?mode=test")
+      const { workspace: other } = yield* aSender()
+      const theirs = yield* send(other, later)
+      const ids = [sent.id, first.id, first.id, test.id, theirs.id, 987_654]
+      assert.deepStrictEqual(bodyOf(yield* cancel(workspace, { ids }), 200), {
+        cancelled: 2,
+        not_cancellable: 3,
+        more: false,
+      })
+      // Repeating it is harmless.
+      assert.deepStrictEqual(bodyOf(yield* cancel(workspace, { ids: [first.id] }), 200), {
+        cancelled: 0,
+        not_cancellable: 1,
+        more: false,
+      })
+      yield* settle
+      assert.deepStrictEqual(
+        receiver.deliveries.map(({ raw }) => (JSON.parse(raw.toString()) as { type: string }).type),
+        ["message.sent", "message.cancelled"],
+      )
+    }),
+  )
+
+  it.effect("are cancelled by a filter, at most 1,000 at once", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aSender()
+      const to = Array.from({ length: 501 }, () => aText.to)
+      // Two days, since a number takes 1,000 in 24 hours.
+      for (const day of [1, 3]) {
+        const path = `${inside(workspace)}/messages/batch`
+        const send_at = new Date(Date.UTC(2100, 0, day)).toISOString()
+        const json = { to, text: "Hello", send_at, from: number.id }
+        bodyOf(yield* operate({ method: "POST", path, json }), 202)
+      }
+      yield* send(workspace, { ...aText, send_at: tomorrow }, "?mode=test")
+      const filter = { from: number.id, status: "scheduled" }
+      const some = { cancelled: 1000, not_cancellable: 0, more: true }
+      assert.deepStrictEqual(bodyOf(yield* cancel(workspace, { filter }), 200), some)
+      const rest = { cancelled: 2, not_cancellable: 0, more: false }
+      assert.deepStrictEqual(bodyOf(yield* cancel(workspace, { filter }), 200), rest)
+      const none = { cancelled: 0, not_cancellable: 0, more: false }
+      assert.deepStrictEqual(bodyOf(yield* cancel(workspace, { filter }), 200), none)
+      const test = { cancelled: 1, not_cancellable: 0, more: false }
+      assert.deepStrictEqual(bodyOf(yield* cancel(workspace, { filter, mode: "test" }), 200), test)
+    }),
+  )
+
+  it.effect("are not cancelled by mistake: a filter needs a field", () =>
+    Effect.gen(function* () {
+      const { workspace } = yield* aSender()
+      yield* send(workspace, { ...aText, send_at: tomorrow })
+      const refused: ReadonlyArray<readonly [body: object, field: string]> = [
+        [{ filter: {} }, "filter"],
+        [{ ids: [] }, "ids"],
+        [{}, ""],
+        [{ ids: [1], filter: { status: "queued" } }, ""],
+        [{ filter: { status: "sent" } }, "filter.status"],
+        [{ filter: { status: "queued" }, mode: "dead" }, "mode"],
+      ]
+      for (const [body, field] of refused) {
+        const answer = yield* cancel(workspace, body)
+        assert.strictEqual(answer.status, 400, JSON.stringify(body))
+        const error = errorOf(answer)
+        assert.strictEqual(error.code, "validation_failed", answer.text)
+        if (field !== "") assert.strictEqual(error.field, field, answer.text)
+      }
+      assert.strictEqual((yield* list(workspace, "status=scheduled")).data.length, 1)
+    }),
+  )
+})

@@ -65,6 +65,7 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   sendWorkspaceBatch: everyone,
   getWorkspaceMessage: everyone,
   getMessageTimeline: everyone,
+  cancelWorkspaceMessages: everyone,
   cancelWorkspaceMessage: everyone,
 
   createWorkspaceReminder: administrators,

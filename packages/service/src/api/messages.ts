@@ -166,6 +166,14 @@ export interface ListMessages extends PageOptions {
   readonly until?: Moment | undefined
   /** Messages with exactly that `reference`. Callers of `withKey` may not ask by it. */
   readonly reference?: string | undefined
+  /** Messages that failed with it. Callers of `withKey` may not ask by it. */
+  readonly error?: MessageErrorCode | undefined
+  /**
+   * Looked for in the texts of the newest 50,000 messages that the other filters leave, upper and
+   * lower case alike; not with `to`. A page may then have fewer messages than `limit` and still be
+   * followed by another. Callers of `withKey` may not ask by it.
+   */
+  readonly text?: string | undefined
 }
 
 /** Messages of one workspace, in one mode. */

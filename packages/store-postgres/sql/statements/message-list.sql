@@ -310,3 +310,39 @@ from (
 ) page
 join messages m on m.id = page.id
 order by m.id desc
+
+-- name: ofError
+-- What failed with that code. Index messages_by_error. With a phone, a reference or some numbers it reads the other
+-- messages with the same code too.
+-- Never null: due_at
+select
+  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
+  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
+  m.media_file_name, m.send_at, m.expires_at, m.created_at,
+  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
+  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  shown_phone(
+    m.state,
+    (select sender.phone from numbers sender where sender.id = m.number_id),
+    m.end_phone, m.from_phone
+  ) as phone
+from (
+  select m.id
+  from messages m
+  where m.workspace_id = :workspaceId
+    and m.error_code = :error
+    and m.state = any (:ended::text[])
+    and (:phone::text is null or m.to_phone = :phone)
+    and (:reference::text is null or m.reference = :reference)
+    and (:numbers::bigint[] is null or m.number_id = any (:numbers))
+    and m.mode = :mode
+    and m.id < :before
+    and m.created_at >= :since
+    and m.id >= (select message_id_at(:workspaceId, :mode, :since::timestamptz - interval '2 minutes'))
+    and m.created_at < :until
+    and m.id < (select message_id_at(:workspaceId, :mode, :until::timestamptz + interval '2 minutes'))
+  order by m.id desc
+  limit :limit
+) page
+join messages m on m.id = page.id
+order by m.id desc

@@ -283,3 +283,41 @@ left join webhook_endpoints e on e.id = a.endpoint_id
 where m.id = :id
 order by a.id desc
 limit :limit
+
+-- name: waitingIds
+-- The first of a workspace's waiting messages. Indexes numbers_ever_by_workspace and messages_waiting: an index in
+-- the order of ids would cost every acceptance, so that all that wait are read.
+select m.id
+from numbers n
+join messages m on m.number_id = n.id
+  and m.state = 'waiting'
+  and m.mode = :mode
+where n.workspace_id = :workspaceId
+  and (:from::bigint is null or n.id = :from)
+  and (:phone::text is null or m.to_phone = :phone)
+  and ((:queued and is_queued(m.send_at, :now)) or (:scheduled and is_scheduled(m.send_at, :now)))
+  and m.created_at >= :since
+  and m.created_at < :until
+order by m.id
+limit :limit
+
+-- name: found
+-- Of either mode.
+-- Never null: due_at, in_flight
+select
+  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
+  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
+  m.media_file_name, m.send_at, m.expires_at, m.created_at,
+  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
+  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+  shown_phone(
+    m.state,
+    (select sender.phone from numbers sender where sender.id = m.number_id),
+    m.end_phone, m.from_phone
+  ) as phone,
+  is_in_flight(m, l) as in_flight
+from messages m
+left join lanes l on l.number_id = m.number_id
+where m.id = any (:ids::bigint[])
+  and m.workspace_id = :workspaceId
+order by m.id

@@ -4,15 +4,17 @@ import type {
   CallerScope,
   Message,
   MessageFilter,
+  MessageId,
   MessageStatus,
   NumberId,
   PageOf,
   PageQuery,
   StoreUnavailable,
+  TextSearch,
 } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
-import { beyondIds, statement } from "../database/Sql.ts"
+import { beyondIds, millis, statement } from "../database/Sql.ts"
 import { toMessage } from "./toMessage.ts"
 
 const options = { wide: true, literal: "limit" } as const
@@ -21,6 +23,8 @@ const ofStates = statement("messageList.ofStates", options)
 const ofNumbers = statement("messageList.ofNumbers", options)
 const ofPhone = statement("messageList.ofPhone", options)
 const ofReference = statement("messageList.ofReference", options)
+const ofError = statement("messageList.ofError", options)
+const searchTexts = statement("search_messages")
 
 export const listMessages = (
   database: DatabaseService,
@@ -35,6 +39,43 @@ export const listMessages = (
   )
 }
 
+/** The ids of a page of messages whose text matches, and where the next page goes on. */
+export const searchMessages = (
+  database: DatabaseService,
+  scope: CallerScope,
+  filter: MessageFilter,
+  { most, pattern }: TextSearch,
+  page: PageQuery,
+  now: number,
+) => {
+  const { params } = listFor(scope, filter, page, now)
+  return searchTexts.one(
+    database,
+    {
+      workspace: params.workspaceId,
+      mode: params.mode,
+      pattern,
+      before: params.before,
+      since: params.since,
+      until: params.until,
+      numbers: params.numbers,
+      ended: params.ended,
+      queued: params.queued,
+      scheduled: params.scheduled,
+      error: params.error,
+      reference: params.reference,
+      now,
+      most,
+      limit: page.limit,
+    },
+    (row) => ({
+      ids: row.ids.map((id) => Number(id) as MessageId),
+      next: row.next_id === null ? null : Number(row.next_id),
+      lookedUntil: millis(row.oldest_at),
+    }),
+  )
+}
+
 /** The statement that finds what the filter asks for, and its parameters. */
 export const listFor = (
   scope: CallerScope,
@@ -42,7 +83,7 @@ export const listFor = (
   page: PageQuery,
   now: number,
 ) => {
-  const { phone, reference, statuses } = filter
+  const { error, phone, reference, statuses } = filter
   const wanted = statuses ?? messageStatuses
   const queued = wanted.includes("queued")
   const scheduled = wanted.includes("scheduled")
@@ -58,12 +99,14 @@ export const listFor = (
     numbers,
     phone,
     reference,
+    error,
     ended,
     states: queued || scheduled ? [...ended, "waiting"] : ended,
     queued,
     scheduled,
     now,
   }
+  if (error !== null) return { list: ofError, params }
   if (reference !== null) return { list: ofReference, params }
   if (phone !== null) return { list: ofPhone, params }
   if (numbers !== null) return { list: ofNumbers, params }

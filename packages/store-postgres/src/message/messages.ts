@@ -11,6 +11,7 @@ import type {
   ContactId,
   EventId,
   ExactQuota,
+  FoundMessage,
   MediaFile,
   Message,
   MessageChange,
@@ -37,7 +38,7 @@ import { idOrNull, millis, statement, toColumns } from "../database/Sql.ts"
 import type { Element, Params, Row } from "../database/Sql.ts"
 import { releaseClaim, toClaimParams } from "../request/idempotency.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { listMessages } from "./messageList.ts"
+import { listMessages, searchMessages } from "./messageList.ts"
 import { toMessage } from "./toMessage.ts"
 
 // A batch of acceptances as parameters of one call, and the outcome of each.
@@ -317,6 +318,8 @@ const dueTestMessages = statement("message.dueTest")
 const orphanedMessages = statement("message.orphaned")
 const getByTransportId = statement("message.byTransportId")
 const tickMessage = statement("message.tick")
+const waitingIds = statement("message.waitingIds")
+const foundMessages = statement("message.found")
 const messageTimeline = statement("message.timeline")
 const attemptsOf = statement("message.attempts")
 const deliveriesOf = statement("message.deliveries")
@@ -381,6 +384,38 @@ const toShownMessage = (row: Row<"message.get">) => ({
 const claimOf = ({ idempotency }: AcceptanceQuery): string | null =>
   idempotency === null ? null : `${idempotency.keyId} ${idempotency.key}`
 
+/** What operators alone ask for. */
+const operatorReads = (
+  database: DatabaseService,
+): Pick<MessageStore, "found" | "search" | "timeline" | "waitingIds"> => ({
+  search: Effect.fnUntraced(function* search(...asked) {
+    const { ids, lookedUntil, next } = yield* searchMessages(database, ...asked)
+    const items = ids.length === 0 ? [] : yield* messagesByIds.all(database, { ids }, toMessage)
+    return { items, next, lookedUntil }
+  }),
+  waitingIds(workspaceId, mode, { from, phone, since, statuses, until }, now, limit) {
+    const params = {
+      workspaceId,
+      mode,
+      from,
+      phone,
+      queued: statuses.includes("queued"),
+      scheduled: statuses.includes("scheduled"),
+      since: since ?? -Infinity,
+      until: until ?? Infinity,
+      now,
+      limit,
+    }
+    return waitingIds.all(database, params, (row) => toMessageId(row.id))
+  },
+  found(workspaceId, ids) {
+    return ids.length === 0
+      ? Effect.succeed<ReadonlyArray<FoundMessage>>([])
+      : foundMessages.all(database, { workspaceId, ids }, toShownMessage)
+  },
+  timeline: timelineFacts(database),
+})
+
 export const messageStore = Effect.fnUntraced(function* (
   database: DatabaseService,
   { tell }: DeliveriesQueued,
@@ -410,6 +445,7 @@ export const messageStore = Effect.fnUntraced(function* (
     list(scope, filter, page, now) {
       return listMessages(database, scope, filter, page, now)
     },
+    ...operatorReads(database),
     end(changes) {
       return changes.length === 0
         ? Effect.succeed(new Set<MessageId>())
@@ -427,7 +463,6 @@ export const messageStore = Effect.fnUntraced(function* (
     byTransportId(numberId, transportId) {
       return getByTransportId.first(database, { numberId, transportId }, toMessage)
     },
-    timeline: timelineFacts(database),
     tick(numberId, transportId, state, now) {
       const params = { numberId, transportId, from: movedByTick[state], state, now }
       return tickMessage.first(database, params, toMessage)

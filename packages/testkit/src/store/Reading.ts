@@ -104,7 +104,15 @@ export const messagesOf = (workspaceId: WorkspaceId, mode: Mode = "live", now = 
     Store.use(({ messages: store }) =>
       store.list(
         scopeOf(workspaceId, mode),
-        { statuses: null, from: null, phone: null, reference: null, since: null, until: null },
+        {
+          statuses: null,
+          from: null,
+          phone: null,
+          reference: null,
+          error: null,
+          since: null,
+          until: null,
+        },
         { before: null, limit: 100 },
         now,
       ),

@@ -10,6 +10,7 @@ import { accepting } from "./contract/acceptance.ts"
 import { allowance } from "./contract/allowance.ts"
 import { browserSessions } from "./contract/browserSessions.ts"
 import { subscriptions } from "./contract/subscriptions.ts"
+import { choices } from "./contract/choices.ts"
 import { erasure } from "./contract/erasure.ts"
 import { callbacks } from "./contract/callbacks.ts"
 import { connectionCallbacks } from "./contract/connectionCallbacks.ts"
@@ -101,6 +102,7 @@ const topics = {
   ticks,
   timelines,
   lists,
+  choices,
   "phones of messages": messagePhones,
   outbox,
   webhooks,

@@ -149,7 +149,15 @@ export const erasure: Topic = (it) => {
       const page = (before: number | null) =>
         store.list(
           scopeOf(workspace.id),
-          { statuses: null, from: null, phone: null, reference: null, since: null, until: null },
+          {
+            statuses: null,
+            from: null,
+            phone: null,
+            reference: null,
+            error: null,
+            since: null,
+            until: null,
+          },
           { before, limit: 2 },
           noon,
         )

@@ -96,6 +96,7 @@ export const messagePhones: Topic = (it) => {
         from: null,
         phone: null,
         reference: null,
+        error: null,
         since: null,
         until: null,
       }

@@ -92,6 +92,7 @@ export const refusedMessages: Topic = (it, { parallel }) => {
             from: number.id,
             phone: null,
             reference: null,
+            error: null,
             since: null,
             until: null,
           },
