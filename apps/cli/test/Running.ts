@@ -49,6 +49,7 @@ export class Running extends Context.Service<
         Effect.provideService(HttpOptions, {
           operatorToken: Redacted.make(token),
           emulator: emulatorControls,
+          dashboard: () => Promise.resolve(new Map()),
           publicUrl: listener.url,
           trustProxy: false,
         }),

@@ -335,6 +335,26 @@ export const operatorCommands: Entries = {
     await json("keys revoke", [Number(id), "--workspace", workspace])
     assert.strictEqual((await messaging(["me"])).code, 4)
   },
+  "portal create": async ({ json, workspace }) => {
+    const place = ["--workspace", workspace, "--role", "member"]
+    const more = ["--return-url", "https://shop.example/", "--expires-in", 60]
+    const [made] = await json("portal create", [...place, ...more])
+    assert.deepInclude(made, { role: "member", return_url: "https://shop.example/" })
+    assert.match(String(made?.["url"]), /\/portal#code=[0-9a-f]{64}$/)
+  },
+  ...Object.fromEntries(
+    (["list", "revoke"] as const).map((verb) => [
+      `portal ${verb}`,
+      async ({ json, operator, text, workspace }: Scene) => {
+        const { id } = await operator.portalSessions.create(workspace, { role: "owner" })
+        const place = ["--workspace", workspace]
+        const [shown] = await json(`portal ${verb}`, verb === "list" ? place : [id, ...place])
+        assert.strictEqual(shown?.["id"], id)
+        if (verb === "list")
+          assert.match(await text("portal list", place), /\n.* owner .* unused\n/)
+      },
+    ]),
+  ),
   "contacts add": async ({ json, workspace }) =>
     assert.deepInclude(
       (await json("contacts add", ["Ann", "--phone", to, "--workspace", workspace]))[0],

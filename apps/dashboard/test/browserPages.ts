@@ -18,7 +18,7 @@ const pageTimeoutMillis = 15_000
 /** Opens a page, acts on it, and fails when the page asked another host, breached its policy or complained. */
 export const withPage = async (
   browser: Browser,
-  dashboard: TestDashboard,
+  dashboard: Pick<TestDashboard, "standIn" | "url">,
   act: (page: Page) => Promise<void>,
   { mayComplain = false, theme = "light", width = 1280 }: PageOptions = {},
 ): Promise<void> => {

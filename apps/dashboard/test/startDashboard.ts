@@ -73,6 +73,9 @@ const build = async (args: ReadonlyArray<string>, env: Readonly<Record<string, s
   })
 }
 
+/** Builds the pages that the service serves. */
+export const buildPages = (): Promise<void> => build([], {})
+
 export interface TestDashboard {
   /** Where the operator's pages are: the stand-in, `ADMIN_PORT`, or the service itself. */
   readonly url: string

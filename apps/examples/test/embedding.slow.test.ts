@@ -5,6 +5,7 @@ import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
 import { execFile } from "node:child_process"
+import { existsSync } from "node:fs"
 import { readFile, readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -24,6 +25,7 @@ const printed: Readonly<Record<string, RegExp>> = {
   "cronJob.ts": /^1 true true\n$/,
   "mounted.ts": /^200 shop\n$/,
   "express.ts": /^202 my own page\n$/,
+  "portal.ts": /^302 https:\/\/shop\.example\.com\/messaging\/portal#code=…\n200 true\n$/,
 }
 
 layer(EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } }), {
@@ -41,6 +43,14 @@ layer(EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } }), {
       }
       const first = await readFile(join(programs, "firstMessage.ts"), "utf8")
       assert.include(readme, `\`\`\`ts\n${first}\`\`\``)
+    }),
+  )
+
+  // A fresh copy of the repository has no built pages.
+  it.effect("has the pages of the dashboard", () =>
+    Effect.promise(async () => {
+      if (existsSync(join(root, "packages/dashboard/files/manifest.json"))) return
+      await run(process.execPath, [join(root, "apps/dashboard/build.ts")])
     }),
   )
 

@@ -8,6 +8,7 @@ import { checkCommands, mediaCommands } from "./media.ts"
 import { messageCommands } from "./messages.ts"
 import { numberCommands } from "./numbers.ts"
 import { phoneCommands } from "./phones.ts"
+import { portalCommands } from "./portal.ts"
 import { profileCommands } from "./profiles.ts"
 import { reminderCommands } from "./reminders.ts"
 import { restoreCommands } from "./restore.ts"
@@ -36,6 +37,7 @@ export const commands: ReadonlyArray<Command> = [
   ...webhookCommands,
   ...workspaceCommands,
   ...figureCommands,
+  ...portalCommands,
   ...restoreCommands,
   ...phoneCommands,
   ...profileCommands,

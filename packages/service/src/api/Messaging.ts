@@ -140,6 +140,72 @@ export interface NodeResponse {
   readonly writableEnded: boolean
 }
 
+/** What a handler serves beyond the interface. */
+export interface ServedParts {
+  /**
+   * Serves the dashboard's pages and browser sessions too: operators sign in with `http.operatorToken`,
+   * customers by a `portalLink`. With simulated phones and an operator token it also serves the emulator
+   * controls. Needs the package `@messaging-service/dashboard`, which loads with the first page.
+   */
+  readonly dashboard: boolean
+}
+
+/** Answers web-standard requests. */
+export interface WebHandler {
+  /** Answers a request. */
+  (request: Request): Promise<Response>
+  /** A handler that serves these parts too. Fails with `validation_failed`, thrown at once. */
+  (parts: ServedParts): (request: Request) => Promise<Response>
+}
+
+/** Answers requests of Node's own servers. */
+export interface NodeHandler {
+  /** Answers a request, or passes it on. */
+  (request: NodeRequest, response: NodeResponse, next?: () => void): Promise<void>
+  /** A handler that serves these parts too. Fails with `validation_failed`, thrown at once. */
+  (
+    parts: ServedParts,
+  ): (request: NodeRequest, response: NodeResponse, next?: () => void) => Promise<void>
+}
+
+/** A link into a workspace's portal, to create. */
+export interface CreatePortalLink {
+  /** What its session may do. */
+  readonly role: Role
+  /** Where the portal leads back to: an `https://` address of at most 2,048 characters. Default: nowhere. */
+  readonly returnUrl?: string | null | undefined
+  /** Seconds that the session lasts from its first use, 60 to 86,400. Default: 3,600. */
+  readonly expiresIn?: number | undefined
+}
+
+/** A session of a portal, from its link on. */
+export interface PortalSession {
+  /** Unique in the store. */
+  readonly id: number
+  /** What it may do. */
+  readonly role: Role
+  /** Where the portal leads back to; null for nowhere. */
+  readonly returnUrl: string | null
+  /** Creation time of the link. */
+  readonly createdAt: Date
+  /** When the unused link ends: 15 minutes later. */
+  readonly codeExpiresAt: Date
+  /** When the link was used; null before. */
+  readonly usedAt: Date | null
+  /** When the session ends; null before it begins. */
+  readonly expiresAt: Date | null
+  /** When the operator ended it; null while it may go on. */
+  readonly revokedAt: Date | null
+}
+
+/** A new link. */
+export interface PortalLink {
+  /** Signs in once. Behind its `#` no server, log or referrer sees the code. */
+  readonly url: string
+  /** What it opens. */
+  readonly session: PortalSession
+}
+
 /** Options of `drain`. */
 export interface DrainOptions {
   /** Milliseconds after which the drain starts no more work, even when some is due. Default: 20,000. */
@@ -240,23 +306,28 @@ export interface Messaging {
    */
   readonly drain: (options?: DrainOptions) => Promise<Drained>
   /**
+   * Creates a link into the portal of a workspace: its holder signs in once, within 15 minutes, without an
+   * account. Only this result has the `url`, which begins with `http.publicUrl` and `http.basePath`. The
+   * portal needs `handler({ dashboard: true })`. Fails with `workspace_not_found`, `validation_failed`,
+   * `account_disabled`, `portal_link_limit_reached`.
+   */
+  readonly portalLink: (workspace: HasId, link: CreatePortalLink) => Promise<PortalLink>
+  /**
    * The HTTP interface: every path of versions 1 and 2, health, metrics, documentation, and with a
    * token the operator API. A closed service answers every request below the path with 503
-   * `service_unavailable`. Fails with nothing of its own: the response carries the error.
+   * `service_unavailable`. Fails with nothing of its own: the response carries the error. Given options
+   * in place of a request, it returns a handler that serves more.
    */
-  readonly handler: (request: Request) => Promise<Response>
+  readonly handler: WebHandler
   /**
    * The same for servers of Node's own requests: Express, Fastify, Koa, NestJS, `node:http`. It passes
    * requests outside `http.basePath` to `next`, if there is one. Mount it before body parsers; after
    * `express.json()` it works too, but refuses forms and files that another parser has read. The
    * client's address is that of the socket, unless `http.clientAddress` tells another. Fails with nothing
-   * of its own: the response carries the error.
+   * of its own: the response carries the error. Given options in place of a request, it returns a handler
+   * that serves more.
    */
-  readonly nodeHandler: (
-    request: NodeRequest,
-    response: NodeResponse,
-    next?: () => void,
-  ) => Promise<void>
+  readonly nodeHandler: NodeHandler
   /**
    * Ends the service. It refuses new calls with `closed`, and releases everything. It first waits at
    * most `shutdownMillis` for running calls and requests, and until listeners have received their

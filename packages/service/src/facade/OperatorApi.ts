@@ -7,6 +7,7 @@ import {
   MessageOperations,
   NumberOperations,
   Numbers,
+  PortalLinks,
   Reminders,
   Restoration,
   TelegramLogins,
@@ -41,6 +42,7 @@ import {
   messageShown,
   numberShown,
   operatedShown,
+  portalSessionShown,
   runShown,
   telegramLoginShown,
   webhookShown,
@@ -119,8 +121,15 @@ export const workspacesApi = (run: Run): WorkspacesApi => ({
 
 const messageShownNow = showingNow(messageShown)
 
-/** Operations on the whole store. */
-export const storeApi = (run: Run): Pick<Messaging, "restored" | "held"> => ({
+/** Operations on the whole store, and links into a workspace. */
+export const storeApi = (run: Run): Pick<Messaging, "restored" | "held" | "portalLink"> => ({
+  portalLink: (workspace, command) =>
+    run(
+      Effect.map(
+        PortalLinks.use((links) => links.create("owner", idOf<WorkspaceId>(workspace), command)),
+        ({ link, url }) => ({ url, session: portalSessionShown(link) }),
+      ),
+    ),
   restored: (how = {}) => run(Restoration.use((restoration) => restoration.restored("owner", how))),
   held: () => run(Restoration.use((restoration) => restoration.counts("owner"))),
 })

@@ -4,7 +4,14 @@ import type { NumberId, Refusal, WorkspaceId } from "@messaging-service/core"
 import { Effect, Exit, Fiber, Redacted, Scope } from "effect"
 import type { Context } from "effect"
 import type { HasId } from "../api/common.ts"
-import type { Messaging, OperatorOptions, Trust } from "../api/Messaging.ts"
+import type {
+  Messaging,
+  NodeRequest,
+  NodeResponse,
+  OperatorOptions,
+  ServedParts,
+  Trust,
+} from "../api/Messaging.ts"
 import type { HandlerOptions, OpenOptions } from "../api/options.ts"
 import type { ComposedService } from "../compose/index.ts"
 import { requireNoLinkedNumbers } from "../compose/transports.ts"
@@ -16,7 +23,7 @@ import { makeSubscribing } from "./Subscribing.ts"
 import { makeNodeHandler } from "./nodeHandler.ts"
 import { operatorApi, storeApi, workspacesApi } from "./OperatorApi.ts"
 import { basePathOf, isBelow, startsWorker } from "./options.ts"
-import { fields, listOf, oneOf, refusalOf } from "./rules.ts"
+import { fields, listOf, must, oneOf, refusalOf } from "./rules.ts"
 import { cutOffMillis, exitWithin, startWork } from "./Work.ts"
 
 const unmounted = (): Response =>
@@ -45,16 +52,40 @@ interface Served {
   readonly isClosed: () => boolean
   /** Returns when the service begins to close. */
   readonly closing: Effect.Effect<void>
+  /** Whether phones are simulated, as the emulator controls need them. */
+  readonly isSimulated: boolean
   /** Returns when running requests must end. */
   readonly cutOff: Effect.Effect<void>
+}
+
+type Answer = (request: Request, address?: string) => Promise<Response>
+
+/** Loads with the first page. */
+const loadDashboard = async () => {
+  const dashboard = await import("@messaging-service/dashboard")
+  return dashboard.loadDashboard()
+}
+
+/** What the interface has besides its own paths; the emulator controls move phones, so they need a token. */
+const partsOf = async (
+  { operatorToken }: HandlerOptions,
+  { isSimulated }: Served,
+  { dashboard }: ServedParts,
+) => {
+  if (!dashboard) return { dashboard: null, emulator: null }
+  const hasControls = isSimulated && operatorToken !== undefined
+  const emulator = hasControls ? await import("@messaging-service/http/emulator") : null
+  return { dashboard: loadDashboard, emulator: emulator?.emulatorControls ?? null }
 }
 
 /** Loads the interface at the first request, so a program that serves none never loads it. */
 const makeHandler = (
   context: Context.Context<ComposedService>,
   options: HandlerOptions,
-  { closing, cutOff, isClosed, publicUrl }: Served,
-): ((request: Request, address?: string) => Promise<Response>) => {
+  served: Served,
+  parts: ServedParts,
+): Answer => {
+  const { closing, cutOff, isClosed, publicUrl } = served
   const base = basePathOf(options)
   const addressOf = options.clientAddress
   /** The request as the service's own server would receive it, and its client address. */
@@ -68,7 +99,7 @@ const makeHandler = (
       webHandler(context, {
         operatorToken:
           options.operatorToken === undefined ? null : Redacted.make(options.operatorToken),
-        emulator: null,
+        ...(await partsOf(options, served, parts)),
         publicUrl,
         cameTooLate: (request) => late.has(request),
         stopping: closing,
@@ -89,6 +120,50 @@ const makeHandler = (
     if (from !== undefined) addresses.set(inner, from)
     return (await (loaded ??= load()))(inner)
   }
+}
+
+const partsRules = fields<ServedParts>({
+  dashboard: must("true or false", (value) => typeof value === "boolean"),
+})
+
+const isRequest = (given: Request | ServedParts): given is Request => "headers" in given
+
+const isParts = (given: NodeRequest | ServedParts): given is ServedParts => "dashboard" in given
+
+/** Both handlers: of requests, and of what else is to be served. */
+const handlersOf = (
+  options: HandlerOptions,
+  answerWith: (parts: ServedParts) => Answer,
+): Pick<Messaging, "handler" | "nodeHandler"> => {
+  const base = basePathOf(options)
+  const answer = answerWith({ dashboard: false })
+  const node = makeNodeHandler(base, answer)
+
+  function handler(request: Request): Promise<Response>
+  function handler(parts: ServedParts): (request: Request) => Promise<Response>
+  function handler(given: Request | ServedParts) {
+    if (isRequest(given)) return answer(given)
+    refused(refusalOf(partsRules, given))
+    const wider = answerWith(given)
+    return (request: Request) => wider(request)
+  }
+
+  function nodeHandler(
+    request: NodeRequest,
+    response: NodeResponse,
+    next?: () => void,
+  ): Promise<void>
+  function nodeHandler(parts: ServedParts): ReturnType<typeof makeNodeHandler>
+  function nodeHandler(
+    given: NodeRequest | ServedParts,
+    response?: NodeResponse,
+    next?: () => void,
+  ) {
+    if (response !== undefined && !isParts(given)) return node(given, response, next)
+    refused(refusalOf(partsRules, given))
+    return makeNodeHandler(base, answerWith(given as ServedParts))
+  }
+  return { handler, nodeHandler }
 }
 
 /** How long a shared store may take to close: a frozen one never answers. */
@@ -193,15 +268,12 @@ export const makeMessaging = (
       isSimulated ? requireNoLinkedNumbers : Effect.void,
       stopMillis,
     )
-    const handler = makeHandler(context, options.http ?? {}, {
-      publicUrl,
-      isClosed: calls.isClosed,
-      closing: calls.closing,
-      cutOff: calls.cutOff,
-    })
-
-    const answer = (request: Request, address?: string) =>
-      calls.counted(() => handler(request, address), closedAnswer)
+    const { closing: beginsToClose, cutOff, isClosed } = calls
+    const served = { publicUrl, isClosed, isSimulated, closing: beginsToClose, cutOff }
+    const answerWith = (parts: ServedParts): Answer => {
+      const answer = makeHandler(context, options.http ?? {}, served, parts)
+      return (request, address) => calls.counted(() => answer(request, address), closedAnswer)
+    }
 
     const lettingGo = Effect.andThen(
       Scope.close(listeners, Exit.void),
@@ -237,8 +309,7 @@ export const makeMessaging = (
         return subscribe(name, type, handle)
       },
       drain: (wanted) => run(work.drain(wanted)),
-      handler: (request) => answer(request),
-      nodeHandler: makeNodeHandler(basePathOf(options.http ?? {}), answer),
+      ...handlersOf(options.http ?? {}, answerWith),
       close: () => {
         calls.refuseLater()
         return (closing ??= Effect.runPromiseWith(context)(close))

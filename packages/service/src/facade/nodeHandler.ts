@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import type { ReadableStream } from "node:stream/web"
-import type { Messaging, NodeRequest } from "../api/Messaging.ts"
+import type { NodeRequest, NodeResponse } from "../api/Messaging.ts"
 import { isBelow } from "./options.ts"
 
 /** A request as frameworks hand it on. */
@@ -87,7 +87,7 @@ export const makeNodeHandler =
   (
     base: string,
     handler: (request: Request, address: string) => Promise<Response>,
-  ): Messaging["nodeHandler"] =>
+  ): ((request: NodeRequest, response: NodeResponse, next?: () => void) => Promise<void>) =>
   async (given, givenResponse, next) => {
     const request = given as NodeRequest & FrameworkRequest
     const response = givenResponse as ServerResponse

@@ -2,6 +2,7 @@
 import { runRefusalMessage, shownMedia, statusAt } from "@messaging-service/core"
 import type * as Core from "@messaging-service/core"
 import type * as Kept from "@messaging-service/core"
+import type { PortalSession } from "../api/Messaging.ts"
 import type { MediaFile, Message } from "../api/messages.ts"
 import type { NumberCheck, NumberCheckResult, NumberView, SendingNumber } from "../api/numbers.ts"
 import type {
@@ -88,6 +89,17 @@ const lastRunShown = (
   ...same,
   dueAt: date(dueAt),
   message: same.code === null ? null : runRefusalMessage(same.code, reminder),
+})
+
+export const portalSessionShown = (link: Kept.SignInLink): PortalSession => ({
+  id: link.id,
+  role: link.role,
+  returnUrl: link.returnUrl,
+  createdAt: date(link.createdAt),
+  codeExpiresAt: date(link.codeExpiresAt),
+  usedAt: dateOrNull(link.usedAt),
+  expiresAt: dateOrNull(link.expiresAt),
+  revokedAt: dateOrNull(link.revokedAt),
 })
 
 export const runShown = ({ dueAt, ranAt, ...same }: Kept.LoggedRun): LoggedReminderRun => ({

@@ -1,0 +1,150 @@
+/** Portal links, and the pages of an embedded service, of which it loads nothing before it is asked. */
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { assert, beforeEach, describe, it, onTestFinished, vi } from "vitest"
+import type { Messaging, OpenOptions } from "../src/index.ts"
+import { aShop, failure, opened } from "./Opened.ts"
+
+const pages = vi.hoisted(() => ({ loads: 0 }))
+
+vi.mock("@messaging-service/dashboard", () => {
+  pages.loads++
+  const body = new TextEncoder().encode('<base href="./"><title>Dashboard</title>')
+  const page = { body, type: "text/html; charset=utf-8", etag: '"1"', immutable: false }
+  return { loadDashboard: () => Promise.resolve(new Map([["index.html", page]])) }
+})
+
+const operatorToken = "an operator token of thirty-two characters"
+const origin = "http://127.0.0.1:8080"
+const http = { basePath: "/inner/messaging", publicUrl: origin }
+
+const aService = async (more: OpenOptions["http"] = {}) => {
+  const messaging = await opened({ worker: false, http: { ...http, ...more } })
+  return { messaging, ...(await aShop(messaging)) }
+}
+
+type Answering = (request: Request) => Promise<Response>
+
+const ask = (handler: Answering, path: string, init: RequestInit = {}) =>
+  handler(new Request(`${origin}/inner/messaging${path}`, init))
+
+const signIn = (handler: Answering, link: string) =>
+  ask(handler, "/admin/v1/session", {
+    method: "POST",
+    headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },
+    body: JSON.stringify({ code: link.split("#code=")[1] }),
+  })
+
+const codeOf = async (answer: Response) => {
+  const { error } = (await answer.json()) as { readonly error: { readonly code: string } }
+  return [answer.status, error.code]
+}
+
+beforeEach(() => {
+  pages.loads = 0
+  vi.resetModules()
+})
+
+describe("a portal link", () => {
+  it("leads below the base path, and its code signs one browser in", async () => {
+    const { messaging, shop } = await aService()
+    const handler = messaging.handler({ dashboard: true })
+    const returnUrl = "https://shop.example.com/account"
+    const { session, url } = await messaging.portalLink(shop, { role: "member", returnUrl })
+    assert.match(url, /^http:\/\/127\.0\.0\.1:8080\/inner\/messaging\/portal#code=[0-9a-f]{64}$/)
+    assert.deepStrictEqual(
+      { ...session, createdAt: null, codeExpiresAt: null },
+      {
+        id: session.id,
+        role: "member",
+        returnUrl,
+        createdAt: null,
+        codeExpiresAt: null,
+        usedAt: null,
+        expiresAt: null,
+        revokedAt: null,
+      },
+    )
+    assert.strictEqual(session.codeExpiresAt.getTime() - session.createdAt.getTime(), 900_000)
+
+    const signedIn = await signIn(handler, url)
+    assert.strictEqual(signedIn.status, 200)
+    const cookie = signedIn.headers.get("set-cookie") ?? ""
+    assert.match(cookie, /^messaging-\w{6}=[^;]+; .*Path=\/inner\/messaging(;|$)/)
+    assert.deepStrictEqual(await codeOf(await signIn(handler, url)), [401, "invalid_portal_code"])
+
+    const headers = { cookie: cookie.split(";")[0] ?? "" }
+    const own = await ask(handler, `/admin/v1/workspaces/${shop.id}`, { headers })
+    assert.strictEqual(own.status, 200)
+    const all = await ask(handler, "/admin/v1/workspaces", { headers })
+    assert.deepStrictEqual(await codeOf(all), [403, "operator_required"])
+  })
+
+  it("is refused for a workspace that is not there, and with a wrong field", async () => {
+    const { messaging, shop } = await aService()
+    const link = (of: number, more: object = {}) =>
+      failure(messaging.portalLink({ id: of }, { role: "member", ...more }))
+    assert.strictEqual((await link(987_654)).code, "workspace_not_found")
+    for (const wrong of [{ role: "guest" }, { expiresIn: 59 }, { returnUrl: "http://a.example" }]) {
+      const { code, field } = await link(shop.id, wrong)
+      assert.deepStrictEqual([code, field], ["validation_failed", Object.keys(wrong)[0]])
+    }
+  })
+})
+
+describe("a handler with pages", () => {
+  it("loads them with the first page, and never without one", async () => {
+    const { messaging, shop } = await aService({ operatorToken })
+    const handler = messaging.handler({ dashboard: true })
+    const headers = { authorization: `Bearer ${operatorToken}` }
+    const path = `/admin/v1/workspaces/${shop.id}`
+    assert.strictEqual((await ask(handler, path, { headers })).status, 200)
+    assert.strictEqual((await ask(messaging.handler, "/")).status, 404)
+    assert.strictEqual(pages.loads, 0)
+    for (const page of ["/", "/portal", "/w/1/messages"]) {
+      const answer = await ask(handler, page)
+      assert.include(await answer.text(), '<base href="/inner/messaging/">', page)
+    }
+    assert.strictEqual(pages.loads, 1)
+  })
+
+  it("has the emulator controls with simulated phones and an operator token alone", async () => {
+    const clock = async (messaging: Messaging, dashboard: boolean) => {
+      const handler = messaging.handler({ dashboard })
+      const headers = { authorization: `Bearer ${operatorToken}` }
+      return (await ask(handler, "/admin/v1/simulator/clock", { headers })).status
+    }
+    const { messaging } = await aService({ operatorToken })
+    assert.strictEqual(await clock(messaging, true), 200)
+    assert.strictEqual(await clock(messaging, false), 404)
+    const { messaging: tokenless } = await aService()
+    assert.strictEqual(await clock(tokenless, true), 404)
+  })
+
+  it("serves Node's own requests, and passes on what lies outside its path", async () => {
+    const { messaging } = await aService()
+    const handler = messaging.nodeHandler({ dashboard: true })
+    const server = createServer((request, response) => {
+      void handler(request, response, () => response.end("my own page"))
+    })
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const { port } = server.address() as AddressInfo
+    const read = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text()
+    assert.include(await read("/inner/messaging/portal"), "Dashboard")
+    assert.strictEqual(await read("/"), "my own page")
+  })
+
+  it("takes no other option", async () => {
+    const { messaging } = await aService()
+    for (const wrong of [{ dashboard: "yes" }, { dashboard: true, console: true }]) {
+      assert.throws(() => messaging.handler(wrong as never), /dashboard|console/)
+      assert.throws(() => messaging.nodeHandler(wrong as never), /dashboard|console/)
+    }
+  })
+})
