@@ -1,6 +1,6 @@
-/** The pictures in README and `docs`: a file of `docs/pictures` each, small enough for a repository. */
-import type { Page } from "playwright-core"
-import { goTo } from "./browserPages.ts"
+/** The pictures in README and `docs`: a file of `docs/pictures` each, taken while the text's steps are done. */
+import type { Browser, Page } from "playwright-core"
+import { goTo, signIn } from "./browserPages.ts"
 import type { TestDashboard } from "./startDashboard.ts"
 
 interface Picture {
@@ -9,37 +9,44 @@ interface Picture {
   /** Within the dashboard; null for the page that is open. */
   readonly path: string | null
   /** Does what the text before the picture says, and waits until it is shown. */
-  readonly act: (page: Page) => Promise<unknown>
+  readonly act: (page: Page, dashboard: TestDashboard) => Promise<unknown>
 }
 
 const shown = (page: Page, text: string | RegExp) =>
   page.getByText(text).filter({ visible: true }).first().waitFor()
+
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click()
 
 const openMessage = async (page: Page, text: string) => {
   await page.locator("tbody tr").filter({ hasText: text }).first().click()
   await page.getByRole("list", { name: "What happened" }).locator("li").first().waitFor()
 }
 
-const pictures: ReadonlyArray<Picture> = [
+const write = async (page: Page, phone: string, text: string) => {
+  await page.getByLabel("To", { exact: true }).fill(phone)
+  await page.getByLabel("Text", { exact: true }).fill(text)
+}
+
+const ofReadme: ReadonlyArray<Picture> = [
   {
     file: "dashboard",
     path: "/w/1/messages",
     act: (page) => openMessage(page, "is not registered"),
   },
+]
+
+const ofFirstMessage: ReadonlyArray<Picture> = [
   {
     file: "first-message-write",
     path: "/w/1/messages/new",
-    act: async (page) => {
-      await page.getByLabel("To", { exact: true }).fill("+15550100002")
-      await page.getByLabel("Text", { exact: true }).fill("Hello from *my own* gateway")
-    },
+    act: (page) => write(page, "+15550100002", "Hello from *my own* gateway"),
   },
   {
     file: "first-message-arrived",
     path: null,
     act: async (page) => {
-      await page.getByRole("button", { name: "Send", exact: true }).click()
-      await shown(page, "Hello from")
+      await press(page, "Send")
+      await shown(page, /accepted/i)
       await page.getByRole("link", { name: "Emulator", exact: true }).click()
       await page
         .getByRole("link", { name: /15550100002/ })
@@ -53,19 +60,110 @@ const pictures: ReadonlyArray<Picture> = [
     file: "first-message-read",
     path: null,
     act: async (page) => {
-      await page.getByRole("button", { name: "Read it" }).first().click()
+      await press(page, "Read it")
       await page.getByRole("link", { name: "Messages", exact: true }).click()
       await openMessage(page, "15550100002")
     },
   },
 ]
 
-export const docsViewport = { width: 1280, height: 660 }
+const ofLinking: ReadonlyArray<Picture> = [
+  {
+    file: "link-welcome",
+    path: null,
+    act: async (page, dashboard) => {
+      const made = (await dashboard.operate("POST", "/admin/v1/workspaces/1/portal-sessions", {
+        role: "administrator",
+        return_url: "https://shop.example/settings",
+      })) as { readonly url: string }
+      const { hash, pathname } = new URL(made.url)
+      await page.goto(`${dashboard.url}${pathname}${hash}`)
+      await page.getByRole("button", { name: "Open the workspace" }).waitFor()
+    },
+  },
+  {
+    file: "link-how",
+    path: null,
+    act: async (page) => {
+      await press(page, "Open the workspace")
+      await page.getByRole("link", { name: "Numbers", exact: true }).click()
+      await press(page, "Link a phone")
+      await shown(page, "Scan a QR code")
+    },
+  },
+  {
+    file: "link-code",
+    path: null,
+    act: async (page) => {
+      await press(page, "Show the code")
+      await page.getByAltText("QR code to scan with the phone").waitFor()
+    },
+  },
+  {
+    file: "link-done",
+    path: null,
+    act: async (page, dashboard) => {
+      const [, number = ""] = /\/numbers\/(\d+)\/link/.exec(page.url()) ?? []
+      await dashboard.operate("POST", `/admin/v1/simulator/numbers/${number}/scan`, {
+        phone: "+15550100077",
+      })
+      await shown(page, "is linked")
+    },
+  },
+]
 
-export const takeDocsPictures = async (page: Page, dashboard: TestDashboard, folder: string) => {
-  for (const { act, file, path } of pictures) {
-    if (path !== null) await goTo(page, dashboard, path)
-    await act(page)
-    await page.screenshot({ path: `${folder}/${file}.png` })
+const ofWaiting: ReadonlyArray<Picture> = [
+  {
+    file: "why-waits",
+    path: "/w/1/messages/new",
+    act: async (page, dashboard) => {
+      await dashboard.operate("POST", "/admin/v1/simulator/numbers/1/logout")
+      await write(page, "+15550100003", "Your parcel has arrived")
+      await press(page, "Send")
+      await shown(page, /accepted/i)
+      await page.getByRole("link", { name: "Messages", exact: true }).click()
+      await openMessage(page, "Your parcel has arrived")
+      await shown(page, "Why is it waiting?")
+    },
+  },
+  {
+    file: "why-number",
+    path: null,
+    act: async (page) => {
+      await page.getByRole("link", { name: "Go to its number" }).click()
+      await page.getByRole("heading", { level: 1 }).waitFor()
+      await shown(page, "Logged out on the phone")
+    },
+  },
+]
+
+const docsViewport = { width: 1280, height: 660 }
+
+const openPage = async (browser: Browser): Promise<Page> => {
+  const context = await browser.newContext({ reducedMotion: "reduce", viewport: docsViewport })
+  const page = await context.newPage()
+  page.setDefaultTimeout(15_000)
+  return page
+}
+
+export const takeDocsPictures = async (
+  browser: Browser,
+  dashboard: TestDashboard,
+  folder: string,
+) => {
+  const operator = await openPage(browser)
+  await signIn(operator, dashboard)
+  const customer = await openPage(browser)
+  const series = [
+    [operator, [...ofReadme, ...ofFirstMessage]],
+    [customer, ofLinking],
+    [operator, ofWaiting],
+  ] as const
+  for (const [page, pictures] of series) {
+    for (const { act, file, path } of pictures) {
+      if (path !== null) await goTo(page, dashboard, path)
+      await act(page, dashboard)
+      await page.screenshot({ path: `${folder}/${file}.png` })
+    }
   }
 }

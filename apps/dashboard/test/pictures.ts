@@ -6,7 +6,7 @@
 import { mkdir } from "node:fs/promises"
 import { resolve } from "node:path"
 import { goTo, signIn } from "./browserPages.ts"
-import { docsViewport, takeDocsPictures } from "./docsPictures.ts"
+import { takeDocsPictures } from "./docsPictures.ts"
 import { fillWorkspace, screens } from "./screens.ts"
 import { openBrowser, startDashboard } from "./startDashboard.ts"
 
@@ -48,17 +48,8 @@ const takeEveryScreen = async () => {
   }
 }
 
-const takeForDocs = async () => {
-  const context = await browser.newContext({ reducedMotion: "reduce", viewport: docsViewport })
-  const page = await context.newPage()
-  await page.goto(dashboard.url)
-  await signIn(page, dashboard)
-  await takeDocsPictures(page, dashboard, folder)
-  await context.close()
-}
-
 try {
-  await (forDocs ? takeForDocs() : takeEveryScreen())
+  await (forDocs ? takeDocsPictures(browser, dashboard, folder) : takeEveryScreen())
 } finally {
   await browser.close()
   await dashboard.stop()

@@ -12,6 +12,8 @@ export const outline: ReadonlyArray<Part> = [
     pages: [
       "index",
       "tutorial-first-message",
+      "tutorial-link-a-phone",
+      "tutorial-why-not-arrived",
       "tutorial",
       "tutorial-version-1",
       "live",
