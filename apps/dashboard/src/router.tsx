@@ -128,6 +128,12 @@ const fromFile = createRoute({
   component: lazyPage(() => import("./file/FromFilePage.tsx"), "FromFilePage"),
 })
 
+const telegram = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/numbers/$numberId/telegram",
+  component: lazyPage(() => import("./telegram/TelegramPage.tsx"), "TelegramPage"),
+})
+
 const reminders = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/reminders",
@@ -253,6 +259,7 @@ const tree = root.addChildren([
     messages,
     newMessage,
     fromFile,
+    telegram,
     reminders,
     newReminder,
     reminder,

@@ -74,6 +74,7 @@ export const screens: ReadonlyArray<Screen> = [
     path: "/w/1/messages/new?media=1",
     ready: (page) => page.getByAltText("Preview of the image").waitFor(),
   },
+  { name: "telegram", path: "/w/1/numbers/1/telegram", ready: text("How to log in") },
   { name: "reminders", path: "/w/1/reminders", ready: text("Weekly menu") },
   { name: "reminder", path: "/w/1/reminders/1", ready: text("Clocks change from") },
   { name: "reminder-new", path: "/w/1/reminders/new", ready: text("Next runs") },

@@ -1,18 +1,41 @@
 /** Pages that send: files, media, number checks, reminders, accounts. Over a real service, in a real browser. */
 import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import jsQR from "jsqr"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { goTo, shown, signIn, withPage } from "./browserPages.ts"
+import { loginErrorWords } from "../src/telegram/words.ts"
+import { barriers, goTo, shown, signIn, withPage } from "./browserPages.ts"
 import { picture } from "./screens.ts"
 import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
 import type { TestDashboard } from "./startDashboard.ts"
+
+/** What a picture's QR code says, by the browser's own eyes: it alone reads PNG here. */
+const readQrCode = async (png: Buffer, page: Page): Promise<string | undefined> => {
+  const { data, height, width } = await page.evaluate(
+    async (bytes) => {
+      const image = await createImageBitmap(new Blob([Uint8Array.from(bytes)]))
+      const canvas = document.createElement("canvas")
+      canvas.width = image.width
+      canvas.height = image.height
+      const context = canvas.getContext("2d")
+      context?.drawImage(image, 0, 0)
+      const drawn = context?.getImageData(0, 0, image.width, image.height)
+      return { data: [...(drawn?.data ?? [])], width: image.width, height: image.height }
+    },
+    [...png],
+  )
+  return jsQR(Uint8ClampedArray.from(data), width, height)?.data
+}
 
 describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
   let browser: Browser
   let dashboard: TestDashboard
 
   beforeAll(async () => {
-    dashboard = await startDashboard()
+    dashboard = await startDashboard({
+      settings: { TELEGRAM_API_ID: "1", TELEGRAM_API_HASH: "0123456789abcdef0123456789abcdef" },
+    })
     browser = await openBrowser()
   })
   afterAll(async () => {
@@ -364,6 +387,81 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
       await page.getByText("No reminder yet").waitFor()
     }))
+
+  describe("a Telegram account", () => {
+    const addAccount = async (page: Page, phone: string) => {
+      await goTo(page, dashboard, "/w/1/numbers")
+      await page.getByRole("button", { name: "Add a Telegram account" }).click()
+      await page.getByLabel("Phone of the account").fill(phone)
+      await page.getByRole("button", { name: "Add and log in" }).click()
+      await page.getByText("How to log in").waitFor()
+    }
+    const beginByCode = async (page: Page) => {
+      await page.getByLabel("Enter a code").check()
+      await page.getByRole("button", { name: "Begin" }).click()
+    }
+    const give = async (page: Page, label: string, value: string) => {
+      await page.getByLabel(label, { exact: true }).fill(value)
+      await page.getByRole("button", { name: "Go on" }).click()
+    }
+
+    it("logs in by a QR code that a phone can read", () =>
+      onPage("/w/1/numbers", async (page) => {
+        await addAccount(page, "+15550260001")
+        await page.getByRole("button", { name: "Begin" }).click()
+        const code = page.getByRole("img", { name: "QR code to scan" })
+        assert.deepStrictEqual(await barriers(page), [])
+        const read = await readQrCode(await code.screenshot(), page)
+        assert.match(read ?? "", /^tg:\/\/login\?token=/)
+        await page.getByRole("button", { name: "Scan as the simulated account" }).click()
+        await page.getByText("The account is logged in").waitFor()
+      }))
+
+    it("logs in by code and password, and takes a wrong one again", () =>
+      onPage("/w/1/numbers", async (page) => {
+        await addAccount(page, "+15550260002")
+        await beginByCode(page)
+        await give(page, "Code", "00000")
+        await page.getByRole("alert").waitFor()
+        assert.strictEqual(
+          await page.getByLabel("Code", { exact: true }).getAttribute("aria-invalid"),
+          "true",
+        )
+        await give(page, "Code", "22222")
+        await page.getByText("Enter the account’s password").waitFor()
+        assert.deepStrictEqual(await barriers(page), [])
+        await give(page, "Password", "wrong")
+        await page.getByRole("alert").waitFor()
+        await give(page, "Password", "password")
+        await page.getByText("The account is logged in").waitFor()
+      }))
+
+    it("says why a login failed or is over, and begins again", () =>
+      onPage("/w/1/numbers", async (page) => {
+        await addAccount(page, "+15550260000")
+        await beginByCode(page)
+        await page.getByText("This phone has no Telegram account.").waitFor()
+        await page.getByRole("button", { name: "Begin" }).click()
+        await page.getByRole("img", { name: "QR code to scan" }).waitFor()
+        await page.getByRole("button", { name: "Give up this login" }).click()
+        await page.getByRole("button", { name: "Begin" }).click()
+        await page.getByRole("img", { name: "QR code to scan" }).waitFor()
+        await dashboard.operate("POST", "/admin/v1/simulator/clock/advance", { seconds: 700 })
+        await page.getByText("The login is over").waitFor()
+        await page.getByRole("button", { name: "Begin" }).waitFor()
+      }))
+
+    it("has a sentence for every error of the contract", async () => {
+      const contract = await readFile(
+        join(import.meta.dirname, "../../../docs/contract/operator.md"),
+        "utf8",
+      )
+      const row = /why it failed: (.*?)Telegram's own word/.exec(contract)?.[1] ?? ""
+      const codes = [...row.matchAll(/`(\w+)`/g)].map(([, code = ""]) => code)
+      assert.isAbove(codes.length, 9)
+      assert.deepStrictEqual(Object.keys(loginErrorWords).toSorted(), codes.toSorted())
+    })
+  })
 
   it("says at the form that a disabled workspace's messages wait", () =>
     onPage("/workspaces", async (page) => {

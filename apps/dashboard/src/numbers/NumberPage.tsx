@@ -13,6 +13,7 @@ import { When } from "../ui/Time.tsx"
 import { nameOf } from "./connection.ts"
 import type { NumberPath } from "./connection.ts"
 import { EndOfNumber } from "./EndOfNumber.tsx"
+import { LogIn } from "./NumberRow.tsx"
 import { PacingAndProxy } from "./PacingAndProxy.tsx"
 import { PauseSection } from "./PauseSection.tsx"
 import { numberWords as words } from "./words.ts"
@@ -47,6 +48,9 @@ export const NumberPage = () => {
   return (
     <main className="flex max-w-4xl flex-col gap-8 p-4 md:p-6">
       <PageHead title={nameOf(number)} about={number.phone === null ? "" : `+${number.phone}`}>
+        {mayChange && number.platform === "telegram" && number.status !== "connected" && (
+          <LogIn workspaceId={workspaceId} numberId={number.id} />
+        )}
         <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
           {words.all}
         </Link>

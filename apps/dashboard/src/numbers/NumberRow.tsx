@@ -47,6 +47,7 @@ export const NumberRow = ({ mayChange, number, state, workspaceId }: RowProps) =
           {mayChange && (
             <Remedy
               remedy={standing.remedy}
+              platform={number.platform}
               numberId={number.id}
               workspaceId={workspaceId}
               actions={actions}
@@ -103,14 +104,18 @@ const useActions = (workspaceId: string, numberId: number) => {
 const Remedy = ({
   actions: { link, pause, resume },
   numberId,
+  platform,
   remedy,
   workspaceId,
 }: {
   actions: ReturnType<typeof useActions>
   numberId: number
   remedy: Standing["remedy"]
+  platform: SendingNumber["platform"]
   workspaceId: string
 }) => {
+  if (platform === "telegram" && (remedy === "link" || remedy === "code"))
+    return <LogIn workspaceId={workspaceId} numberId={numberId} />
   switch (remedy) {
     case "resume":
       return (
@@ -144,6 +149,17 @@ const Remedy = ({
       )
   }
 }
+
+/** Telegram accounts are logged in on a page of their own. */
+export const LogIn = ({ numberId, workspaceId }: { numberId: number; workspaceId: string }) => (
+  <Link
+    className="control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
+    to="/w/$workspaceId/numbers/$numberId/telegram"
+    params={{ workspaceId, numberId: String(numberId) }}
+  >
+    {words.logIn}
+  </Link>
+)
 
 /** What a failed action answered, else what the number's state means. */
 const Says = ({

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { asked } from "../api/call.ts"
 import { Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { AddAccount } from "../telegram/AddAccount.tsx"
 import { useConnections } from "./connections.ts"
 import { LinkDialog } from "./LinkDialog.tsx"
 import { NumberRow } from "./NumberRow.tsx"
@@ -22,6 +23,9 @@ export const NumbersPage = () => {
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.title} about={words.about}>
+        {session.telegram && session.kind === "operator" && (
+          <AddAccount workspaceId={workspaceId} />
+        )}
         {mayChange && <LinkDialog workspaceId={workspaceId} />}
       </PageHead>
       {numbers.error && <Failure error={numbers.error} again={() => void numbers.refetch()} />}

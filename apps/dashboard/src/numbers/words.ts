@@ -9,6 +9,7 @@ export const numbersWords = {
     "Messages leave from a phone of your own. Linking takes a minute, and you need the phone at hand.",
   resume: "Resume",
   linkAgain: "Link again",
+  logIn: "Log in",
   showCode: "Show the code",
   pause: "Pause",
   byTheHour: "Sent by the hour, 24 h",

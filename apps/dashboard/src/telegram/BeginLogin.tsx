@@ -1,0 +1,72 @@
+/** Chooses how to log in. */
+import { useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import type { FormEvent } from "react"
+import type { TelegramLogin, TelegramLoginRequest } from "@messaging-service/client"
+import { asked } from "../api/call.ts"
+import { useCall } from "../api/useCall.ts"
+import type { NumberPath } from "../numbers/connection.ts"
+import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { telegramWords as words } from "./words.ts"
+
+const methods = [
+  ["qr", words.qr, words.qrAbout],
+  ["code", words.code, words.codeAbout],
+] as const
+
+export const BeginLogin = ({
+  begun,
+  path,
+}: {
+  path: NumberPath
+  begun: (login: TelegramLogin) => void
+}) => {
+  const [method, setMethod] = useState<TelegramLoginRequest["method"]>("qr")
+  const numbers = useQuery(
+    asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id: path.id } }),
+  )
+  const phone = numbers.data?.data.find(({ id }) => id === path.number_id)?.phone ?? null
+  const begin = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login", begun)
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const typed = textOf(new FormData(event.currentTarget), "phone")
+    begin.mutate({ path, body: method === "qr" ? { method } : { method, phone: typed } })
+  }
+  return (
+    <form className="card flex flex-col gap-4 p-6" onSubmit={submit}>
+      <fieldset className="flex flex-col gap-2">
+        <legend className="mb-2 text-sm font-medium">{words.how}</legend>
+        {methods.map(([value, name, about]) => (
+          <label
+            key={value}
+            className="flex cursor-pointer gap-3 rounded-lg border border-line p-3 has-checked:border-accent has-checked:bg-accent-wash"
+          >
+            <input
+              type="radio"
+              name="method"
+              checked={method === value}
+              onChange={() => setMethod(value)}
+              className="mt-0.5 size-4 shrink-0 accent-accent"
+            />
+            <span>
+              <span className="block font-medium">{name}</span>
+              <span className="text-sm text-soft">{about}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {method === "code" && (
+        <TextField
+          key={phone}
+          name="phone"
+          type="tel"
+          label={words.phone}
+          problem={fieldProblem(begin.error, "phone")}
+          defaultValue={phone === null ? "" : `+${phone}`}
+          required
+        />
+      )}
+      <FormEnd action={words.begin} busy={begin.isPending} error={begin.error} fields={["phone"]} />
+    </form>
+  )
+}

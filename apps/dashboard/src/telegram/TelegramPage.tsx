@@ -1,0 +1,142 @@
+/** Logs a Telegram account in: by a QR code for its app, or by a code and a password. */
+import { useQuery, useQueryClient } from "@tanstack/react-query"
+import { Link, getRouteApi } from "@tanstack/react-router"
+import type { ReactNode } from "react"
+import type { TelegramLogin } from "@messaging-service/client"
+import { Refused, asked } from "../api/call.ts"
+import { useServiceTime } from "../api/serviceTime.ts"
+import { useCall } from "../api/useCall.ts"
+import type { NumberPath } from "../numbers/connection.ts"
+import { Button, Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { left } from "../ui/Time.tsx"
+import { BeginLogin } from "./BeginLogin.tsx"
+import { Scanning, WithCode, WithPassword } from "./LoginSteps.tsx"
+import { loginErrorWords, ownWord, telegramWords as words } from "./words.ts"
+
+const route = getRouteApi("/inside/w/$workspaceId/numbers/$numberId/telegram")
+
+const pollMillis = 2000
+const open: ReadonlyArray<string> = ["showing_qr", "code_sent", "password_needed"]
+const loginName = "GET /admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"
+
+const isMissing = (error: Error | null): boolean =>
+  error instanceof Refused && error.code === "login_not_found"
+
+export const TelegramPage = () => {
+  const { numberId, workspaceId } = route.useParams()
+  const path = { id: Number(workspaceId), number_id: Number(numberId) }
+  const client = useQueryClient()
+  const question = asked(loginName, { path })
+  const { data, error, refetch } = useQuery({
+    ...question,
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && open.includes(state.data.state) ? pollMillis : false,
+  })
+  const isOver = isMissing(error)
+  const login = isOver ? undefined : data
+  /** What an operation answered is newer than what was asked before. */
+  const show = (answer: TelegramLogin) => {
+    client.setQueryData(question.queryKey, answer)
+    void refetch()
+  }
+  return (
+    <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
+      <PageHead title={words.title}>
+        {login !== undefined && open.includes(login.state) && (
+          <Cancel path={path} done={() => void refetch()} />
+        )}
+        <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
+          {words.allNumbers}
+        </Link>
+      </PageHead>
+      {error && !isOver && <Failure error={error} again={() => void refetch()} />}
+      {login === undefined && !error && <Loading rows={3} />}
+      {isOver && <BeginLogin path={path} begun={show} />}
+      {login !== undefined && <Step login={login} path={path} show={show} />}
+    </main>
+  )
+}
+
+const Cancel = ({ done, path }: { path: NumberPath; done: () => void }) => {
+  const cancel = useCall(
+    "DELETE /admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login",
+    done,
+  )
+  return (
+    <>
+      {cancel.error && <Failure error={cancel.error} />}
+      <Button busy={cancel.isPending} onClick={() => cancel.mutate({ path })}>
+        {words.cancel}
+      </Button>
+    </>
+  )
+}
+
+const Step = ({
+  login,
+  path,
+  show,
+}: {
+  login: TelegramLogin
+  path: NumberPath
+  show: (login: TelegramLogin) => void
+}) => {
+  if (login.state === "connected")
+    return (
+      <End icon="tick" title={words.connected}>
+        {words.connectedAbout}
+      </End>
+    )
+  if (login.state === "failed" || login.state === "expired")
+    return (
+      <>
+        <End
+          icon={login.state === "failed" ? "cross" : "hourglass"}
+          title={login.state === "failed" ? words.failed : words.expired}
+        >
+          {login.state === "failed" ? failureOf(login.error) : words.expiredAbout}
+        </End>
+        <BeginLogin path={path} begun={show} />
+      </>
+    )
+  return (
+    <div className="card flex flex-col gap-5 p-6">
+      {login.state === "showing_qr" && <Scanning login={login} path={path} />}
+      {login.state === "code_sent" && <WithCode login={login} path={path} show={show} />}
+      {login.state === "password_needed" && <WithPassword path={path} show={show} />}
+      <TimeLeft login={login} />
+    </div>
+  )
+}
+
+/** `too_many_attempts: wait 30 s` says more than the code. */
+const failureOf = (error: string | null): string => {
+  const [code = "", detail] = (error ?? "").split(": ")
+  const says = loginErrorWords[code] ?? ownWord(error ?? "")
+  return detail === undefined || loginErrorWords[code] === undefined ? says : `${says} (${detail})`
+}
+
+const End = ({
+  children,
+  icon,
+  title,
+}: {
+  icon: "tick" | "cross" | "hourglass"
+  title: string
+  children: ReactNode
+}) => (
+  <div className="card">
+    <Empty icon={icon} title={title}>
+      <p role="status">{children}</p>
+    </Empty>
+  </div>
+)
+
+const TimeLeft = ({ login }: { login: TelegramLogin }) => {
+  const now = useServiceTime()
+  return (
+    <p className="text-xs text-soft tabular-nums">
+      {words.left(left(Date.parse(login.expires_at) - now))}
+    </p>
+  )
+}
