@@ -82,8 +82,12 @@ const inside = createRoute({
 const workspaces = createRoute({
   getParentRoute: () => inside,
   path: "/workspaces",
-  validateSearch: ({ find }: Record<string, unknown>): { find?: string } =>
-    typeof find === "string" || typeof find === "number" ? { find: String(find) } : {},
+  validateSearch: (raw: Record<string, unknown>): { find?: string } & TrailSearch => ({
+    ...parseTrail(raw),
+    ...(typeof raw["find"] === "string" || typeof raw["find"] === "number"
+      ? { find: String(raw["find"]) }
+      : {}),
+  }),
   component: WorkspacesPage,
 })
 
@@ -225,6 +229,12 @@ const webhookLog = createRoute({
   component: lazyPage(() => import("./webhooks/WebhookPage.tsx"), "WebhookPage"),
 })
 
+const service = createRoute({
+  getParentRoute: () => inside,
+  path: "/service",
+  component: lazyPage(() => import("./service/ServicePage.tsx"), "ServicePage"),
+})
+
 const held = createRoute({
   getParentRoute: () => inside,
   path: "/service/held",
@@ -274,6 +284,7 @@ const tree = root.addChildren([
     webhookLog,
     settings,
     emulator,
+    service,
     held,
     heldOf,
   ]),

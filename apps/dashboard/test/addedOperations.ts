@@ -1,7 +1,6 @@
 /**
  * The operations that the design adds, answered from those that the service has: with keys of version 2
- * for what the operator cannot ask, by counting a few hundred messages for figures, by looking once a
- * second for news. Good enough to try pages on, and for nothing else.
+ * for what the operator cannot ask, by looking once a second for news. Good enough to try pages on, and for nothing else.
  */
 
 // oxlint-disable-next-line typescript/no-explicit-any -- whatever the service says
@@ -16,12 +15,6 @@ type AsOperator = (method: string, path: string, body?: Json) => Promise<Said>
 type AsKey = (method: string, path: string, key: string, body?: Json) => Promise<Said>
 
 const hour = 3_600_000
-const spans: Readonly<Record<string, readonly [columns: number, millis: number]>> = {
-  "24h": [24, hour],
-  "7d": [28, 6 * hour],
-  "30d": [30, 24 * hour],
-}
-
 export const addedOperations = (operator: AsOperator, withKey: AsKey) => {
   /** A key may ask 60 times a minute; then another one takes its place. */
   const keys = new Map<string, { readonly made: Promise<Json>; used: number }>()
@@ -115,64 +108,6 @@ export const addedOperations = (operator: AsOperator, withKey: AsKey) => {
       for (const entry of log.data) found.push({ ...entry, webhook_id: id, url })
     }
     return found
-  }
-
-  const figures = async (workspace: string, range: string) => {
-    const [columns, millis] = spans[range] ?? [24, hour]
-    const now = await time()
-    const start = Math.ceil(now / millis) * millis - columns * millis
-    const its = await recent(workspace, start)
-    const buckets: Array<Json> = Array.from({ length: columns }, (_, index) => ({
-      at: new Date(start + index * millis).toISOString(),
-      accepted: 0,
-      sent: 0,
-      failed: 0,
-      expired: 0,
-      cancelled: 0,
-      deliveries: 0,
-      deliveries_failed: 0,
-      waits: [],
-    }))
-    const bucketAt = (at: string) => buckets[Math.floor((Date.parse(at) - start) / millis)]
-    const failures = new Map<string, number>()
-    for (const message of its) {
-      const bucket = bucketAt(message.sent_at ?? message.created_at)
-      if (bucket === undefined) continue
-      bucket.accepted += 1
-      if (message.sent_at !== null) {
-        bucket.sent += 1
-        bucket.waits.push(
-          Date.parse(message.sent_at) - Date.parse(message.send_at ?? message.created_at),
-        )
-      } else if (message.status in bucket) bucket[message.status] += 1
-      if (message.error !== null)
-        failures.set(message.error.code, (failures.get(message.error.code) ?? 0) + 1)
-    }
-    for (const { attempted_at, error } of await deliveriesOf(workspace)) {
-      const bucket = bucketAt(attempted_at)
-      if (bucket === undefined) continue
-      bucket.deliveries += 1
-      if (error !== null) bucket.deliveries_failed += 1
-    }
-    const waiting = its.filter(({ status }) => status === "queued")
-    return {
-      now: new Date(now).toISOString(),
-      buckets: buckets.map(({ waits, ...bucket }) => {
-        const sorted = waits.toSorted((a: number, b: number) => a - b)
-        const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? null
-        return { ...bucket, wait_p50_ms: at(0.5), wait_p95_ms: at(0.95) }
-      }),
-      before: { accepted: 0, sent: 0, failed: 0 },
-      failures: [...failures]
-        .map(([code, count]) => ({ code, count }))
-        .toSorted((a, b) => b.count - a.count),
-      waiting: {
-        queued: waiting.length,
-        scheduled: its.filter(({ status }) => status === "scheduled").length,
-        oldest_due_at: waiting.at(-1)?.created_at ?? null,
-      },
-      allowance: { remaining: null },
-    }
   }
 
   const waitingOf = async (workspace: string, message: Json) => {
@@ -290,11 +225,6 @@ export const addedOperations = (operator: AsOperator, withKey: AsKey) => {
       const message = /^\/messages\/(\d+)(\/timeline)?$/.exec(rest)
       if (message?.[2] !== undefined) return timeline(workspace, message[1] ?? "")
       if (rest === "/connections") return { status: 200, body: await connections(workspace) }
-      if (rest === "/figures")
-        return {
-          status: 200,
-          body: await figures(workspace, new URLSearchParams(query).get("range") ?? "24h"),
-        }
       return undefined
     },
   }

@@ -117,6 +117,7 @@ export const screens: ReadonlyArray<Screen> = [
     path: "/w/1/emulator?phone=%2B15550101001",
     ready: (page) => page.getByRole("button", { name: "Read it" }).first().waitFor(),
   },
+  { name: "service", path: "/service", ready: text("Each reports itself every 15 seconds.") },
   { name: "held", path: "/service/held", ready: text("The service holds nothing") },
   { name: "held-messages", path: "/service/held/1", ready: text("Held in Workspace 1") },
   {

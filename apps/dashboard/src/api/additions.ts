@@ -80,34 +80,6 @@ export interface NumberState extends Connection {
   readonly hours: ReadonlyArray<number> | null
 }
 
-export interface Bucket {
-  readonly at: string
-  readonly accepted: number
-  readonly sent: number
-  readonly failed: number
-  readonly expired: number
-  readonly cancelled: number
-  readonly deliveries: number
-  readonly deliveries_failed: number
-  /** From due to sent, in milliseconds; null where nothing was sent. */
-  readonly wait_p50_ms: number | null
-  readonly wait_p95_ms: number | null
-}
-
-export interface Figures {
-  readonly now: string
-  readonly buckets: ReadonlyArray<Bucket>
-  /** The span of the same length before. */
-  readonly before: Pick<Bucket, "accepted" | "sent" | "failed">
-  readonly failures: ReadonlyArray<{ readonly code: string; readonly count: number }>
-  readonly waiting: {
-    readonly queued: number
-    readonly scheduled: number
-    readonly oldest_due_at: string | null
-  }
-  readonly allowance: { readonly remaining: number | null }
-}
-
 export interface Additions {
   /** The query parameter `text` of the list. */
   "GET /admin/v1/workspaces/{id}/messages?text": Operation<never>
@@ -119,7 +91,6 @@ export interface Additions {
   "GET /admin/v1/workspaces/{id}/connections": Operation<{
     readonly data: ReadonlyArray<NumberState>
   }>
-  "GET /admin/v1/workspaces/{id}/figures": Operation<Figures>
 }
 
 /** What the document has already, under the names that pages use. */

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import type { LinkProps } from "@tanstack/react-router"
 import type { ReactNode } from "react"
-import type { Webhook } from "@messaging-service/client"
-import type { Figures, NumberState, SendingNumber } from "../api/additions.ts"
+import type { Figures, Webhook } from "@messaging-service/client"
+import type { NumberState, SendingNumber } from "../api/additions.ts"
 import { asked } from "../api/call.ts"
 import { nameOf, standingOf } from "../numbers/connection.ts"
 import { useConnections } from "../numbers/connections.ts"
@@ -60,6 +60,7 @@ const ofWebhooks = (webhooks: ReadonlyArray<Webhook>): ReadonlyArray<Item> =>
       word: words.stopped,
       title: words.webhook(id),
       says: url,
+      link: { to: "/w/$workspaceId/webhooks" } as const,
     }))
 
 export const Attention = ({

@@ -2,13 +2,15 @@
 import { useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi } from "@tanstack/react-router"
 import type { ReactNode } from "react"
-import type { Bucket, Figures } from "../api/additions.ts"
+import type { Figures, FiguresBucket as Bucket } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
-import { Columns } from "../ui/charts.tsx"
+import { Columns, Meter } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Empty, Failure, PageHead } from "../ui/parts.tsx"
+import { Failure, PageHead } from "../ui/parts.tsx"
+import { sizeOf } from "../ui/size.ts"
 import { span } from "../ui/Time.tsx"
 import { Attention } from "./Attention.tsx"
+import { FirstSteps } from "./FirstSteps.tsx"
 import { ranges } from "./range.ts"
 import { failureWords, overviewWords as words } from "./words.ts"
 
@@ -52,17 +54,27 @@ export const OverviewPage = () => {
 const sum = (buckets: ReadonlyArray<Bucket>, of: (bucket: Bucket) => number): number =>
   buckets.reduce((total, bucket) => total + of(bucket), 0)
 
+/** Neither in this span nor in the one before, and nothing waits. */
+const hasNothing = ({ before, buckets, waiting }: Figures): boolean =>
+  sum(buckets, ({ accepted, failed, sent }) => accepted + failed + sent) +
+    before.accepted +
+    before.failed +
+    waiting.queued +
+    waiting.scheduled ===
+  0
+
 const Whole = ({ figures, workspaceId }: { figures: Figures; workspaceId: string }) => {
-  const { buckets, failures, waiting } = figures
-  const isNew = sum(buckets, ({ accepted }) => accepted) === 0
-  if (isNew && waiting.queued + waiting.scheduled === 0)
-    return (
-      <div className="card">
-        <Empty icon="send" title={words.firstTitle}>
-          <p>{words.firstAbout}</p>
-        </Empty>
-      </div>
-    )
+  const { buckets, failures } = figures
+  const isQuiet = hasNothing(figures)
+  const messages = useQuery({
+    ...asked("GET /admin/v1/workspaces/{id}/messages", {
+      path: { id: Number(workspaceId) },
+      query: { limit: 1 },
+    }),
+    enabled: isQuiet,
+  })
+  if (isQuiet && messages.data === undefined) return null
+  if (isQuiet && messages.data?.data.length === 0) return <FirstSteps workspaceId={workspaceId} />
   const at = buckets.map((bucket) => bucket.at)
   const column = (of: (bucket: Bucket) => number) => buckets.map(of)
   return (
@@ -86,6 +98,7 @@ const Whole = ({ figures, workspaceId }: { figures: Figures; workspaceId: string
       <div className="grid gap-4 md:grid-cols-2">
         <Failures failures={failures} workspaceId={workspaceId} />
         <Deliveries at={at} buckets={buckets} />
+        <Left figures={figures} />
       </div>
     </>
   )
@@ -200,6 +213,34 @@ const Deliveries = ({
         ]}
       />
     )}
+  </section>
+)
+
+/** What the plan still gives. */
+const Left = ({ figures: { allowance, storage } }: { figures: Figures }) => (
+  <section aria-labelledby="what-is-left" className="card flex flex-col gap-3 p-4">
+    <h2 id="what-is-left" className="text-sm font-semibold">
+      {words.left}
+    </h2>
+    <dl className="flex flex-col gap-3 text-sm">
+      <div className="flex justify-between gap-3">
+        <dt className="text-soft">{words.allowance}</dt>
+        <dd className={`tabular-nums ${allowance.remaining === 0 ? "text-red" : ""}`}>
+          {allowance.remaining === null
+            ? words.unlimited
+            : words.messagesLeft(allowance.remaining.toLocaleString())}
+        </dd>
+      </div>
+      <div className="flex flex-wrap justify-between gap-x-3 gap-y-1.5">
+        <dt className="text-soft">{words.storage}</dt>
+        <dd className="tabular-nums">
+          {words.used(sizeOf(storage.used_bytes), sizeOf(storage.limit_bytes))}
+        </dd>
+        <dd className="w-full">
+          <Meter label={words.storage} limit={storage.limit_bytes} value={storage.used_bytes} />
+        </dd>
+      </div>
+    </dl>
   </section>
 )
 

@@ -3,8 +3,6 @@ export const overviewWords = {
   title: "Overview",
   span: "Span of time",
   ranges: { "24h": "24 hours", "7d": "7 days", "30d": "30 days" },
-  firstTitle: "Send the first message",
-  firstAbout: "From the emulator with one click, or from your program with a key.",
   sent: "Sent",
   failed: "Failed",
   nothingEnded: "nothing ended yet",
@@ -26,9 +24,33 @@ export const overviewWords = {
   seriesDelivered: "delivered",
   whyFailed: "Why messages failed",
   noneFailed: "None failed.",
+  left: "What is left",
+  allowance: "Messages",
+  unlimited: "without limit",
+  messagesLeft: (count: string) => `${count} left`,
+  storage: "Files",
+  used: (used: string, limit: string) => `${used} of ${limit}`,
   deliveries: "Webhook deliveries",
   noWebhook:
     "No webhook receives events yet. With one, your program hears of each event within a second.",
+}
+
+export const firstWords = {
+  title: "The first minute",
+  send: "Send",
+  sendSimulated: "Write to a simulated phone. It is a real message of this workspace.",
+  sendLive: "Link a number, and send the first message from it.",
+  arrive: "See it arrive",
+  arriveSimulated: "The phone shows it within a second. Read it there, and the tick comes back.",
+  arriveLive: "The list shows each message with its ticks.",
+  breakIt: "Break it",
+  breakSimulated:
+    "Let the phone refuse, or log it out. The message waits or fails, and the page says why.",
+  breakLive: "Pause the number: messages wait, and leave in their order once you resume it.",
+  emulator: "Open the emulator",
+  newMessage: "New message",
+  messages: "All messages",
+  numbers: "Numbers",
 }
 
 export const failureWords: Readonly<Record<string, string>> = {

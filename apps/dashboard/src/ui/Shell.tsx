@@ -9,7 +9,7 @@ import {
   useRouter,
 } from "@tanstack/react-router"
 import { useEffect, useState } from "react"
-import type { BrowserSession } from "@messaging-service/client"
+import type { BrowserSession, Workspace } from "@messaging-service/client"
 import { base } from "../api/base.ts"
 import { asked, call } from "../api/call.ts"
 import { useSessionHasEnded } from "../api/session.ts"
@@ -43,6 +43,7 @@ export const Shell = () => {
     ...asked("GET /admin/v1/workspaces", { query: { limit: 100 } }),
     enabled: isOperator,
   })
+  const workspace = useOpenWorkspace(workspaceId)
   const pages = pagesFor(session)
   const { commands, goTo, guess } = useCommands({
     isOperator,
@@ -72,12 +73,13 @@ export const Shell = () => {
         session={session}
         pages={pages}
         workspaceId={workspaceId}
-        name={workspaces.data?.data.find(({ id }) => String(id) === workspaceId)?.name ?? null}
+        name={workspace?.name ?? null}
         openPalette={() => setOver("palette")}
         signOut={signOut}
       />
       <div id="content" tabIndex={-1} className="min-w-0 outline-none">
         {isOperator && <HeldBar />}
+        {workspace?.account_disabled === true && <DisabledBar isOperator={isOperator} />}
         <Outlet />
       </div>
       {over === "palette" && <Palette commands={commands} guess={guess} close={close} />}
@@ -86,6 +88,24 @@ export const Shell = () => {
     </div>
   )
 }
+
+/** The workspace that is open; undefined without one, or while it is not known. */
+const useOpenWorkspace = (workspaceId: string | undefined): Workspace | undefined =>
+  useQuery({
+    ...asked("GET /admin/v1/workspaces/{id}", { path: { id: Number(workspaceId) } }),
+    enabled: workspaceId !== undefined,
+  }).data
+
+/** On every page of a workspace that the operator disabled. */
+const DisabledBar = ({ isOperator }: { isOperator: boolean }) => (
+  <p
+    role="status"
+    className="flex items-center gap-2 border-b border-line bg-red-wash px-4 py-2 text-sm text-red md:px-6"
+  >
+    <Icon name="warning" />
+    {isOperator ? words.disabledForOperators : words.disabled}
+  </p>
+)
 
 interface SignOut {
   readonly isPending: boolean
@@ -232,6 +252,10 @@ const ConsolePages = () => (
     <Link to="/workspaces" className={place}>
       <Icon name="grid" />
       {pageNames.workspaces}
+    </Link>
+    <Link to="/service" activeOptions={{ exact: true }} className={place}>
+      <Icon name="overview" />
+      {pageNames.service}
     </Link>
     <Link to="/service/held" className={place}>
       <Icon name="pause" />

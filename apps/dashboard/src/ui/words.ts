@@ -22,6 +22,7 @@ export const pageNames = {
   settings: "Settings",
   emulator: "Emulator",
   workspaces: "Workspaces",
+  service: "Service",
   held: "Held messages",
 }
 
@@ -39,6 +40,9 @@ export const shellWords = {
   workspaceId: (id: string | number) => `Workspace ${id}`,
   allWorkspaces: "All workspaces",
   goBack: "Back to your app",
+  disabled: "This workspace is disabled: nothing is sent, and what waits keeps waiting.",
+  disabledForOperators:
+    "This workspace is disabled: nothing is sent, and what waits keeps waiting. Its settings enable it again.",
   movedOn: (span: string) => `moved on by ${span}`,
   showNews: "show news as they happen",
   holdStill: "hold the page still",

@@ -1,13 +1,15 @@
 /** The operator's first page: every workspace. */
-import { useQuery } from "@tanstack/react-query"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Workspace } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
+import { Pager } from "../ui/Pager.tsx"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
+import { toTrail } from "../ui/trail.ts"
 import { NewWorkspace } from "./NewWorkspace.tsx"
 import { newWorkspaceWords, workspacesWords as words } from "./words.ts"
 
@@ -21,12 +23,18 @@ const columns = [
 ] as const
 
 export const WorkspacesPage = () => {
-  const { find = "" } = route.useSearch()
+  const { find = "", trail = [] } = route.useSearch()
   const navigate = useNavigate({ from: "/workspaces" })
-  const workspaces = useQuery(asked("GET /admin/v1/workspaces", { query: { limit: 100 } }))
+  const workspaces = useQuery({
+    ...asked("GET /admin/v1/workspaces", { query: { limit: 100, cursor: trail.at(-1) } }),
+    placeholderData: keepPreviousData,
+  })
   const [isMaking, setMaking] = useState(false)
   const look = (text: string) =>
-    void navigate({ search: text === "" ? {} : { find: text }, replace: true })
+    void navigate({
+      search: { ...toTrail(trail), ...(text === "" ? {} : { find: text }) },
+      replace: true,
+    })
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.title} about={words.about}>
@@ -43,15 +51,33 @@ export const WorkspacesPage = () => {
         </Button>
       </PageHead>
       <Answer query={workspaces}>
-        {({ data }) => {
+        {({ data, next_cursor: next }) => {
           const found = data.filter(({ name }) => name.toLowerCase().includes(find.toLowerCase()))
-          if (found.length === 0) return <Nothing filtered={data.length > 0} />
           return (
-            <Table caption={words.title} columns={columns}>
-              {found.map((workspace) => (
-                <WorkspaceRow key={workspace.id} workspace={workspace} />
-              ))}
-            </Table>
+            <div className="flex flex-col gap-4">
+              {found.length === 0 ? (
+                <Nothing filtered={data.length > 0} />
+              ) : (
+                <Table caption={words.title} columns={columns}>
+                  {found.map((workspace) => (
+                    <WorkspaceRow key={workspace.id} workspace={workspace} />
+                  ))}
+                </Table>
+              )}
+              {(next !== null || trail.length > 0) && (
+                <Pager
+                  trail={trail}
+                  shown={found.length}
+                  isFetching={workspaces.isFetching}
+                  next={next}
+                  go={(to) =>
+                    void navigate({
+                      search: { ...toTrail(to), ...(find === "" ? {} : { find }) },
+                    })
+                  }
+                />
+              )}
+            </div>
           )
         }}
       </Answer>

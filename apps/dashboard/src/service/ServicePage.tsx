@@ -1,0 +1,235 @@
+/** How the service does, for its operator: what needs attention, the backlog, the store and the processes. */
+import { useQuery } from "@tanstack/react-query"
+import type { ReactNode } from "react"
+import type { Process, ServiceFigures } from "@messaging-service/client"
+import { asked } from "../api/call.ts"
+import { Answer } from "../ui/Answer.tsx"
+import { Fact, PageHead } from "../ui/parts.tsx"
+import { Section } from "../ui/Section.tsx"
+import { sizeOf } from "../ui/size.ts"
+import { Cell, Row, Table } from "../ui/Table.tsx"
+import { When, span } from "../ui/Time.tsx"
+import { isDiskShort, raisedBy, silentMillis } from "./alerts.ts"
+import { alertWords, serviceWords as words } from "./words.ts"
+
+/** As often as the service reads its figures. */
+const refreshMillis = 5000
+
+export const ServicePage = () => {
+  const figures = useQuery({
+    ...asked("GET /admin/v1/figures", {}),
+    refetchInterval: refreshMillis,
+  })
+  return (
+    <main className="flex max-w-5xl flex-col gap-6 p-4 md:p-6">
+      <PageHead title={words.title} about={figures.data && words.version(figures.data.version)} />
+      <Answer query={figures}>{(found) => <Health figures={found} />}</Answer>
+    </main>
+  )
+}
+
+const Health = ({ figures }: { figures: ServiceFigures }) => (
+  <div className="flex flex-col gap-6">
+    <Needs figures={figures} />
+    {figures.waiting !== null && <Backlog figures={figures} />}
+    <StoreAndMachine figures={figures} />
+    {figures.numbers !== null && <Numbers numbers={figures.numbers} />}
+    {figures.processes.length > 0 && <Processes now={figures.now} processes={figures.processes} />}
+  </div>
+)
+
+interface Need {
+  readonly key: string
+  readonly word: string
+  readonly look: string
+  readonly title: string
+  readonly about: string
+}
+
+const red = "bg-red-wash text-red"
+const amber = "bg-amber-wash text-amber"
+
+const needsOf = (figures: ServiceFigures): ReadonlyArray<Need> => [
+  ...raisedBy(figures).map(({ name, severity }) => ({
+    key: name,
+    word: words.severity[severity],
+    look: severity === "page" ? red : amber,
+    ...alertWords[name],
+  })),
+  ...(isDiskShort(figures)
+    ? [
+        {
+          key: "disk",
+          word: words.severity.ticket,
+          look: amber,
+          title: words.diskTitle,
+          about: words.diskAbout,
+        },
+      ]
+    : []),
+]
+
+const Needs = ({ figures }: { figures: ServiceFigures }) => {
+  const needs = needsOf(figures)
+  return (
+    <section aria-label={words.needs} className="flex flex-col gap-2">
+      {needs.length === 0 ? (
+        <p className="card flex min-h-11 items-center gap-2.5 px-4 py-2 text-soft">
+          <span className="size-2 shrink-0 rounded-full bg-mark" aria-hidden="true" />
+          {words.calm}
+        </p>
+      ) : (
+        <ul className="card">
+          {needs.map(({ about, key, look, title, word }) => (
+            <li
+              key={key}
+              className="flex flex-wrap items-baseline gap-x-3 gap-y-1 border-b border-line px-4 py-2.5 last:border-0"
+            >
+              <span className={`rounded-full px-2 py-1 text-xs font-medium ${look}`}>{word}</span>
+              <p className="min-w-0 flex-1 basis-64">
+                <span className="font-medium">{title}</span>{" "}
+                <span className="text-soft">{about}</span>
+              </p>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p className="text-xs text-faint">{words.overTime}</p>
+    </section>
+  )
+}
+
+const Figure = ({
+  about,
+  children,
+  name,
+}: {
+  name: string
+  about: string
+  children: ReactNode
+}) => (
+  <div className="flex flex-col bg-surface p-4">
+    <dt className="text-xs text-soft">{name}</dt>
+    <dd className="figure pt-1 text-figure font-semibold">{children}</dd>
+    <dd className="text-xs text-faint">{about}</dd>
+  </div>
+)
+
+const spanOf = (seconds: number | undefined | null): string =>
+  span(Math.round((seconds ?? 0) * 1000))
+
+const Backlog = ({ figures }: { figures: ServiceFigures }) => {
+  const { oldest_waiting_seconds: oldest, waiting } = figures
+  const scheduled = waiting?.scheduled ?? 0
+  const elsewhere = oldest?.not_connected ?? 0
+  return (
+    <Section title={words.backlog}>
+      <dl className="card grid grid-cols-2 gap-px overflow-hidden bg-line md:grid-cols-4">
+        <Figure
+          name={words.queued}
+          about={scheduled === 0 ? words.none : words.scheduled(scheduled.toLocaleString())}
+        >
+          {(waiting?.queued ?? 0).toLocaleString()}
+        </Figure>
+        <Figure
+          name={words.oldest}
+          about={elsewhere === 0 ? words.noneElsewhere : words.oldestElsewhere(spanOf(elsewhere))}
+        >
+          {oldest?.connected ? spanOf(oldest.connected) : words.unknown}
+        </Figure>
+        <Figure name={words.lag} about={words.lagAbout}>
+          {spanOf(figures.lane_lag_seconds)}
+        </Figure>
+        <Figure
+          name={words.deliveries}
+          about={words.retries((figures.webhook_retries_pending ?? 0).toLocaleString())}
+        >
+          {(figures.webhook_deliveries_pending ?? 0).toLocaleString()}
+        </Figure>
+      </dl>
+    </Section>
+  )
+}
+
+const StoreAndMachine = ({ figures }: { figures: ServiceFigures }) => {
+  const { clock_skew_seconds: skew, disk, lanes_in_flight: inFlight, store_up: isUp } = figures
+  return (
+    <Section title={words.store}>
+      <dl className="card grid gap-x-6 gap-y-3 p-4 md:grid-cols-2">
+        <Fact name={words.storeState}>
+          <span className={isUp ? "" : "font-medium text-red"}>{isUp ? words.up : words.away}</span>
+        </Fact>
+        <Fact name={words.disk}>
+          {disk === null
+            ? words.noDisk
+            : words.diskOf(sizeOf(disk.free_bytes), sizeOf(disk.reserve_bytes))}
+        </Fact>
+        <Fact name={words.clock}>{words.clockOff(Math.abs(skew).toFixed(1))}</Fact>
+        <Fact name={words.inFlight}>
+          {inFlight === null ? words.unknown : words.numbersInFlight(inFlight.toLocaleString())}
+        </Fact>
+      </dl>
+    </Section>
+  )
+}
+
+const numberColumns = [
+  { name: words.platform },
+  { name: words.connected, right: true },
+  { name: words.connecting, right: true },
+  { name: words.disconnected, right: true },
+] as const
+
+const Numbers = ({ numbers }: { numbers: NonNullable<ServiceFigures["numbers"]> }) => {
+  const countOf = (platform: string, status: string) =>
+    (
+      numbers.find((one) => one.platform === platform && one.status === status)?.count ?? 0
+    ).toLocaleString()
+  return (
+    <Section title={words.numbers}>
+      <Table caption={words.numbers} columns={numberColumns}>
+        {(["whatsapp", "telegram"] as const).map((platform) => (
+          <Row key={platform}>
+            <Cell>{words.platforms[platform]}</Cell>
+            <Cell right>{countOf(platform, "connected")}</Cell>
+            <Cell right>{countOf(platform, "connecting")}</Cell>
+            <Cell right>{countOf(platform, "disconnected")}</Cell>
+          </Row>
+        ))}
+      </Table>
+    </Section>
+  )
+}
+
+const processColumns = [
+  { name: words.name },
+  { name: words.kind },
+  { name: words.holds, wide: true },
+  { name: words.seen, right: true },
+] as const
+
+const Processes = ({ now, processes }: { now: string; processes: ReadonlyArray<Process> }) => (
+  <Section title={words.processes} about={words.processesAbout}>
+    <Table caption={words.processes} columns={processColumns}>
+      {processes.map((one) => (
+        <Row key={one.name}>
+          <Cell>
+            <span className="font-mono text-xs">{one.name}</span>
+          </Cell>
+          <Cell>{words.kinds[one.kind]}</Cell>
+          <Cell wide>
+            {one.numbers_held === null
+              ? words.everyNumber
+              : words.held(one.numbers_held.toLocaleString(), one.shards_held ?? 0)}
+          </Cell>
+          <Cell right>
+            {Date.parse(now) - Date.parse(one.seen_at) > silentMillis && (
+              <span className="mr-2 text-amber">{words.silent}</span>
+            )}
+            <When at={one.seen_at} />
+          </Cell>
+        </Row>
+      ))}
+    </Table>
+  </Section>
+)

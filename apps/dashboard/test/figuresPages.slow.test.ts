@@ -1,0 +1,168 @@
+/** The overview, the service's page and long lists of workspaces, over a real service. */
+import type { Browser, Page } from "playwright-core"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { barriers, goTo, overflows, shown, signIn, withPage } from "./browserPages.ts"
+import type { PageOptions } from "./browserPages.ts"
+import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
+import type { TestDashboard } from "./startDashboard.ts"
+
+interface Made {
+  readonly id: number
+}
+
+describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
+  let browser: Browser
+  let dashboard: TestDashboard
+
+  beforeAll(async () => {
+    dashboard = await startDashboard()
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await dashboard?.stop()
+  })
+
+  const onPage = (path: string, act: (page: Page) => Promise<void>, options: PageOptions = {}) =>
+    withPage(
+      browser,
+      dashboard,
+      async (page) => {
+        await signIn(page, dashboard)
+        await goTo(page, dashboard, path)
+        await act(page)
+      },
+      options,
+    )
+
+  const makeWorkspace = async (name: string, fields: object = {}) =>
+    (await dashboard.operate("POST", "/admin/v1/workspaces", { name, ...fields })) as Made
+
+  const makeNumber = async ({ id }: Made, status: string) =>
+    (await dashboard.operate("POST", `/admin/v1/workspaces/${id}/numbers`, {
+      platform: "whatsapp",
+      phone: `+1555019${String(id).padStart(4, "0")}`,
+      status,
+    })) as Made
+
+  const send = (workspace: Made, from: Made, fields: object = {}) =>
+    dashboard.operate("POST", `/admin/v1/workspaces/${workspace.id}/messages`, {
+      from: from.id,
+      to: { phone: "+15550100111" },
+      text: "Hello",
+      ...fields,
+    })
+
+  const figuresOf = async ({ id }: Made) =>
+    (await dashboard.operate("GET", `/admin/v1/workspaces/${id}/figures`)) as {
+      readonly buckets: ReadonlyArray<{ readonly accepted: number; readonly sent: number }>
+    }
+
+  it("begins with three steps, and shows figures once something was sent", async () => {
+    const workspace = await makeWorkspace("New here")
+    await onPage(`/w/${workspace.id}/overview`, async (page) => {
+      await page.getByRole("heading", { name: "The first minute" }).waitFor()
+      const steps = page.getByRole("listitem").filter({ hasText: /Send|See it arrive|Break it/ })
+      assert.strictEqual(await steps.count(), 3)
+      const number = await makeNumber(workspace, "connected")
+      await send(workspace, number)
+      await page.getByText("Messages that ended").waitFor()
+      await page.getByRole("heading", { name: "The first minute" }).waitFor({ state: "detached" })
+    })
+  })
+
+  it("shows what the service counted, what waits, what is left, and who needs somebody", async () => {
+    const workspace = await makeWorkspace("Figures", {
+      plan: {
+        name: "Small",
+        messages_remaining: 100,
+        reminders: true,
+        qr_code_api: true,
+        max_numbers: 5,
+        media_storage_bytes: 1_048_576,
+      },
+    })
+    const number = await makeNumber(workspace, "connected")
+    const lost = (await dashboard.operate("POST", `/admin/v1/workspaces/${workspace.id}/numbers`, {
+      platform: "whatsapp",
+      phone: "+15550198888",
+      label: "<b>Shop</b>",
+      status: "disconnected",
+    })) as Made
+    for (let count = 0; count < 3; count++) await send(workspace, number)
+    await dashboard.operate("POST", "/admin/v1/simulator/settle")
+    await send(workspace, lost)
+    await send(workspace, lost, { send_at: "2099-01-01T00:00:00Z" })
+    const { buckets } = await figuresOf(workspace)
+    assert.deepStrictEqual([buckets.at(-1)?.accepted, buckets.at(-1)?.sent], [5, 3])
+    await onPage(`/w/${workspace.id}/overview`, async (page) => {
+      const figure = (name: string) =>
+        page.locator("dl > div").filter({ hasText: name }).locator("dd").first().textContent()
+      await page.getByText("Messages that ended").waitFor()
+      assert.strictEqual(await figure("Sent"), "3")
+      assert.strictEqual(await figure("Waiting now"), "2")
+      await shown(page, "95 left").waitFor()
+      await page.getByRole("link", { name: "<b>Shop</b>" }).waitFor()
+      for (const range of ["7 days", "30 days"]) {
+        await page.getByRole("link", { name: range }).click()
+        await page.waitForURL(/range=/)
+        await page.getByText("Messages that ended").waitFor()
+        assert.strictEqual(await figure("Sent"), "3")
+      }
+    })
+  })
+
+  it("says on every page of a workspace that it is disabled", async () => {
+    const workspace = await makeWorkspace("Closed")
+    await makeNumber(workspace, "connected")
+    await dashboard.operate("PATCH", `/admin/v1/workspaces/${workspace.id}`, {
+      account_disabled: true,
+    })
+    const bar = /This workspace is disabled/
+    await onPage(`/w/${workspace.id}/overview`, async (page) => {
+      await page.getByText(bar).waitFor()
+      for (const name of ["Messages", "Numbers", "Settings"]) {
+        await page.getByRole("link", { name, exact: true }).click()
+        await page.getByRole("heading", { level: 1, name }).waitFor()
+        assert.isTrue(await page.getByText(bar).isVisible(), name)
+      }
+      await page.getByRole("link", { name: "All workspaces" }).click()
+      await page.getByRole("heading", { level: 1, name: "Workspaces" }).waitFor()
+      assert.strictEqual(await page.getByText(bar).count(), 0)
+    })
+  })
+
+  it("tells how the service does, and has no barriers", async () => {
+    for (const theme of ["light", "dark"] as const) {
+      for (const width of [360, 1280]) {
+        await onPage(
+          "/service",
+          async (page) => {
+            await page.getByText("All is well: the store answers").waitFor()
+            await shown(page, "answers").first().waitFor()
+            await page.getByRole("cell", { name: "server" }).waitFor()
+            await page.getByRole("row", { name: /WhatsApp/ }).waitFor()
+            assert.deepStrictEqual(await barriers(page), [])
+            assert.isFalse(await overflows(page))
+          },
+          { theme, width },
+        )
+      }
+    }
+  })
+
+  it("goes through more workspaces than a page has", async () => {
+    for (let count = 0; count < 101; count++) await makeWorkspace(`Customer ${count}`)
+    await onPage("/workspaces", async (page) => {
+      await page.getByRole("link", { name: "Customer 100", exact: true }).waitFor()
+      assert.strictEqual(
+        await page.getByRole("link", { name: "Customer 0", exact: true }).count(),
+        0,
+      )
+      await page.getByRole("button", { name: "Older" }).click()
+      await page.getByRole("link", { name: "Customer 0", exact: true }).click()
+      await page.getByText("The first minute").waitFor()
+      await page.getByText("Customer 0", { exact: true }).waitFor()
+    })
+  }, 60_000)
+})
