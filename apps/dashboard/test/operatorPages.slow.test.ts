@@ -363,13 +363,21 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         // Looking at the link is not using it.
         await customer.reload()
         await customer.getByRole("button", { name: "Open the workspace" }).click()
-        await customer.getByRole("heading", { level: 1, name: "Messages" }).waitFor()
+        await customer.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
+        await customer.getByText("Messages that ended").waitFor()
         assert.notInclude(customer.url(), "code")
         const names = await customer
           .getByRole("navigation", { name: "Pages" })
           .getByRole("link")
           .allTextContents()
-        assert.deepStrictEqual(names, ["Messages", "Numbers", "Media", "Number checks", "Contacts"])
+        assert.deepStrictEqual(names, [
+          "Overview",
+          "Messages",
+          "Numbers",
+          "Media",
+          "Number checks",
+          "Contacts",
+        ])
         await customer.getByRole("link", { name: "Numbers" }).click()
         await customer.getByRole("heading", { level: 1, name: "Numbers" }).waitFor()
         await customer.locator("main li").first().waitFor()

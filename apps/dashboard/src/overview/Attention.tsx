@@ -1,6 +1,6 @@
 /** What a user should look at, each with the way there; one calm line when all is well. */
 import { useQuery } from "@tanstack/react-query"
-import { Link } from "@tanstack/react-router"
+import { Link, useRouteContext } from "@tanstack/react-router"
 import type { LinkProps } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { Figures, Webhook } from "@messaging-service/client"
@@ -72,7 +72,12 @@ export const Attention = ({
 }) => {
   const path = { id: Number(workspaceId) }
   const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path })).data?.data
-  const webhooks = useQuery(asked("GET /admin/v1/workspaces/{id}/webhooks", { path })).data?.data
+  const { session } = useRouteContext({ from: "/inside" })
+  const webhooks = useQuery({
+    ...asked("GET /admin/v1/workspaces/{id}/webhooks", { path }),
+    // A member could not open the page that a line leads to.
+    enabled: session.role !== "member",
+  }).data?.data
   const states = useConnections(path.id)
   if (numbers === undefined || states === undefined) return <div className="card h-11" />
 
