@@ -9,6 +9,7 @@ import { openService } from "./compose/openService.ts"
 import { isShared } from "./compose/Storage.ts"
 import { errorOf } from "./facade/Calls.ts"
 import { layerLogging, layerTelemetry } from "./facade/watching.ts"
+import { callerOf, noteOpened } from "./facade/openedStores.ts"
 import { makeMessaging } from "./facade/makeMessaging.ts"
 import { publicUrlOf, settingsOf } from "./facade/options.ts"
 
@@ -20,11 +21,12 @@ const inGivenNames = ({ store }: ComposedSettings, fault: CannotStart): CannotSt
       )
     : fault
 
-const openMessaging = (options: OpenOptions, scope: Scope.Closeable) =>
+const openMessaging = (options: OpenOptions, scope: Scope.Closeable, where: string) =>
   Effect.gen(function* () {
     const settings = yield* settingsOf(options)
     const publicUrl = publicUrlOf(options)
     const watching = yield* Layer.build(Layer.merge(layerLogging(options), layerTelemetry(options)))
+    yield* Effect.provideContext(noteOpened(settings, where), watching)
     const service = yield* openService(settings, publicUrl).pipe(
       Effect.mapError((error) => inGivenNames(settings, error)),
       Effect.provideContext(watching),
@@ -42,7 +44,8 @@ const openMessaging = (options: OpenOptions, scope: Scope.Closeable) =>
 /**
  * Opens the messaging service inside this process: migrates the store, connects, and starts due work.
  * Without options it stores everything in memory and simulates phones. Fails with `cannot_start`,
- * whose message is one line that says what to change. `field` names a wrong or unknown option, such as
+ * whose message is one line that says what to change. A process opens an embedded store once: a second call
+ * says where the first one was, and another on the same PostgreSQL logs it. `field` names a wrong or unknown option, such as
  * `http.publicUrl`; the service refuses it before it creates anything.
  *
  * @example
@@ -50,7 +53,7 @@ const openMessaging = (options: OpenOptions, scope: Scope.Closeable) =>
  */
 export const open = async (options: OpenOptions = {}): Promise<Messaging> => {
   const scope = Scope.makeUnsafe()
-  const exit = await Effect.runPromiseExit(openMessaging(options, scope))
+  const exit = await Effect.runPromiseExit(openMessaging(options, scope, callerOf(open)))
   if (Exit.isSuccess(exit)) return exit.value
   await Effect.runPromise(Scope.close(scope, exit))
   throw errorOf(exit.cause)

@@ -21,6 +21,7 @@ import type {
   TelemetryOptions,
 } from "../api/options.ts"
 import { optionalPackage } from "../compose/startFaults.ts"
+import { olderNode } from "../nodeVersion.ts"
 import * as rules from "../compose/Settings.ts"
 import {
   isOperatorToken,
@@ -381,6 +382,8 @@ export const settingsOf = Effect.fnUntraced(function* settingsOf(
   const refused = invalidOptions(openRules, options)
   if (refused !== undefined) return yield* refused
   const isOnEdge = isEdgeWorker()
+  const older = isOnEdge ? null : olderNode(globalThis.process?.versions)
+  if (older !== null) return yield* new CannotStart({ message: older })
   if (isOnEdge) {
     const unfit = invalidOnEdge(options)
     if (unfit !== undefined) return yield* unfit
