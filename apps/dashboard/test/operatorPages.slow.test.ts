@@ -1,7 +1,7 @@
 /** What operators change in pages, over a real service: each change is then asked of the service itself. */
 import type { Browser, Page } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { goTo, shown, signIn, withPage } from "./browserPages.ts"
+import { barriers, goTo, overflows, shown, signIn, withPage } from "./browserPages.ts"
 import { fillWorkspace } from "./screens.ts"
 import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
 import type { TestDashboard } from "./startDashboard.ts"
@@ -161,6 +161,86 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         .first()
         .click()
       await page.getByText("is queued again").waitFor()
+    }))
+
+  it("shows what was sent and answered, and delivers again what was missed", () =>
+    onPage("/w/1/webhooks", async (page) => {
+      await page.getByRole("link", { name: /\/events$/ }).click()
+      await page
+        .getByRole("button", { name: /^Show attempt / })
+        .first()
+        .click()
+      const dialog = page.getByRole("dialog")
+      await dialog.getByRole("region", { name: "What was sent" }).getByText(/"evt_/).waitFor()
+      await dialog.getByRole("region", { name: "What your program answered" }).waitFor()
+      assert.deepStrictEqual(await barriers(page), [])
+      await page.getByRole("button", { name: "Done" }).click()
+
+      await page.getByRole("button", { name: "Deliver what was missed" }).click()
+      await dialog.getByRole("button", { name: "Deliver again" }).click()
+      await dialog.getByRole("alert").filter({ hasText: "Choose a day" }).waitFor()
+      // A field of that kind takes local time.
+      const hourAgo = new Date(Date.now() - 3_600_000 - new Date().getTimezoneOffset() * 60_000)
+      await dialog.getByLabel("Since").fill(hourAgo.toISOString().slice(0, 16))
+      await dialog.getByRole("button", { name: "Deliver again" }).click()
+      await dialog.getByText(/(event is|events are) queued again/).waitFor()
+      assert.deepStrictEqual(await barriers(page), [])
+    }))
+
+  it("shows bodies without barriers in both themes, at 360 and 1,280 pixels", async () => {
+    for (const theme of ["light", "dark"] as const)
+      for (const width of [360, 1280])
+        await withPage(
+          browser,
+          dashboard,
+          async (page) => {
+            await signIn(page, dashboard)
+            await goTo(page, dashboard, "/w/1/webhooks")
+            await page.getByRole("link", { name: /\/events$/ }).click()
+            await page
+              .getByRole("button", { name: /^Show attempt / })
+              .first()
+              .click()
+            await page.getByRole("region", { name: "What was sent" }).getByText(/"evt_/).waitFor()
+            assert.deepStrictEqual(await barriers(page), [])
+            assert.isFalse(await overflows(page))
+          },
+          { theme, width },
+        )
+  })
+
+  it("changes an endpoint, whose secret stays", () =>
+    onPage("/w/1/webhooks", async (page) => {
+      const url = "http://127.0.0.1:65000/to-change"
+      const made = (await dashboard.operate("POST", "/admin/v1/workspaces/1/webhooks", {
+        url,
+      })) as {
+        id: number
+        secret_last4: string
+      }
+      await goTo(page, dashboard, `/w/1/webhooks/${made.id}`)
+      await page.getByRole("button", { name: "Change", exact: true }).click()
+      const dialog = page.getByRole("dialog")
+      assert.strictEqual(await dialog.getByLabel("URL").inputValue(), url)
+      await dialog.getByLabel("URL").fill("ftp://shop.example")
+      await dialog.getByRole("button", { name: "Save" }).click()
+      await dialog.getByRole("alert").first().waitFor()
+      await dialog.getByLabel("URL").fill(`${url}d`)
+      await dialog.getByLabel("Sent").uncheck()
+      await dialog.getByRole("button", { name: "Save" }).click()
+      await shown(page, `${url}d`).first().waitFor()
+      const { data } = (await dashboard.operate("GET", "/admin/v1/workspaces/1/webhooks")) as {
+        data: ReadonlyArray<Record<string, unknown>>
+      }
+      assert.deepInclude(
+        data.find(({ id }) => id === made.id),
+        {
+          url: `${url}d`,
+          events: ["message.failed", "message.cancelled", "message.expired"],
+          secret_last4: made.secret_last4,
+        },
+      )
+      await dashboard.operate("DELETE", `/admin/v1/workspaces/1/webhooks/${made.id}`)
     }))
 
   it("adds a webhook with its secret shown once, tests it, replaces the secret and deletes it", () =>

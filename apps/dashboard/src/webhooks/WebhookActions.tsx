@@ -1,19 +1,18 @@
-/** What a user can do with an endpoint: test it, replace its secret, delete it. */
+/** What a user can do with an endpoint: test it, change it, deliver again, replace its secret, delete it. */
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
+import type { Webhook } from "@messaging-service/client"
 import { useCall } from "../api/useCall.ts"
 import { Confirm, Dialog } from "../ui/Dialog.tsx"
 import { Button, Failure, Secret } from "../ui/parts.tsx"
 import { dialogWords } from "../ui/words.ts"
-import { webhookActionWords as words } from "./words.ts"
+import { ChangeWebhook } from "./ChangeWebhook.tsx"
+import { RecoverEvents } from "./RecoverEvents.tsx"
+import type { WebhookPath } from "./WebhookPath.ts"
+import { recoverWords, webhookActionWords as words } from "./words.ts"
 
-interface WebhookPath {
-  readonly id: number
-  readonly webhook_id: number
-}
-
-export const WebhookActions = ({ path }: { path: WebhookPath }) => {
-  const [asking, setAsking] = useState<"rotate" | "remove" | null>(null)
+export const WebhookActions = ({ path, webhook }: { path: WebhookPath; webhook: Webhook }) => {
+  const [asking, setAsking] = useState<"change" | "recover" | "rotate" | "remove" | null>(null)
   const close = () => setAsking(null)
   const test = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/test")
   return (
@@ -21,6 +20,8 @@ export const WebhookActions = ({ path }: { path: WebhookPath }) => {
       <Button busy={test.isPending} onClick={() => test.mutate({ path })}>
         {words.test}
       </Button>
+      <Button onClick={() => setAsking("change")}>{words.change}</Button>
+      {webhook.active && <Button onClick={() => setAsking("recover")}>{recoverWords.title}</Button>}
       <Button onClick={() => setAsking("rotate")}>{words.rotate}</Button>
       <Button look="danger" onClick={() => setAsking("remove")}>
         {words.remove}
@@ -29,6 +30,8 @@ export const WebhookActions = ({ path }: { path: WebhookPath }) => {
       <p role="status" className="text-sm text-soft empty:hidden">
         {test.isSuccess && words.tested}
       </p>
+      {asking === "change" && <ChangeWebhook path={path} webhook={webhook} close={close} />}
+      {asking === "recover" && <RecoverEvents path={path} close={close} />}
       {asking === "rotate" && <Rotate path={path} close={close} />}
       {asking === "remove" && <Remove path={path} close={close} />}
     </div>

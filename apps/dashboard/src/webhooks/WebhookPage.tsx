@@ -1,6 +1,7 @@
 /** One endpoint: why it is stopped and how to start it, and every attempt, with a way to send an event again. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
-import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
+import { Link, getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
+import { useState } from "react"
 import type { Delivery, Webhook } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
@@ -10,22 +11,22 @@ import { toTrail } from "../ui/trail.ts"
 import { Button, Empty, Failure, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
 import { When, span } from "../ui/Time.tsx"
+import { DeliveryDialog } from "./DeliveryDialog.tsx"
 import { WebhookActions } from "./WebhookActions.tsx"
+import type { WebhookPath } from "./WebhookPath.ts"
 import { WebhookState } from "./WebhookState.tsx"
 import { deliveryErrorWords, logWords as words, stoppedWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks/$webhookId")
-
-interface WebhookPath {
-  readonly id: number
-  readonly webhook_id: number
-}
 
 export const WebhookPage = () => {
   const { webhookId, workspaceId } = route.useParams()
   const { trail = [] } = route.useSearch()
   const navigate = useNavigate({ from: "/w/$workspaceId/webhooks/$webhookId" })
   const path = { id: Number(workspaceId), webhook_id: Number(webhookId) }
+  const { session } = useRouteContext({ from: "/inside" })
+  // A member sees no bodies, and changes nothing.
+  const mayChange = session.role !== "member"
   const webhooks = useQuery(
     asked("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: path.id } }),
   )
@@ -44,11 +45,11 @@ export const WebhookPage = () => {
           {words.all}
         </Link>
       </PageHead>
-      {webhook && <About webhook={webhook} path={path} />}
+      {webhook && <About webhook={webhook} path={path} mayChange={mayChange} />}
       <Answer query={log} rows={8}>
         {({ data, next_cursor: next }) => (
           <div className="flex flex-col gap-4">
-            <Log attempts={data} path={path} />
+            <Log attempts={data} path={path} mayChange={mayChange} />
             {(next !== null || trail.length > 0) && (
               <Pager
                 trail={trail}
@@ -65,7 +66,15 @@ export const WebhookPage = () => {
   )
 }
 
-const About = ({ path, webhook }: { webhook: Webhook; path: WebhookPath }) => {
+const About = ({
+  mayChange,
+  path,
+  webhook,
+}: {
+  webhook: Webhook
+  path: WebhookPath
+  mayChange: boolean
+}) => {
   const resume = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/resume")
   return (
     <section className="card flex flex-col gap-3 p-4">
@@ -77,13 +86,15 @@ const About = ({ path, webhook }: { webhook: Webhook; path: WebhookPath }) => {
       {webhook.disabled_reason !== null && (
         <p className="flex flex-wrap items-center gap-3 rounded-md bg-red-wash px-3 py-2 text-sm text-red">
           <span className="mr-auto">{stoppedWords[webhook.disabled_reason]}</span>
-          <Button busy={resume.isPending} onClick={() => resume.mutate({ path })}>
-            {words.resume}
-          </Button>
+          {mayChange && (
+            <Button busy={resume.isPending} onClick={() => resume.mutate({ path })}>
+              {words.resume}
+            </Button>
+          )}
         </p>
       )}
       {resume.error && <Failure error={resume.error} />}
-      <WebhookActions path={path} />
+      {mayChange && <WebhookActions path={path} webhook={webhook} />}
     </section>
   )
 }
@@ -97,7 +108,16 @@ const columns = [
   { name: words.actions, right: true, silent: true },
 ] as const
 
-const Log = ({ attempts, path }: { attempts: ReadonlyArray<Delivery>; path: WebhookPath }) => {
+const Log = ({
+  attempts,
+  mayChange,
+  path,
+}: {
+  attempts: ReadonlyArray<Delivery>
+  path: WebhookPath
+  mayChange: boolean
+}) => {
+  const [shown, setShown] = useState<Delivery | null>(null)
   const redeliver = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver")
   if (attempts.length === 0)
     return (
@@ -118,20 +138,27 @@ const Log = ({ attempts, path }: { attempts: ReadonlyArray<Delivery>; path: Webh
           <Attempt
             key={attempt.id}
             attempt={attempt}
+            mayChange={mayChange}
             redeliver={(event_id) => redeliver.mutate({ path, body: { event_id } })}
+            show={() => setShown(attempt)}
           />
         ))}
       </Table>
+      {shown && <DeliveryDialog attempt={shown} path={path} close={() => setShown(null)} />}
     </div>
   )
 }
 
 const Attempt = ({
   attempt,
+  mayChange,
   redeliver,
+  show,
 }: {
   attempt: Delivery
+  mayChange: boolean
   redeliver: (eventId: string) => void
+  show: () => void
 }) => (
   <Row>
     <Cell>
@@ -160,7 +187,17 @@ const Attempt = ({
       <When at={attempt.attempted_at} how="clock" />
     </Cell>
     <Cell right>
-      {attempt.type !== "ping" && (
+      {mayChange && (
+        <button
+          type="button"
+          aria-label={words.showAttempt(attempt.event_id, attempt.attempt)}
+          onClick={show}
+          className={rowButton}
+        >
+          {words.show}
+        </button>
+      )}
+      {mayChange && attempt.type !== "ping" && (
         <button
           type="button"
           aria-label={words.redeliverEvent(attempt.event_id)}

@@ -39,6 +39,8 @@ export const logWords = {
   time: "Time",
   next: (relative: string) => `again ${relative}`,
   again: "again ",
+  show: "Show",
+  showAttempt: (event: string, attempt: number) => `Show attempt ${attempt} at event ${event}`,
   redeliver: "Send again",
   redeliverEvent: (event: string) => `Send event ${event} again`,
   queued: (type: string) => `${type} is queued again.`,
@@ -70,6 +72,9 @@ export const newWebhookWords = {
 export const webhookActionWords = {
   test: "Send a test event",
   tested: "A test event is queued. Its attempt appears below.",
+  change: "Change",
+  changeAbout: "The secret stays. Later attempts go to the new address.",
+  save: "Save",
   rotate: "Replace the secret",
   rotateTitle: "Replace the secret?",
   rotateAbout: "Your program must check events with the new secret from now on.",
@@ -77,6 +82,28 @@ export const webhookActionWords = {
   remove: "Delete",
   removeTitle: "Delete this webhook?",
   removeAbout: "It receives no more events, and its log goes. This cannot be undone.",
+}
+
+export const recoverWords = {
+  title: "Deliver what was missed",
+  about:
+    "Events since then that your program never accepted are delivered again, the oldest first. What it has accepted is not.",
+  since: "Since",
+  sinceAbout: "At most 30 days ago.",
+  sinceMissing: "Choose a day and a time.",
+  action: "Deliver again",
+  queued: (count: number) =>
+    count === 1 ? "1 event is queued again." : `${count} events are queued again.`,
+  more: "There are more: do it once more for them.",
+}
+
+export const bodyWords = {
+  title: (type: string, attempt: number) => `${type}, attempt ${attempt}`,
+  sent: "What was sent",
+  answered: "What your program answered",
+  erased: "The event is erased.",
+  empty: "An empty answer.",
+  nothing: "No answer, or one that is not text.",
 }
 
 export const eventWords: Readonly<Record<Webhook["events"][number], string>> = {

@@ -1,0 +1,71 @@
+/** One attempt: what was sent, and the beginning of what the receiver answered. Both are shown as text only. */
+import { useQuery } from "@tanstack/react-query"
+import type { Delivery } from "@messaging-service/client"
+import { asked } from "../api/call.ts"
+import { Answer } from "../ui/Answer.tsx"
+import { Dialog } from "../ui/Dialog.tsx"
+import { Button } from "../ui/parts.tsx"
+import { dialogWords } from "../ui/words.ts"
+import { bodyWords as words } from "./words.ts"
+import type { WebhookPath } from "./WebhookPath.ts"
+
+/** JSON with its lines; any other text as it is. */
+const readable = (text: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+const Body = ({ label, none, text }: { label: string; none: string; text: string | null }) => (
+  <section className="flex min-w-0 flex-col gap-1" aria-label={label}>
+    <h3 className="text-sm font-medium">{label}</h3>
+    {text === null || text === "" ? (
+      <p className="text-sm text-soft">{none}</p>
+    ) : (
+      <pre
+        // A long body scrolls, also with the keyboard.
+        tabIndex={0}
+        className="max-h-56 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs break-all whitespace-pre-wrap"
+      >
+        {readable(text)}
+      </pre>
+    )}
+  </section>
+)
+
+export const DeliveryDialog = ({
+  attempt,
+  close,
+  path,
+}: {
+  attempt: Delivery
+  path: WebhookPath
+  close: () => void
+}) => {
+  const delivery = useQuery(
+    asked("GET /admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries/{delivery_id}", {
+      path: { ...path, delivery_id: attempt.id },
+    }),
+  )
+  return (
+    <Dialog title={words.title(attempt.type, attempt.attempt)} close={close}>
+      <Answer query={delivery} rows={4}>
+        {({ request_body: sent, response_body: answered }) => (
+          <div className="flex min-w-0 flex-col gap-4">
+            <Body label={words.sent} none={words.erased} text={sent} />
+            <Body
+              label={words.answered}
+              none={answered === "" ? words.empty : words.nothing}
+              text={answered}
+            />
+          </div>
+        )}
+      </Answer>
+      <Button look="primary" className="self-end" onClick={close}>
+        {dialogWords.done}
+      </Button>
+    </Dialog>
+  )
+}
