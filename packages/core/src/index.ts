@@ -178,6 +178,8 @@ export type { CredentialsV1 } from "./key/Keys.ts"
 export { KeyBody, Keys } from "./key/Keys.ts"
 export type { CreateKey } from "./key/Keys.ts"
 
+export { clockSkew as clockSkewOf, clockVerdict } from "./time/ClockSkew.ts"
+export type { ClockReading, ClockVerdict } from "./time/ClockSkew.ts"
 export {
   saturatedTenants,
   allotByShare,

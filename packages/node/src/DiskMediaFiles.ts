@@ -73,6 +73,13 @@ const roomOf = (look: LookAtDisk, directory: string, given: number | null) =>
   )
 
 /**
+ * Bytes that a disk has free, and those that media leave to everything else; null where the file system does not
+ * report its size.
+ */
+export const examineDisk = (directory: string, given: number | null) =>
+  roomOf(lookAtDisk, directory, given)
+
+/**
  * Writes a small file into each directory and removes it. Fails when a directory refuses it, or when
  * its disk is full.
  */

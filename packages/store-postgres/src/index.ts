@@ -14,6 +14,8 @@ export type {
   HostClient,
   HostPool,
 } from "./database/Connection.ts"
+export { examineDatabase } from "./database/examine.ts"
+export type { DatabaseExamination } from "./database/examine.ts"
 export { defaultSchema, isSchemaName, qualifier, schemaNameRule } from "./database/Schema.ts"
 export { admitStatement } from "./key/keys.ts"
 export { acceptStatement, loadStatement } from "./message/messages.ts"

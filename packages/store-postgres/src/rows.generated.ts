@@ -931,6 +931,10 @@ export const sqlTypes = {
     params: {},
     columns: { because: "text" },
   },
+  "service.examine": {
+    params: { table: "text" },
+    columns: { version: "text", millis: "bigint", has_tables: "boolean" },
+  },
   "service.databaseTime": {
     params: {},
     columns: { millis: "bigint?" },

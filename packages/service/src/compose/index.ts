@@ -7,6 +7,8 @@ export type { ComposedSettings, StoreChoice, ServiceSettings } from "./Settings.
 export { databaseCommandSummaries, runDatabaseCommand } from "./databaseCommands.ts"
 export { storeSecret, loadOrMakeSecret } from "./DataDirectory.ts"
 export type { SecretKind } from "./DataDirectory.ts"
+export { examineStore } from "./examine.ts"
+export type { StoreExamination } from "./examine.ts"
 export { openService } from "./openService.ts"
 export type { ComposedService } from "./openService.ts"
 export {
@@ -18,4 +20,5 @@ export {
 } from "./Settings.ts"
 
 export { isShared } from "./Storage.ts"
-export type { LiveTelegram, LiveWhatsApp, TransportChoice } from "./transports.ts"
+export { remoteServers } from "./transports.ts"
+export type { LiveTelegram, LiveWhatsApp, RemoteServer, TransportChoice } from "./transports.ts"

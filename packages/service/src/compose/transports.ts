@@ -102,6 +102,50 @@ export type ShowCode = ((text: string) => void) | null
 const layerCodes = (showCode: ShowCode) =>
   showCode === null ? Layer.effect(NumberLinking, NumberLinking) : layerTerminalCodes(showCode)
 
+/** Fails with a line that names the package to install. */
+const loadWhatsApp = () =>
+  optionalPackage(
+    "@messaging-service/transport-whatsapp",
+    "live",
+    () => import("@messaging-service/transport-whatsapp"),
+  )
+
+const loadTelegram = () =>
+  optionalPackage(
+    "@messaging-service/transport-telegram",
+    "telegram",
+    () => import("@messaging-service/transport-telegram"),
+  )
+
+/** Servers that a transport connects to. */
+export interface RemoteServer {
+  readonly name: string
+  readonly host: string
+  readonly port: number
+}
+
+/**
+ * The remote servers of the chosen transports, whose packages it loads. Telegram's own are named by its
+ * library at the first login.
+ */
+export const remoteServers = (
+  choice: TransportChoice,
+): Effect.Effect<ReadonlyArray<RemoteServer>, CannotStart> =>
+  Effect.gen(function* () {
+    if (choice.kind === "simulated") return []
+    const { defaultSettings } = yield* loadWhatsApp()
+    const { hostname, port, protocol } = choice.whatsApp.url ?? defaultSettings.url
+    const whatsApp = {
+      name: "WhatsApp",
+      host: hostname.replace(/^\[(.*)\]$/, "$1"),
+      port: Number(port) || (protocol === "ws:" ? 80 : 443),
+    }
+    if (choice.telegram === undefined) return [whatsApp]
+    yield* loadTelegram()
+    const { server } = choice.telegram
+    return server === undefined ? [whatsApp] : [whatsApp, { name: "Telegram", ...server }]
+  })
+
 const layerWhatsApp = ({
   whatsApp,
 }: Extract<TransportChoice, { readonly kind: "live" }>): Layer.Layer<
@@ -110,13 +154,8 @@ const layerWhatsApp = ({
   SessionVault | NumberProxies | Store | NumberOwnership | SentTexts
 > =>
   Layer.unwrap(
-    Effect.map(
-      optionalPackage(
-        "@messaging-service/transport-whatsapp",
-        "live",
-        () => import("@messaging-service/transport-whatsapp"),
-      ),
-      ({ defaultSettings, layer }) => layer({ ...defaultSettings, ...whatsApp }),
+    Effect.map(loadWhatsApp(), ({ defaultSettings, layer }) =>
+      layer({ ...defaultSettings, ...whatsApp }),
     ),
   )
 
@@ -139,22 +178,15 @@ const layerTelegram = (
   telegram === undefined
     ? layerNoTelegram
     : Layer.unwrap(
-        Effect.map(
-          optionalPackage(
-            "@messaging-service/transport-telegram",
-            "telegram",
-            () => import("@messaging-service/transport-telegram"),
-          ),
-          ({ defaultSettings, layer, layerLogin }) => {
-            const settings = { ...defaultSettings, ...telegram }
-            return Layer.merge(
-              layer(settings),
-              layerLogin(settings, showCode === null ? undefined : writeCode(showCode)).pipe(
-                Layer.provide(layerUnownedVault),
-              ),
-            )
-          },
-        ),
+        Effect.map(loadTelegram(), ({ defaultSettings, layer, layerLogin }) => {
+          const settings = { ...defaultSettings, ...telegram }
+          return Layer.merge(
+            layer(settings),
+            layerLogin(settings, showCode === null ? undefined : writeCode(showCode)).pipe(
+              Layer.provide(layerUnownedVault),
+            ),
+          )
+        }),
       )
 
 /**

@@ -62,6 +62,14 @@ select case
   else ''
 end as because
 
+-- name: examine
+-- For a look at a database that may lack every table: reads settings and the catalogue alone.
+-- Never null: version, millis, has_tables
+select
+  current_setting('server_version') as version,
+  floor(extract(epoch from clock_timestamp()) * 1000)::bigint as millis,
+  to_regclass(:table::text) is not null as has_tables
+
 -- name: databaseTime
 -- Not a time that anything is stored with: those are parameters.
 select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as millis

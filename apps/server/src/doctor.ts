@@ -1,0 +1,292 @@
+/**
+ * `messaging-server doctor`: looks at everything that a start needs, with the variables of the start, and says
+ * what to do about each fault. It changes nothing, and a running service may go on meanwhile.
+ */
+import { clockSkewOf, clockVerdict, version } from "@messaging-service/core"
+import type { ClockReading } from "@messaging-service/core"
+import { briefly, CannotStart, examineDisk } from "@messaging-service/node"
+import type { Environment } from "@messaging-service/node"
+import { examineStore, remoteServers } from "@messaging-service/service/compose"
+import type { RemoteServer } from "@messaging-service/service/compose"
+import { Console, Effect, Redacted } from "effect"
+import { lookup } from "node:dns/promises"
+import { constants } from "node:fs"
+import { access, stat } from "node:fs/promises"
+import { connect, createServer, isIP } from "node:net"
+import { dirname } from "node:path"
+import { readServerSettings } from "./ServerSettings.ts"
+import type { ServerSettings } from "./ServerSettings.ts"
+
+/** `note`: worth knowing, and no fault. */
+interface Finding {
+  readonly state: "ok" | "note" | "fault"
+  readonly check: string
+  readonly found: string
+  /** What to do; of faults and notes. */
+  readonly mend?: string
+}
+
+const ok = (check: string, found: string): Finding => ({ state: "ok", check, found })
+
+const fault = (check: string, found: string, mend: string): Finding => ({
+  state: "fault",
+  check,
+  found,
+  mend,
+})
+
+/** Longest wait for a name, a connection or a port. */
+const longestWaitMillis = 5000
+
+const inMebibytes = (bytes: number): string => `${Math.floor(bytes / 1024 ** 2)} MiB`
+
+const versions = (): Finding =>
+  ok("versions", `messaging-server ${version} on Node ${process.versions.node}`)
+
+/** The data directory, or the folder that a start would make it in. */
+const existing = async (directory: string): Promise<string> => {
+  const found = await stat(directory).catch(() => undefined)
+  const parent = dirname(directory)
+  if (found !== undefined || parent === directory) return directory
+  return existing(parent)
+}
+
+const unusable = (directory: string, error: unknown): Finding =>
+  fault(
+    "disk",
+    `${directory} cannot be used: ${briefly(error)}`,
+    "let the service's user write there, or name another DATA_DIR",
+  )
+
+const disk = ({ service }: ServerSettings): Effect.Effect<Finding> => {
+  const { dataDirectory, diskReserve } = service
+  const look = Effect.gen(function* () {
+    const place = yield* Effect.tryPromise(async () => {
+      const found = await existing(dataDirectory)
+      await access(found, constants.R_OK | constants.W_OK | constants.X_OK)
+      return found
+    })
+    const room = yield* examineDisk(place, diskReserve)
+    if (room === null) return ok("disk", `${dataDirectory} is on a disk that tells no size`)
+    const { free, reserve } = room
+    const found = `${inMebibytes(free)} free for ${dataDirectory}, and media leave ${inMebibytes(reserve)}`
+    return free < reserve
+      ? fault(
+          "disk",
+          found,
+          "free some space, or lower DISK_RESERVE; uploads are refused until then",
+        )
+      : ok("disk", found)
+  })
+  return look.pipe(Effect.catch(({ cause }) => Effect.succeed(unusable(dataDirectory, cause))))
+}
+
+const clock = (reading: ClockReading): Finding => {
+  const apart = `${(clockSkewOf(reading) / 1000).toFixed(1)} s ahead of the database's`
+  return clockVerdict(reading, "in_step") === "in_step"
+    ? ok("clock", apart)
+    : fault("clock", apart, "check NTP on this machine and on PostgreSQL's")
+}
+
+/** The database, and with it the clock. */
+const database = ({ service }: ServerSettings): Effect.Effect<ReadonlyArray<Finding>> =>
+  examineStore(service).pipe(
+    Effect.map((found): ReadonlyArray<Finding> => {
+      const sameClock = ok("clock", "the database uses this machine's; keep it right with NTP")
+      switch (found.kind) {
+        case "memory":
+          return [
+            {
+              state: "note",
+              check: "database",
+              found: "messages are kept in memory alone",
+              mend: "unset DATABASE_URL, or name a PostgreSQL, to keep them",
+            },
+            sameClock,
+          ]
+        case "embedded":
+          return [ok("database", `embedded; ${embeddedStates[found.state]}`), sameClock]
+        default:
+          return [
+            ok(
+              "database",
+              `PostgreSQL ${found.version}, ${found.hasTables ? "with the service's tables" : "without tables: a start makes them"}`,
+            ),
+            clock(found.clock),
+          ]
+      }
+    }),
+    Effect.catch(({ message }) =>
+      Effect.succeed([fault("database", message, "see docs/postgresql.md")]),
+    ),
+  )
+
+const embeddedStates = {
+  none_yet: "a start makes it",
+  in_use: "a running service has it",
+  free: "no service runs on it",
+} as const
+
+/** The hosts in a PostgreSQL's address; sockets have none. */
+const databaseHosts = ({ service: { store } }: ServerSettings): ReadonlyArray<string> => {
+  if (store.kind !== "postgres") return []
+  const [, hosts = ""] = /^\w+:\/\/(?:[^@/]*@)?([^/?]*)/.exec(Redacted.value(store.url)) ?? []
+  return hosts
+    .split(",")
+    .map((host) => host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1"))
+    .filter((host) => host !== "" && !host.startsWith("%2F"))
+}
+
+/** Names that the settings need, each once. */
+const dns = async (
+  settings: ServerSettings,
+  remotes: ReadonlyArray<RemoteServer>,
+): Promise<ReadonlyArray<Finding>> => {
+  const { publicUrl } = settings.service
+  const names = new Set([
+    ...databaseHosts(settings),
+    ...(publicUrl === null ? [] : [new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, "$1")]),
+    ...remotes.map(({ host }) => host),
+  ])
+  return Promise.all(
+    [...names]
+      .filter((name) => isIP(name) === 0)
+      .map((name) =>
+        inTime(lookup(name)).then(
+          ({ address }) => ok("DNS", `${name} is ${address}`),
+          (error: unknown) =>
+            fault(
+              "DNS",
+              `${name} is not found: ${briefly(error)}`,
+              "check the name, and this machine's resolver",
+            ),
+        ),
+      ),
+  )
+}
+
+const inTime = <A>(work: Promise<A>): Promise<A> => {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => late.reject(new Error(`no answer within ${longestWaitMillis / 1000} s`)),
+    longestWaitMillis,
+  )
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
+}
+
+/** Opens a connection and closes it. */
+const reach = async ({ host, name, port }: RemoteServer): Promise<Finding> => {
+  const socket = connect({ host, port })
+  const opened = Promise.withResolvers<void>()
+  socket.once("connect", () => opened.resolve()).once("error", opened.reject)
+  const place = `${name} at ${host}:${port}`
+  try {
+    await inTime(opened.promise)
+    return ok("transports", `${place} answers`)
+  } catch (error) {
+    return fault(
+      "transports",
+      `${place} does not answer: ${briefly(error)}`,
+      "let this machine connect there, or give the numbers a proxy",
+    )
+  } finally {
+    socket.on("error", () => undefined).destroy()
+  }
+}
+
+/** Whether the port can be listened on now. */
+const port = async (host: string, name: string, wanted: number): Promise<Finding> => {
+  const server = createServer()
+  const listening = Promise.withResolvers<void>()
+  server.once("error", listening.reject)
+  server.listen({ host, port: wanted, exclusive: true }, () => listening.resolve())
+  try {
+    await inTime(listening.promise)
+    server.close()
+    return ok("ports", `${name} ${wanted} of ${host} is free`)
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EADDRINUSE") {
+      return {
+        state: "note",
+        check: "ports",
+        found: `${name} ${wanted} of ${host} is in use`,
+        mend: "by this service, if it runs; else choose another port",
+      }
+    }
+    return fault(
+      "ports",
+      `${name} ${wanted} of ${host} cannot be listened on: ${briefly(error)}`,
+      "choose another HOST or port",
+    )
+  }
+}
+
+const ports = ({ adminPort, metricsPort, service }: ServerSettings) =>
+  Promise.all(
+    Object.entries({
+      PORT: service.port,
+      ADMIN_PORT: adminPort,
+      METRICS_PORT: metricsPort,
+    }).flatMap(([name, wanted]) =>
+      wanted === null || wanted === 0 ? [] : [port(service.host, name, wanted)],
+    ),
+  )
+
+const transports = (settings: ServerSettings) =>
+  remoteServers(settings.service.transport).pipe(
+    Effect.map((remotes) => ({ remotes, findings: new Array<Finding>() })),
+    Effect.catch(({ message }) =>
+      Effect.succeed({
+        remotes: [],
+        findings: [fault("transports", message, "install it where messaging-server is")],
+      }),
+    ),
+  )
+
+const examine = (settings: ServerSettings): Effect.Effect<ReadonlyArray<Finding>> =>
+  Effect.gen(function* () {
+    const { findings, remotes } = yield* transports(settings)
+    const isSimulated = settings.service.transport.kind === "simulated"
+    return [
+      yield* disk(settings),
+      ...(yield* database(settings)),
+      ...(yield* Effect.promise(() => dns(settings, remotes))),
+      ...(isSimulated ? [ok("transports", "simulated phones: nothing leaves")] : findings),
+      ...(yield* Effect.promise(() => Promise.all(remotes.map(reach)))),
+      ...(yield* Effect.promise(() => ports(settings))),
+    ]
+  })
+
+const shown = (findings: ReadonlyArray<Finding>): string => {
+  const width = Math.max(...findings.map(({ check }) => check.length))
+  return findings
+    .map(({ check, found, mend, state }) => {
+      const line = `${state.padEnd(5)}  ${check.padEnd(width)}  ${found}`
+      return mend === undefined ? line : `${line}\n${" ".repeat(width + 9)}-> ${mend}`
+    })
+    .join("\n")
+}
+
+/** Prints what it found; fails when something is a fault. */
+export const runDoctor = (
+  environment: Environment,
+  [extra]: ReadonlyArray<string>,
+): Effect.Effect<void, CannotStart> =>
+  Effect.gen(function* () {
+    if (extra !== undefined) {
+      return yield* new CannotStart({ message: `"${extra}" is one argument too many` })
+    }
+    const found = yield* readServerSettings(environment).pipe(
+      Effect.flatMap(examine),
+      Effect.catch(({ message }) =>
+        Effect.succeed([fault("settings", message, "see docs/configuration.md")]),
+      ),
+    )
+    yield* Console.log(shown([versions(), ...found]))
+    const faults = found.filter(({ state }) => state === "fault").length
+    if (faults > 0) {
+      return yield* new CannotStart({
+        message: `${faults} of these ${faults === 1 ? "is a fault" : "are faults"}`,
+      })
+    }
+  })

@@ -1,0 +1,114 @@
+/** `messaging-server doctor`: what it finds, with the variables of a start, and that it changes nothing. */
+import { assert, layer } from "@effect/vitest"
+import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { Effect, Redacted } from "effect"
+import { existsSync } from "node:fs"
+import { createServer } from "node:net"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import { aDataDirectory, program } from "./aServer.ts"
+
+const doctor = (settings: Readonly<Record<string, string>>) =>
+  Effect.flatMap(processes.start(program, settings, ["doctor"]), ({ ended }) => ended)
+
+/** A port of this machine on which something listens, and one on which nothing does. */
+const twoPorts = Effect.gen(function* () {
+  const listen = Effect.promise(
+    () =>
+      new Promise<ReturnType<typeof createServer>>((listening) => {
+        const server = createServer((socket) => socket.end())
+        server.listen(0, "127.0.0.1", () => listening(server))
+      }),
+  )
+  const portOf = (server: ReturnType<typeof createServer>) =>
+    String((server.address() as AddressInfo).port)
+  const closed = yield* listen
+  const shut = portOf(closed)
+  yield* Effect.promise(() => new Promise((done) => closed.close(done)))
+  const server = yield* Effect.acquireRelease(listen, (open) => Effect.sync(() => open.close()))
+  return { open: portOf(server), shut }
+})
+
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) => {
+  it.effect("finds no fault with a database, a name and a remote server that answer", () =>
+    Effect.gen(function* () {
+      const { open, shut } = yield* twoPorts
+      const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
+      const settings = {
+        DATABASE_URL: Redacted.value(url),
+        DATA_DIR: join(yield* processes.temporaryDirectory, "data"),
+        PORT: shut,
+        PUBLIC_URL: "http://localhost",
+      }
+      const remote = { TRANSPORT: "live", WHATSAPP_URL: `ws://127.0.0.1:${open}` }
+      const { code, stderr, stdout } = yield* doctor({ ...settings, ...remote })
+      assert.deepStrictEqual([code, stderr], [0, ""])
+      for (const line of [
+        /^ok +versions +messaging-server \d+\.\d+\.\d+ on Node \d+\./m,
+        /^ok +disk +\d+ MiB free for /m,
+        /^ok +database +PostgreSQL \d+\.\d+, without tables: a start makes them$/m,
+        /^ok +clock +-?\d\.\d s ahead of the database's$/m,
+        /^ok +DNS +localhost is \S+$/m,
+        new RegExp(`^ok +transports +WhatsApp at 127\\.0\\.0\\.1:${open} answers$`, "m"),
+        new RegExp(`^ok +ports +PORT ${shut} of 127\\.0\\.0\\.1 is free$`, "m"),
+      ]) {
+        assert.match(stdout, line)
+      }
+      assert.isFalse(existsSync(settings.DATA_DIR), "it made the data directory")
+
+      yield* processes.startServer(program, { ...settings, PORT: "0" })
+      const later = yield* doctor({ ...settings, ...remote })
+      assert.match(later.stdout, /^ok +database +PostgreSQL \d+\.\d+, with the service's tables$/m)
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("leaves a running service on its embedded database alone, and says that it runs", () =>
+    Effect.gen(function* () {
+      const DATA_DIR = yield* aDataDirectory
+      const free = yield* doctor({ DATA_DIR, PORT: "0" })
+      assert.match(free.stdout, /^ok +database +embedded; no service runs on it$/m)
+      const server = yield* processes.startServer(program, { DATA_DIR, PORT: "0" })
+      const { port } = new URL(server.url)
+      const { code, stdout } = yield* doctor({ DATA_DIR, PORT: port })
+      assert.strictEqual(code, 0)
+      assert.match(stdout, /^ok +database +embedded; a running service has it$/m)
+      assert.match(
+        stdout,
+        new RegExp(`^note +ports +PORT ${port} of 127.0.0.1 is in use\n +-> by`, "m"),
+      )
+      const ready = yield* processes.call("GET", `${server.url}/health/ready`)
+      assert.strictEqual(ready.status, 200)
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("names each fault with what to do, and ends with 1", () =>
+    Effect.gen(function* () {
+      const { shut } = yield* twoPorts
+      const { code, stderr, stdout } = yield* doctor({
+        DATABASE_URL: `postgres://someone:hidden@127.0.0.1:${shut}/messages`,
+        DATA_DIR: yield* processes.temporaryDirectory,
+        DISK_RESERVE: "900TiB",
+        PORT: "0",
+        TRANSPORT: "live",
+        WHATSAPP_URL: `ws://127.0.0.1:${shut}`,
+      })
+      assert.deepStrictEqual([code, stderr], [1, "3 of these are faults\n"])
+      for (const lines of [
+        /^fault +disk .*\n +-> free some space, or lower DISK_RESERVE/m,
+        /^fault +database +DATABASE_URL names a database that cannot be used: .*\n +-> see /m,
+        /^fault +transports +WhatsApp at 127\.0\.0\.1:\d+ does not answer: .*\n +-> let this machine/m,
+      ]) {
+        assert.match(stdout, lines)
+      }
+      assert.notInclude(stdout, "hidden")
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("reports wrong settings in the words of a start", () =>
+    Effect.gen(function* () {
+      const { code, stdout } = yield* doctor({ PORT: "many" })
+      assert.strictEqual(code, 1)
+      assert.match(stdout, /^fault +settings +PORT must be a whole number from 0 to 65535\n/m)
+    }).pipe(Effect.scoped),
+  )
+})

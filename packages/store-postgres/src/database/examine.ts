@@ -1,0 +1,42 @@
+/** A look at a database that changes nothing in it, for an operator who asks what keeps a start from working. */
+import { Clock, Effect } from "effect"
+import type { StoreUnavailable } from "@messaging-service/core"
+import { statement } from "./Sql.ts"
+import { Database } from "./Database.ts"
+import type { DatabaseOptions } from "./Connection.ts"
+
+export interface DatabaseExamination {
+  /** Of PostgreSQL. */
+  readonly version: string
+  /** Whether it has the tables of the service. */
+  readonly hasTables: boolean
+  /** Its time, and the process's when it was asked for and when it came; epoch milliseconds. */
+  readonly clock: {
+    readonly askedAt: number
+    readonly databaseAt: number
+    readonly answeredAt: number
+  }
+}
+
+const examine = statement("service.examine")
+
+/** Fails, as a start on it would, when it cannot be used. */
+export const examineDatabase = (
+  options: DatabaseOptions,
+): Effect.Effect<DatabaseExamination, StoreUnavailable> =>
+  Effect.gen(function* examineConnected() {
+    const database = yield* Database
+    const table = `"${database.schema}".messages`
+    const askedAt = yield* Clock.currentTimeMillis
+    const found = yield* examine.one(database, { table }, (row) => ({
+      version: row.version,
+      hasTables: row.has_tables,
+      databaseAt: Number(row.millis),
+    }))
+    const answeredAt = yield* Clock.currentTimeMillis
+    return {
+      version: found.version,
+      hasTables: found.hasTables,
+      clock: { askedAt, databaseAt: found.databaseAt, answeredAt },
+    }
+  }).pipe(Effect.provide(Database.layer({ ...options, maxConnections: 1 })))
