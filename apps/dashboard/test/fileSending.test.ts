@@ -159,7 +159,7 @@ describe("the requests of a file", () => {
   })
 })
 
-/** A service that keeps keys as the contract says, and fails as the test wants. */
+/** A service that keeps keys as it promises, and fails as the test wants. */
 const startService = (
   fail: (call: number, rows: ReadonlyArray<FileRow>) => Error | "lost" | null,
 ) => {

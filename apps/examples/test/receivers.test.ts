@@ -107,7 +107,7 @@ const receivers: Readonly<Record<string, () => Promise<Receiver>>> = {
   ...(hasFlask ? { Flask: withFlask } : {}),
 }
 
-/** A delivery, signed as the contract says, by other code than the recipes'. */
+/** A delivery, signed by the rule (contract: Signatures), by other code than the recipes'. */
 const aDelivery = (id: string, change: { readonly body?: string; readonly age?: number } = {}) => {
   const event: WebhookEvent = {
     id,
