@@ -222,6 +222,13 @@ const webhooks = createRoute({
   component: lazyPage(() => import("./webhooks/WebhooksPage.tsx"), "WebhooksPage"),
 })
 
+const callbacks = createRoute({
+  getParentRoute: () => inside,
+  path: "/w/$workspaceId/webhooks/callbacks",
+  validateSearch: parseTrail,
+  component: lazyPage(() => import("./webhooks/CallbacksPage.tsx"), "CallbacksPage"),
+})
+
 const webhookLog = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/webhooks/$webhookId",
@@ -281,6 +288,7 @@ const tree = root.addChildren([
     link,
     contacts,
     webhooks,
+    callbacks,
     webhookLog,
     settings,
     emulator,

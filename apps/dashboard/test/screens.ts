@@ -104,6 +104,7 @@ export const screens: ReadonlyArray<Screen> = [
   { name: "webhooks", path: "/w/1/webhooks", ready: text("/events") },
   { name: "webhook-new", path: null, ready: press("Add a webhook", "A public https address") },
   { name: "webhook", path: "/w/1/webhooks/1", ready: text("message.sent") },
+  { name: "callbacks", path: "/w/1/webhooks/callbacks", ready: text("No callback yet") },
   { name: "contacts", path: "/w/1/contacts", ready: text("+15550100444") },
   {
     name: "contacts-new",

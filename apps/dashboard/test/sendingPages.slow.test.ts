@@ -463,6 +463,28 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
     })
   })
 
+  it("shows every attempt at a callback of version 1", () =>
+    onPage("/w/1/webhooks", async (page) => {
+      const key = (await dashboard.operate("POST", "/admin/v1/workspaces/1/keys", {
+        version: 1,
+      })) as { key: string }
+      const { client_id: client } = (await dashboard.operate("GET", "/admin/v1/workspaces/1")) as {
+        client_id: number
+      }
+      await dashboard.ask("POST", "/api/v1/send_msg/", {
+        client_id: client,
+        api_key: key.key,
+        whatsapp_client: 1,
+        msg_type: 0,
+        country_code: "1",
+        phone: "5550270001",
+        msg: "Called back",
+        webhook: "http://127.0.0.1:65000/<b>called</b>",
+      })
+      await page.getByRole("link", { name: "Callbacks" }).click()
+      await page.getByRole("row", { name: /^message.sent .*called.* no connection/ }).waitFor()
+    }))
+
   it("says at the form that a disabled workspace's messages wait", () =>
     onPage("/workspaces", async (page) => {
       const { id } = (await dashboard.operate("POST", "/admin/v1/workspaces", {

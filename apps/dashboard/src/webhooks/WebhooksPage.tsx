@@ -10,7 +10,7 @@ import { Cell, Row, Table } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { NewWebhook } from "./NewWebhook.tsx"
 import { WebhookState } from "./WebhookState.tsx"
-import { newWebhookWords, webhooksWords as words } from "./words.ts"
+import { callbacksWords, newWebhookWords, webhooksWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks")
 
@@ -30,6 +30,9 @@ export const WebhooksPage = () => {
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.title} about={words.about}>
+        <Link className="control" to="/w/$workspaceId/webhooks/callbacks" params={{ workspaceId }}>
+          {callbacksWords.title}
+        </Link>
         <Button look="primary" onClick={() => setAdding(true)}>
           {newWebhookWords.title}
         </Button>

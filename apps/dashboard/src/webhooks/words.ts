@@ -112,3 +112,13 @@ export const eventWords: Readonly<Record<Webhook["events"][number], string>> = {
   "message.cancelled": "Cancelled",
   "message.expired": "Expired",
 }
+
+export const callbacksWords = {
+  title: "Callbacks",
+  about: "Calls that messages of version 1 asked for. Their secret is in Settings.",
+  back: "All webhooks",
+  caption: "Attempts at callbacks, the newest first",
+  address: "Address",
+  empty: "No callback yet",
+  emptyAbout: "A message of version 1 can name an address that hears what became of it.",
+}

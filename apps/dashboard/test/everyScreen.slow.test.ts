@@ -1,0 +1,130 @@
+/** What holds on every screen: the keyboard reaches everything and loses nothing, and nothing is wider than the window. */
+import type { Browser, Page } from "playwright-core"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { goTo, overflows, signIn, withPage } from "./browserPages.ts"
+import { fillWorkspace, screens } from "./screens.ts"
+import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
+import type { TestDashboard } from "./startDashboard.ts"
+
+/** More than any screen has controls. */
+const tabsMax = 250
+
+/** In the page: numbers for elements, which stay theirs while others come and go. */
+interface Named {
+  names: Map<Element, number>
+  nameOf: (element: Element) => number
+}
+
+const nameElements = (page: Page): Promise<void> =>
+  page.evaluate(() => {
+    const page = globalThis as unknown as Named
+    page.names = new Map()
+    page.nameOf = (element) => {
+      const name = page.names.get(element) ?? page.names.size
+      page.names.set(element, name)
+      return name
+    }
+  })
+
+/** The name of what has the focus; null for none, false for what is not to be seen. */
+const focused = (page: Page): Promise<number | false | null> =>
+  page.evaluate(() => {
+    const on = document.activeElement
+    if (on === null || on === document.body) return null
+    const { height, width } = on.getBoundingClientRect()
+    const seen = on.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+    return seen && width > 0 && height > 0 && (globalThis as unknown as Named).nameOf(on)
+  })
+
+/** The controls that Tab has to reach: those of the open dialog, else of the page. */
+const controls = (page: Page): Promise<ReadonlyArray<readonly [name: number, what: string]>> =>
+  page.evaluate(() => {
+    const dialogs = document.querySelectorAll("dialog[open]")
+    const within = dialogs[dialogs.length - 1] ?? document.body
+    return (
+      [...within.querySelectorAll("a[href], button, input, select, textarea, summary")]
+        .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+        // Arrows go from one radio button of a group to the others.
+        .filter((one) => !one.matches("[tabindex='-1'], [type=radio]:not(:checked), :disabled"))
+        .map((one) => {
+          const html = one.outerHTML.slice(0, 120)
+          return [(globalThis as unknown as Named).nameOf(one), html] as const
+        })
+    )
+  })
+
+describe.skipIf(skipsWithoutBrowser)("every screen", () => {
+  let browser: Browser
+  let dashboard: TestDashboard
+  let endReceiver: () => Promise<void>
+
+  beforeAll(async () => {
+    dashboard = await startDashboard({ withStandIn: true })
+    endReceiver = await fillWorkspace(dashboard)
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await dashboard?.stop()
+    await endReceiver?.()
+  })
+
+  const onEvery = (
+    options: { readonly width?: number },
+    act: (page: Page, name: string) => Promise<void>,
+  ) =>
+    withPage(
+      browser,
+      dashboard,
+      async (page) => {
+        await signIn(page, dashboard)
+        for (const { name, path, ready } of screens) {
+          if (path !== null) await goTo(page, dashboard, path)
+          await ready(page)
+          await act(page, name)
+        }
+      },
+      options,
+    )
+
+  it("is walked by Tab from one control to another, and the focus is always to be seen", () =>
+    onEvery({}, async (page, name) => {
+      await nameElements(page)
+      const seen = new Set<number>()
+      let last: number | null = null
+      let lost = 0
+      for (let tabs = 0; tabs < tabsMax; tabs += 1) {
+        await page.keyboard.press("Tab")
+        const on = await focused(page)
+        if (on === false) assert.fail(`${name}: the focus is on what is not to be seen`)
+        // Between the last control and the first the browser's own bar has it, once a round.
+        if (on === null) lost += 1
+        // The parts of a time are one element.
+        else if (on !== last && seen.has(on)) break
+        else seen.add(on)
+        last = on
+      }
+      assert.isAtMost(lost, 1, `${name}: the focus is lost within the page`)
+      const missed = (await controls(page)).filter(([control]) => !seen.has(control))
+      assert.deepStrictEqual(missed, [], name)
+    }))
+
+  for (const width of [2560, 360, 320])
+    it(`has nothing wider than the window: ${width}`, () =>
+      onEvery({ width }, async (page, name) => {
+        assert.isFalse(await overflows(page), `${name} at ${width}`)
+      }))
+
+  it("lists its keys on `?`, every page's among them", () =>
+    withPage(browser, dashboard, async (page) => {
+      await signIn(page, dashboard)
+      await goTo(page, dashboard, "/w/1/contacts")
+      const pages = await page
+        .getByRole("navigation", { name: "Pages" })
+        .getByRole("link")
+        .allTextContents()
+      await page.keyboard.press("?")
+      const keys = page.getByRole("dialog", { name: "Keys" })
+      for (const name of pages) await keys.getByText(name, { exact: true }).waitFor()
+    }))
+})
