@@ -152,6 +152,11 @@ export const operatorCommands: Entries = {
     assert.deepStrictEqual(await json("numbers remove", [number, "--workspace", workspace]), [
       { id: number, deleted: true },
     ]),
+  "numbers connections": async ({ json, text, workspace }) => {
+    const place = ["--workspace", workspace]
+    assert.deepInclude((await json("numbers connections", place))[0], { state: "connected" })
+    assert.match(await text("numbers connections", place), /\d+\/1000/)
+  },
   "numbers connection": async ({ json, number, text, workspace }) => {
     const place = [number, "--workspace", workspace]
     assert.deepInclude((await json("numbers connection", place))[0], {

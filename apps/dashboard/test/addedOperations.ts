@@ -1,6 +1,6 @@
 /**
- * The operations that the design adds, answered from those that the service has: with keys of version 2
- * for what the operator cannot ask, by looking once a second for news. Good enough to try pages on, and for nothing else.
+ * The operations that the design adds, answered from those that the service has, with keys of version 2
+ * for what the operator cannot ask. Good enough to try pages on, and for nothing else.
  */
 
 // oxlint-disable-next-line typescript/no-explicit-any -- whatever the service says
@@ -14,7 +14,6 @@ export interface Said {
 type AsOperator = (method: string, path: string, body?: Json) => Promise<Said>
 type AsKey = (method: string, path: string, key: string, body?: Json) => Promise<Said>
 
-const hour = 3_600_000
 export const addedOperations = (operator: AsOperator, withKey: AsKey) => {
   /** A key may ask 60 times a minute; then another one takes its place. */
   const keys = new Map<string, { readonly made: Promise<Json>; used: number }>()
@@ -42,60 +41,8 @@ export const addedOperations = (operator: AsOperator, withKey: AsKey) => {
   const time = async (): Promise<number> =>
     Date.parse((await operator("GET", "/admin/v1/simulator/clock")).body.now)
 
-  const kept = new Map<string, { readonly until: number; readonly found: Promise<Array<Json>> }>()
-  /** Newest first; kept for a moment, since several pages count the same messages. */
-  const recent = (workspace: string, since: number): Promise<Array<Json>> => {
-    const name = `${workspace} ${Math.round(since / 3_600_000)}`
-    const before = kept.get(name)
-    if (before !== undefined && before.until > Date.now()) return before.found
-    const found = readRecent(workspace, since)
-    kept.set(name, { until: Date.now() + 900, found })
-    return found
-  }
-  const readRecent = async (workspace: string, since: number, pages = 8): Promise<Array<Json>> => {
-    const found: Array<Json> = []
-    let cursor = ""
-    for (let page = 0; page < pages; page++) {
-      const { body } = await v2(
-        workspace,
-        "GET",
-        `/messages?limit=100&since=${encodeURIComponent(new Date(since).toISOString())}${cursor}`,
-      )
-      found.push(...(body.data ?? []))
-      if (!body.next_cursor) break
-      cursor = `&cursor=${body.next_cursor}`
-    }
-    return found
-  }
-
-  const numbersOf = async (workspace: string): Promise<Array<Json>> =>
-    (await operator("GET", `/admin/v1/workspaces/${workspace}/numbers`)).body.data ?? []
-
   const connectionOf = async (workspace: string, number: number): Promise<Json> =>
     (await operator("GET", `/admin/v1/workspaces/${workspace}/numbers/${number}/connection`)).body
-
-  const connections = async (workspace: string) => {
-    const now = await time()
-    const its = await recent(workspace, now - 24 * hour)
-    const data = []
-    for (const { id } of await numbersOf(workspace)) {
-      const hours = Array.from({ length: 24 }, () => 0)
-      let used = 0
-      for (const { from, sent_at, status } of its) {
-        if (from.id !== id) continue
-        if (!["cancelled", "expired"].includes(status)) used += 1
-        const ago = Math.floor((now - Date.parse(sent_at ?? "")) / hour)
-        if (ago >= 0 && ago < 24) hours[23 - ago] = (hours[23 - ago] ?? 0) + 1
-      }
-      data.push({
-        number_id: id,
-        ...(await connectionOf(workspace, id)),
-        quota: { used, limit: 1000, free_at: null },
-        hours,
-      })
-    }
-    return { data }
-  }
 
   const deliveriesOf = async (workspace: string): Promise<Array<Json>> => {
     const { body: hooks } = await operator("GET", `/admin/v1/workspaces/${workspace}/webhooks`)
@@ -224,7 +171,6 @@ export const addedOperations = (operator: AsOperator, withKey: AsKey) => {
         return { status: 200, body: await cancelMany(workspace, body.ids) }
       const message = /^\/messages\/(\d+)(\/timeline)?$/.exec(rest)
       if (message?.[2] !== undefined) return timeline(workspace, message[1] ?? "")
-      if (rest === "/connections") return { status: 200, body: await connections(workspace) }
       return undefined
     },
   }

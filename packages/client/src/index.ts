@@ -42,6 +42,7 @@ export type {
   FiguresBucket,
   Key,
   KeyInfo,
+  ListedConnection,
   LastDelivery,
   LastRun,
   ListCallbackDeliveriesQuery,

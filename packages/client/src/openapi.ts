@@ -466,6 +466,23 @@ export interface paths {
         readonly patch: operations["updateNumber"];
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/connections": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the connections of all numbers */
+        readonly get: operations["listConnections"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/connection": {
         readonly parameters: {
             readonly query?: never;
@@ -1455,6 +1472,7 @@ export interface components {
         readonly KeyInfo: KeyInfo;
         readonly LastDelivery: LastDelivery;
         readonly LastRun: LastRun;
+        readonly ListedConnection: ListedConnection;
         readonly LoggedDelivery: LoggedDelivery;
         readonly Media: Media;
         readonly MediaFile: MediaFile;
@@ -2653,6 +2671,32 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["OperatedNumber"];
+                };
+            };
+        };
+    };
+    readonly listConnections: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Of each number, oldest first. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["ListedConnection"][];
+                        /** @description Whether the workspace has more than these 1,000 numbers. */
+                        readonly truncated: boolean;
+                    };
                 };
             };
         };
@@ -5046,6 +5090,62 @@ export interface LastRun {
         readonly code: string;
         readonly message: string;
     } | null;
+}
+export interface ListedConnection {
+    readonly number_id: number;
+    /**
+     * @description `waiting`: between two connection attempts.
+     * @enum {string}
+     */
+    readonly state: "connected" | "connecting" | "waiting" | "disconnected";
+    /**
+     * @description Why it is not connected, or why it sends nothing while connected.
+     * @enum {string|null}
+     */
+    readonly reason: "logged_out" | "replaced" | "banned" | "restricted" | "client_outdated" | "passkey_required" | "link_expired" | "connection_lost" | "not_linked" | "paused" | "account_disabled" | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly since: string;
+    /**
+     * Format: date-time
+     * @description When the remote server last answered.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly last_seen_at: string | null;
+    /**
+     * Format: date-time
+     * @description Also null when paused until resumed; `reason` then says so.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly paused_until: string | null;
+    readonly reconnects: number;
+    /** @description The process that holds the connection. */
+    readonly worker: string | null;
+    /** @description Waiting messages, including scheduled ones. */
+    readonly waiting: number;
+    /**
+     * Format: date-time
+     * @description When the next one may leave; null when unknown.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_send_at: string | null;
+    readonly sent_24h: number;
+    readonly quota: {
+        /** @description In the fullest 24 hours that a message of now would share. */
+        readonly used: number;
+        readonly limit: number;
+        /**
+         * Format: date-time
+         * @description When one more fits; null while it does.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly free_at: string | null;
+    };
+    /** @description Sent in each of the last 24 hours, oldest first. */
+    readonly hours: readonly number[];
 }
 export interface LoggedDelivery {
     readonly id: number;

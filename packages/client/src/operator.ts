@@ -82,6 +82,31 @@ const messagesOf = (at: Endpoints) => ({
   cancel: at.remove("/admin/v1/workspaces/{id}/messages/{message_id}"),
 })
 
+const numbersOf = (at: Endpoints) => ({
+  /** Adds a number. A live one starts as `disconnected`: link it with `numbers.connect`. */
+  create: at.post("/admin/v1/workspaces/{id}/numbers"),
+  /** All numbers of a workspace, with their pacing and proxy. */
+  list: at.get("/admin/v1/workspaces/{id}/numbers"),
+  /** Starts linking a WhatsApp number, as `numbers.connect` of a key does. */
+  link: at.create("/admin/v1/workspaces/{id}/numbers/link"),
+  /** A number with its pacing and proxy, and while it connects its code and when that ends. */
+  get: at.get("/admin/v1/workspaces/{id}/numbers/{number_id}"),
+  /** Changes the label, the pacing or the proxy. */
+  update: at.patch("/admin/v1/workspaces/{id}/numbers/{number_id}"),
+  /** Removes a number; its waiting messages become cancelled. */
+  delete: at.remove("/admin/v1/workspaces/{id}/numbers/{number_id}"),
+  /** Connections of all numbers of a workspace, with their quota and what they sent by the hour. */
+  connections: at.get("/admin/v1/workspaces/{id}/connections"),
+  /** State of its connection, its number of waiting messages, and when the next may leave. */
+  connection: at.get("/admin/v1/workspaces/{id}/numbers/{number_id}/connection"),
+  /** Pauses sending until that time or until `resume`; messages wait and may expire. */
+  pause: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/pause"),
+  /** Ends a pause, even one that the service began because the remote server refused too much. */
+  resume: at.order("/admin/v1/workspaces/{id}/numbers/{number_id}/resume"),
+  /** Logs it out at the remote server and erases its credentials; its messages keep waiting. */
+  logOut: at.order("/admin/v1/workspaces/{id}/numbers/{number_id}/logout"),
+})
+
 const remindersOf = (at: Endpoints) => ({
   /** Creates a reminder. */
   create: at.create("/admin/v1/workspaces/{id}/reminders"),
@@ -196,28 +221,7 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       revoke: at.remove("/admin/v1/workspaces/{id}/keys/{key_id}"),
     },
 
-    numbers: {
-      /** Adds a number. A live one starts as `disconnected`: link it with `numbers.connect`. */
-      create: at.post("/admin/v1/workspaces/{id}/numbers"),
-      /** All numbers of a workspace, with their pacing and proxy. */
-      list: at.get("/admin/v1/workspaces/{id}/numbers"),
-      /** Starts linking a WhatsApp number, as `numbers.connect` of a key does. */
-      link: at.create("/admin/v1/workspaces/{id}/numbers/link"),
-      /** A number with its pacing and proxy, and while it connects its code and when that ends. */
-      get: at.get("/admin/v1/workspaces/{id}/numbers/{number_id}"),
-      /** Changes the label, the pacing or the proxy. */
-      update: at.patch("/admin/v1/workspaces/{id}/numbers/{number_id}"),
-      /** Removes a number; its waiting messages become cancelled. */
-      delete: at.remove("/admin/v1/workspaces/{id}/numbers/{number_id}"),
-      /** State of its connection, its number of waiting messages, and when the next may leave. */
-      connection: at.get("/admin/v1/workspaces/{id}/numbers/{number_id}/connection"),
-      /** Pauses sending until that time or until `resume`; messages wait and may expire. */
-      pause: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/pause"),
-      /** Ends a pause, even one that the service began because the remote server refused too much. */
-      resume: at.order("/admin/v1/workspaces/{id}/numbers/{number_id}/resume"),
-      /** Logs it out at the remote server and erases its credentials; its messages keep waiting. */
-      logOut: at.order("/admin/v1/workspaces/{id}/numbers/{number_id}/logout"),
-    },
+    numbers: numbersOf(at),
 
     /** Logins of Telegram accounts. */
     telegramLogins: {

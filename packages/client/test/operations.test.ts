@@ -298,6 +298,8 @@ const entries: {
     ),
   deleteNumber: async ({ operator, workspace, number }) =>
     assert.isTrue((await operator.numbers.delete(workspace, number)).deleted),
+  listConnections: async ({ operator, workspace, number }) =>
+    assert.strictEqual((await operator.numbers.connections(workspace)).data[0]?.number_id, number),
   getConnection: async ({ operator, workspace, number }) =>
     assert.strictEqual((await operator.numbers.connection(workspace, number)).state, "connected"),
   pauseNumber: async ({ operator, workspace, number }) =>

@@ -409,6 +409,7 @@ export { changedTo, connectionStates } from "./number/NumberStore.ts"
 export type { NumberStore } from "./number/NumberStore.ts"
 export type {
   ConnectionFacts,
+  NumberActivity,
   ConnectionReport,
   ConnectionState,
   KeptReport,
@@ -462,6 +463,8 @@ export {
   TelegramPasswordBody,
 } from "./number/Numbers.ts"
 export type {
+  ListedConnection,
+  ListedConnections,
   NumberConnection,
   PauseNumber,
   ChangeNumber,

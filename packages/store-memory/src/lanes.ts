@@ -400,7 +400,8 @@ export function* plannedAfter(lane: Lane, after: number): Generator<number> {
   }
 }
 
-const count = (lane: Lane, planned: PlannedQuota): ExactQuota =>
+/** The exact facts of a number's quota. */
+export const count = (lane: Lane, planned: PlannedQuota): ExactQuota =>
   countExactly(plannedAfter(lane, planned.plannedAt - planned.limit.windowMillis), planned)
 
 /** Counts, and remembers until when the number is full if the new messages find no room. */

@@ -17,8 +17,8 @@ import {
 } from "@messaging-service/core"
 import type {
   BrokenLinkingGuard,
+  ConnectionFacts,
   ConnectionReason,
-  SaturatedTenants,
   FirstShown,
   IdempotencyClaim,
   LinkingAttempt,
@@ -28,6 +28,8 @@ import type {
   NewAttempt,
   NumberStore,
   Owned,
+  QuotaLimit,
+  SaturatedTenants,
   SendingNumber,
   WorkspaceId,
 } from "@messaging-service/core"
@@ -44,6 +46,7 @@ import {
   openLane,
   setStatus,
   turnWithNumber,
+  count,
 } from "./lanes.ts"
 import { finishClaim, isLost, laneIn, laneOf, workspaceOf } from "./tables.ts"
 import type { Lane, LinkingRow, Tables } from "./tables.ts"
@@ -277,6 +280,31 @@ const countInWindow = (times: ReadonlyArray<number>, now: number, windowMillis: 
   return times.slice(start).filter((time) => isInWindow(time, now, windowMillis)).length
 }
 
+const hourMillis = 60 * 60 * 1000
+
+const factsOf = (lane: Lane, now: number, sendCap: QuotaLimit): ConnectionFacts => {
+  const first = firstToLeave(lane, now)
+  const { changed, control, inFlight, number, report: reported, restsUntil, sentTimes } = lane
+  return {
+    number,
+    changed,
+    report: reported,
+    waiting:
+      lane.waiting.size -
+      (inFlight === null ? 0 : 1) +
+      [...lane.held].filter(({ message }) => message.mode === "live").length,
+    sent: countInWindow(sentTimes, now, sendCap.windowMillis),
+    lastSentAt: sentTimes.at(-1) ?? null,
+    pause: control.pauses.first,
+    isDisabled: isDisabled(lane),
+    isSending: inFlight !== null,
+    firstDueAt: first?.message.dueAt ?? null,
+    restsUntil,
+    limitedUntil: first === null ? null : limitsOf(lane, first, now, sendCap),
+    noRoomUntil: lane.noRoomInARow > 0 ? lane.limitedUntil : null,
+  }
+}
+
 type NumberStoreSteps = Steps<NumberStore>
 
 /** Numbers and their settings. */
@@ -341,7 +369,10 @@ const numberSteps = (
 /** Connections, and removing a number. */
 const connectionSteps = (
   tables: Tables,
-): Pick<NumberStoreSteps, "setStatus" | "connection" | "reportConnections" | "remove"> => ({
+): Pick<
+  NumberStoreSteps,
+  "setStatus" | "connection" | "connections" | "reportConnections" | "remove"
+> => ({
   setStatus: (id, status, phone, now, callback = null, reason = null) => {
     const lane = laneOf(tables, id)
     if (lane === undefined) return null
@@ -355,27 +386,21 @@ const connectionSteps = (
 
   connection: (workspaceId, id, now, sendCap) => {
     const lane = laneIn(tables, workspaceId, id)
-    if (lane === undefined) return null
-    const first = firstToLeave(lane, now)
-    const { changed, control, inFlight, number, report: reported, restsUntil, sentTimes } = lane
-    return {
-      number,
-      changed,
-      report: reported,
-      waiting:
-        lane.waiting.size -
-        (inFlight === null ? 0 : 1) +
-        [...lane.held].filter(({ message }) => message.mode === "live").length,
-      sent: countInWindow(sentTimes, now, sendCap.windowMillis),
-      lastSentAt: sentTimes.at(-1) ?? null,
-      pause: control.pauses.first,
-      isDisabled: isDisabled(lane),
-      isSending: inFlight !== null,
-      firstDueAt: first?.message.dueAt ?? null,
-      restsUntil,
-      limitedUntil: first === null ? null : limitsOf(lane, first, now, sendCap),
-      noRoomUntil: lane.noRoomInARow > 0 ? lane.limitedUntil : null,
-    }
+    return lane === undefined ? null : factsOf(lane, now, sendCap)
+  },
+
+  connections: (workspaceId, now, sendCap, limit) => {
+    const lanes = workspaceOf(tables, workspaceId)?.lanes ?? []
+    return lanes
+      .filter(({ removed }) => !removed)
+      .slice(0, limit)
+      .map((lane) => ({
+        facts: factsOf(lane, now, sendCap),
+        quota: count(lane, { plannedAt: now, count: 1, limit: sendCap }),
+        hours: Array.from({ length: 24 }, (_, index) =>
+          countInWindow(lane.sentTimes, now - (23 - index) * hourMillis, hourMillis),
+        ),
+      }))
   },
 
   reportConnections: (reports, now) => {

@@ -1,6 +1,7 @@
 /** `SessionStore` and `ShardLeases` in memory: stored sessions, and which worker owns which shard. */
 import { reasonOnceResumed, shardOf } from "@messaging-service/core"
 import type {
+  Shard,
   Fence,
   KeyChange,
   LiveWorker,
@@ -202,5 +203,15 @@ export const shardLeases = (tables: Tables): Steps<ShardLeases> => {
       const holder = shards[shard]?.workerId ?? null
       return holder === null ? null : (workers.get(holder)?.name ?? null)
     },
+
+    holders: Effect.sync(
+      () =>
+        new Map(
+          shards.flatMap(({ workerId }, shard) => {
+            const name = workerId === null ? undefined : workers.get(workerId)?.name
+            return name === undefined ? [] : [[shard as Shard, name] as const]
+          }),
+        ),
+    ),
   }
 }

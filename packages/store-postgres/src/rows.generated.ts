@@ -755,9 +755,9 @@ export const sqlTypes = {
     params: { now: "timestamptz", numberId: "bigint[]", state: "text[]", reason: "text[]", since: "timestamptz[]", lastSeenAt: "timestamptz[]", reconnects: "integer[]" },
     columns: {},
   },
-  "number.connection": {
-    params: { fits: "integer", now: "timestamptz", windowMillis: "bigint", id: "bigint", workspaceId: "bigint" },
-    columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz", status_since: "timestamptz?", status_reason: "text?", report_number_id: "bigint?", report_state: "text?", report_reason: "text?", report_since: "timestamptz?", report_last_seen_at: "timestamptz?", report_reconnects: "integer?", report_at: "timestamptz?", waiting: "bigint", sent: "bigint", last_sent_at: "timestamptz?", pause_reason: "text?", paused_until: "timestamptz?", is_disabled: "boolean", is_sending: "boolean", first_due_at: "timestamptz?", hold_until: "timestamptz?", limited_until: "timestamptz?", no_room_until: "timestamptz?" },
+  "number.connections": {
+    params: { fits: "integer", now: "timestamptz", windowMillis: "bigint", workspaceId: "bigint", id: "bigint", limit: "bigint" },
+    columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz", status_since: "timestamptz?", status_reason: "text?", report_number_id: "bigint?", report_state: "text?", report_reason: "text?", report_since: "timestamptz?", report_last_seen_at: "timestamptz?", report_reconnects: "integer?", report_at: "timestamptz?", waiting: "bigint", sent: "bigint", last_sent_at: "timestamptz?", pause_reason: "text?", paused_until: "timestamptz?", is_disabled: "boolean", is_sending: "boolean", first_due_at: "timestamptz?", hold_until: "timestamptz?", limited_until: "timestamptz?", no_room_until: "timestamptz?", planned: "integer", room_at: "timestamptz?", hours: "integer[]" },
   },
   "number.lockWorkspace": {
     params: { workspaceId: "bigint" },
@@ -1038,6 +1038,10 @@ export const sqlTypes = {
   "shard.holder": {
     params: { shard: "integer" },
     columns: { name: "text" },
+  },
+  "shard.holders": {
+    params: {},
+    columns: { shard: "integer", name: "text" },
   },
   "simulated.behaviour": {
     params: { numberId: "bigint" },

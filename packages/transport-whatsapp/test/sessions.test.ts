@@ -339,6 +339,7 @@ layer(Layer.provideMerge(layerStores, layerServer))("a restarted adapter", (it) 
         room: Effect.succeed(1),
         hold: Effect.never,
         holderOf: () => Effect.succeed(null),
+        holders: Effect.succeed(() => null),
       })
       yield* Effect.gen(function* () {
         const message = aText(number, to(yield* aPerson))

@@ -1,5 +1,5 @@
 /** Numbers of a workspace, and linking them to phones. */
-import type { SendingNumber } from "@messaging-service/client"
+import type { ListedConnection, SendingNumber } from "@messaging-service/client"
 import {
   choice,
   command,
@@ -23,6 +23,15 @@ const columns = [
   ["label", ({ label }: SendingNumber) => label],
   ["platform", ({ platform }: SendingNumber) => platform],
   ["status", ({ status }: SendingNumber) => status],
+] as const
+
+const connectionColumns = [
+  ["number", ({ number_id: number }: ListedConnection) => number],
+  ["state", ({ state }: ListedConnection) => state],
+  ["reason", ({ reason }: ListedConnection) => reason],
+  ["waiting", ({ waiting }: ListedConnection) => waiting],
+  ["next_send_at", ({ next_send_at: next }: ListedConnection) => next],
+  ["quota", ({ quota }: ListedConnection) => `${quota.used}/${quota.limit}`],
 ] as const
 
 const inWorkspace = { arguments: { id: once(id("number")) }, options: { workspace } } as const
@@ -178,6 +187,16 @@ export const numberCommands = [
     ...inWorkspace,
     run: async (given, { operator, output }) =>
       output.one(await operator().numbers.delete(given.workspace, given.id)),
+  }),
+  command({
+    words: "numbers connections",
+    as: "operator",
+    summary: "Lists the connections of a workspace's numbers, with what they may still send.",
+    options: { workspace },
+    run: async (given, { operator, output }) => {
+      const { data } = await operator().numbers.connections(given.workspace)
+      output.all(data, connectionColumns)
+    },
   }),
   command({
     words: "numbers connection",

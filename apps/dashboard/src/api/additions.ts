@@ -67,19 +67,6 @@ export interface Timeline {
   readonly data: ReadonlyArray<TimelineEntry>
 }
 
-/** The state of one number, for lists. */
-export interface NumberState extends Connection {
-  readonly number_id: number
-  /** Of the sliding 24 hours: what has left and what is planned for them. Null while the service does not tell. */
-  readonly quota: {
-    readonly used: number
-    readonly limit: number
-    readonly free_at: string | null
-  } | null
-  /** Sent in each of the last 24 hours, oldest first. */
-  readonly hours: ReadonlyArray<number> | null
-}
-
 export interface Additions {
   /** The query parameter `text` of the list. */
   "GET /admin/v1/workspaces/{id}/messages?text": Operation<never>
@@ -88,9 +75,6 @@ export interface Additions {
     { readonly ids: ReadonlyArray<number> }
   >
   "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline": Operation<Timeline>
-  "GET /admin/v1/workspaces/{id}/connections": Operation<{
-    readonly data: ReadonlyArray<NumberState>
-  }>
 }
 
 /** What the document has already, under the names that pages use. */

@@ -9,7 +9,6 @@ const pending: Readonly<Record<keyof Additions, true>> = {
   "GET /admin/v1/workspaces/{id}/messages?text": true,
   "POST /admin/v1/workspaces/{id}/messages/cancel": true,
   "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline": true,
-  "GET /admin/v1/workspaces/{id}/connections": true,
 }
 
 const hasStandIn = import.meta.env["VITE_STAND_IN"] === "true"

@@ -1,7 +1,7 @@
 /** One number in the list, with the one thing to do about it. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
-import type { NumberState, SendingNumber } from "../api/additions.ts"
+import type { ListedConnection, SendingNumber } from "@messaging-service/client"
 import { call } from "../api/call.ts"
 import { Meter, Spark } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
@@ -13,7 +13,7 @@ import { numbersWords as words } from "./words.ts"
 
 interface RowProps {
   readonly number: SendingNumber
-  readonly state: NumberState | undefined
+  readonly state: ListedConnection | undefined
   readonly workspaceId: string
   /** False for a portal's member. */
   readonly mayChange: boolean
@@ -168,7 +168,7 @@ const Says = ({
   state,
 }: {
   standing: Standing
-  state: NumberState | undefined
+  state: ListedConnection | undefined
   error: Error | null
 }) => {
   if (error !== null)
@@ -200,27 +200,21 @@ const Says = ({
 }
 
 /** What the number sent in 24 hours, by the hour, and how much of its quota that uses. */
-const Quota = ({ state }: { state: NumberState | undefined }) => {
+const Quota = ({ state }: { state: ListedConnection | undefined }) => {
   if (state === undefined) return <div className="h-16" />
   const { hours, next_send_at: next, quota, sent_24h: sent, waiting } = state
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)] gap-x-6 gap-y-1">
       <div className="flex flex-col justify-end gap-1">
-        {hours !== null && (
-          <>
-            <Spark values={hours} look="bg-mark" />
-            <p className="label">{words.byTheHour}</p>
-          </>
-        )}
+        <Spark values={hours} look="bg-mark" />
+        <p className="label">{words.byTheHour}</p>
       </div>
       <div className="flex flex-col justify-end gap-1.5">
         <p className="text-sm tabular-nums">
           <b className="font-semibold">{sent.toLocaleString()}</b>{" "}
-          <span className="text-soft">
-            {quota === null ? words.sentIn24h : words.in24h(quota.limit.toLocaleString())}
-          </span>
+          <span className="text-soft">{words.in24h(quota.limit.toLocaleString())}</span>
         </p>
-        {quota !== null && <Meter label={words.quota} limit={quota.limit} value={quota.used} />}
+        <Meter label={words.quota} limit={quota.limit} value={quota.used} />
         <p className="label">
           {words.waiting(waiting)}
           {next && (

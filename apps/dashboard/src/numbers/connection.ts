@@ -1,5 +1,5 @@
 /** How a number is, in a word and a sentence, and what a user can do about it. */
-import type { NumberState, SendingNumber } from "../api/additions.ts"
+import type { ListedConnection, SendingNumber } from "@messaging-service/client"
 import {
   disconnectedSentences,
   numbersWords,
@@ -36,7 +36,10 @@ const resumable = ["replaced", "restricted", "banned", "client_outdated"]
 
 const connected: Standing = { ...good, word: words.connected, says: null, remedy: null }
 
-export const standingOf = (number: SendingNumber, state: NumberState | undefined): Standing => {
+export const standingOf = (
+  number: SendingNumber,
+  state: ListedConnection | undefined,
+): Standing => {
   if (number.status === "connecting")
     return { ...busy, word: words.linking, says: sentences.linking, remedy: "code" }
   if (state === undefined)

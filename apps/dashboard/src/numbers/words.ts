@@ -14,7 +14,6 @@ export const numbersWords = {
   pause: "Pause",
   byTheHour: "Sent by the hour, 24 h",
   in24h: (limit: string) => `of ${limit} in 24 h`,
-  sentIn24h: "sent in 24 h",
   quota: "Used part of the 24-hour quota",
   next: ", next ",
   waiting: (count: number) =>

@@ -3,8 +3,7 @@ import { useQuery } from "@tanstack/react-query"
 import { Link, useRouteContext } from "@tanstack/react-router"
 import type { LinkProps } from "@tanstack/react-router"
 import type { ReactNode } from "react"
-import type { Figures, Webhook } from "@messaging-service/client"
-import type { NumberState, SendingNumber } from "../api/additions.ts"
+import type { Figures, ListedConnection, SendingNumber, Webhook } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { nameOf, standingOf } from "../numbers/connection.ts"
 import { useConnections } from "../numbers/connections.ts"
@@ -26,7 +25,7 @@ interface Item {
 
 const ofNumbers = (
   numbers: ReadonlyArray<SendingNumber>,
-  states: ReadonlyArray<NumberState>,
+  states: ReadonlyArray<ListedConnection>,
 ): ReadonlyArray<Item> =>
   numbers.flatMap((number) => {
     const state = states.find((one) => one.number_id === number.id)

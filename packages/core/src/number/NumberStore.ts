@@ -3,7 +3,7 @@ import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { Callback } from "../event/MessageChange.ts"
 import type { NumberId, WorkspaceId } from "../Ids.ts"
-import type { QuotaLimit } from "../message/Message.ts"
+import type { ExactQuota, QuotaLimit } from "../message/Message.ts"
 import { stoppedUntil } from "../queue/Lane.ts"
 import type { Pacing } from "./Pacing.ts"
 import { pausedUntil } from "./SendingNumber.ts"
@@ -60,6 +60,15 @@ export interface ConnectionFacts {
   readonly limitedUntil: number | null
   /** The disk has no room for its first message's file until this time. */
   readonly noRoomUntil: number | null
+}
+
+/** What a number sent, and how much it may still send. */
+export interface NumberActivity {
+  readonly facts: ConnectionFacts
+  /** Whether one more message would fit now (contract: Quota). */
+  readonly quota: ExactQuota
+  /** Sent live messages in each of the last 24 hours, oldest first. */
+  readonly hours: ReadonlyArray<number>
 }
 
 /** A number's connection, as operators see it. */
@@ -302,6 +311,13 @@ export interface NumberStore {
     now: number,
     sendCap: QuotaLimit,
   ): Effect.Effect<ConnectionFacts | null, StoreUnavailable>
+  /** The connections of the workspace's numbers, oldest first. */
+  connections(
+    workspaceId: WorkspaceId,
+    now: number,
+    sendCap: QuotaLimit,
+    limit: number,
+  ): Effect.Effect<ReadonlyArray<NumberActivity>, StoreUnavailable>
   /** Stores the states of a worker's connections. */
   reportConnections(
     reports: ReadonlyArray<ConnectionReport>,

@@ -455,6 +455,29 @@ export interface NumberConnection extends Connection {
   readonly worker: string | null
 }
 
+/** A connection in a list of all. */
+export interface ListedConnection extends NumberConnection {
+  readonly quota: {
+    /** Messages in the fullest 24 hours that a message of now would share. */
+    readonly used: number
+    readonly limit: number
+    /** When one more message fits; null while it does. */
+    readonly freeAt: number | null
+  }
+  /** Sent in each of the last 24 hours, oldest first. */
+  readonly hours: ReadonlyArray<number>
+}
+
+/** The connections of a workspace. */
+export interface ListedConnections {
+  readonly connections: ReadonlyArray<ListedConnection>
+  /** Whether the workspace has more numbers. */
+  readonly truncated: boolean
+}
+
+/** Numbers whose connections one list tells. */
+const listedMax = 1000
+
 /** A number as an operator names it, not yet looked up. */
 type AddressedNumber = readonly [
   role: Role,
@@ -497,6 +520,33 @@ const connection = Effect.fnUntraced(function* connection(
   return { ...connectionOf(facts, now, keepsConnections), id, worker }
 })
 
+const listConnections = Effect.fnUntraced(function* listConnections(
+  { ownership, sendCap, simulated, store, workspaces }: Operations,
+  role: Role,
+  workspaceId: WorkspaceId | undefined,
+): Effect.fn.Return<ListedConnections, Failure<WorkspaceCode>> {
+  const { id } = yield* workspaces.within(role, workspaceId, "numbers")
+  const now = yield* Clock.currentTimeMillis
+  const found = yield* store.connections(id, now, sendCap, listedMax + 1)
+  const holderOf = yield* ownership.holders
+  const connections = found.slice(0, listedMax).map(({ facts, hours, quota }) => {
+    const { id: numberId, mode } = facts.number
+    const { planned, roomAt } = quota
+    return {
+      ...connectionOf(facts, now, !simulated && mode === "live"),
+      id: numberId,
+      worker: holderOf(numberId),
+      quota: {
+        used: planned,
+        limit: sendCap.messages,
+        freeAt: planned < sendCap.messages ? null : roomAt,
+      },
+      hours,
+    }
+  })
+  return { connections, truncated: found.length > listedMax }
+})
+
 /** Waits until its worker has logged the device out and deleted its session. */
 const forgotten = (operations: Operations, id: NumberId): Effect.Effect<void, StoreUnavailable> =>
   Effect.flatMap(operations.sessions.credentials(id), (credentials) =>
@@ -511,6 +561,11 @@ const forgotten = (operations: Operations, id: NumberId): Effect.Effect<void, St
 export class NumberOperations extends Context.Service<
   NumberOperations,
   {
+    /** GET …/connections: of all numbers, oldest first. */
+    connections(
+      role: Role,
+      workspaceId: WorkspaceId | undefined,
+    ): Effect.Effect<ListedConnections, Failure<WorkspaceCode>>
     /** GET …/connection. Each fails with `number_not_found`. */
     connection(
       ...number: AddressedNumber
@@ -561,6 +616,9 @@ export class NumberOperations extends Context.Service<
       }
 
       return NumberOperations.of({
+        connections: Effect.fn("NumberOperations.connections")((role, workspaceId) =>
+          listConnections(operations, role, workspaceId),
+        ),
         connection: Effect.fn("NumberOperations.connection")((...number) =>
           connection(operations, ...number),
         ),

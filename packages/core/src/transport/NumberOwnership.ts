@@ -95,6 +95,8 @@ export class NumberOwnership
       readonly hold: Effect.Effect<never>
       /** The name of the process that owns the number; null for none. */
       holderOf(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable>
+      /** The same of any number, as of one look. */
+      readonly holders: Effect.Effect<(numberId: NumberId) => string | null, StoreUnavailable>
     }
   >()("core/NumberOwnership")
 {
@@ -115,6 +117,7 @@ export class NumberOwnership
         held: Effect.succeed(null),
         hold: Effect.never,
         holderOf: () => Effect.succeed(name),
+        holders: Effect.succeed(() => name),
       }),
     ),
   )
@@ -453,5 +456,9 @@ const make = /*#__PURE__*/ Effect.fnUntraced(function* make(most: number) {
     held: Effect.sync(() => ({ numbers: numbersHeld(worker), shards: worker.held.size })),
     hold: hold.pipe(Effect.andThen(Effect.never), Effect.ensuring(Effect.ignore(leave(worker)))),
     holderOf: (numberId) => worker.leases.holderOf(shardOf(numberId)),
+    holders: Effect.map(
+      worker.leases.holders,
+      (names) => (numberId) => names.get(shardOf(numberId)) ?? null,
+    ),
   })
 })

@@ -95,6 +95,8 @@ export interface ShardLeases {
   removeWorker(id: WorkerId): Effect.Effect<void, StoreUnavailable>
   /** The name of the shard's worker; null for a free one. */
   holderOf(shard: Shard): Effect.Effect<string | null, StoreUnavailable>
+  /** The names of all shards' workers, without free shards. */
+  readonly holders: Effect.Effect<ReadonlyMap<Shard, string>, StoreUnavailable>
 }
 
 /** What a worker should take and give now. */

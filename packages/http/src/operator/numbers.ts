@@ -27,13 +27,23 @@ import type {
   CreateNumber,
   GiveTelegramCode,
   GiveTelegramPassword,
+  ListedConnection,
   NumberConnection,
   OperatedNumber,
   PauseNumber,
   TelegramLoginView,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
-import { bodyOf, deleted, DeletedJson, json, listOf, optionalJson, TimeJson } from "../Entry.ts"
+import {
+  bodyOf,
+  deleted,
+  DeletedJson,
+  IdJson,
+  json,
+  listOf,
+  optionalJson,
+  TimeJson,
+} from "../Entry.ts"
 import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
 import { ConnectJson, connectJson, numberJson, NumberJson } from "../v2/numbers.ts"
@@ -158,6 +168,33 @@ const connectionJson = (connection: NumberConnection): typeof ConnectionJson.Typ
   sent_24h: connection.sent24h,
 })
 
+const ListedConnectionJson = Schema.Struct({
+  number_id: IdJson,
+  ...ConnectionJson.fields,
+  quota: Schema.Struct({
+    used: described(Schema.Int, "In the fullest 24 hours that a message of now would share."),
+    limit: Schema.Int,
+    free_at: described(Schema.NullOr(TimeJson), "When one more fits; null while it does."),
+  }),
+  hours: described(Schema.Array(Schema.Int), "Sent in each of the last 24 hours, oldest first."),
+}).annotate({ identifier: "ListedConnection" })
+
+const ConnectionsJson = Schema.Struct({
+  data: Schema.Array(ListedConnectionJson),
+  truncated: described(Schema.Boolean, "Whether the workspace has more than these 1,000 numbers."),
+})
+
+const listedConnectionJson = ({
+  hours,
+  quota,
+  ...connection
+}: ListedConnection): typeof ListedConnectionJson.Type => ({
+  number_id: connection.id,
+  ...connectionJson(connection),
+  quota: { used: quota.used, limit: quota.limit, free_at: instantOrNull(quota.freeAt) },
+  hours,
+})
+
 const connected = {
   state: "connected",
   reason: null,
@@ -247,6 +284,28 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* deleteNumber({ id, role }) {
       const numbers = yield* Numbers
       return deleted(yield* numbers.remove(role, id("id"), id("number_id")))
+    }),
+  }),
+  route(`GET ${workspacePath}/connections`, {
+    id: "listConnections",
+    right: "read",
+    summary: "Read the connections of all numbers",
+    success: "Of each number, oldest first.",
+    answer: bodyOf(ConnectionsJson, {
+      data: [
+        {
+          number_id: 12,
+          ...connected,
+          quota: { used: 130, limit: 1000, free_at: null },
+          hours: Array.from({ length: 24 }, () => 5),
+        },
+      ],
+      truncated: false,
+    }),
+    handler: Effect.fnUntraced(function* listConnections({ id, role }) {
+      const operations = yield* NumberOperations
+      const { connections, truncated } = yield* operations.connections(role, id("id"))
+      return { data: connections.map(listedConnectionJson), truncated }
     }),
   }),
   route(`GET ${numberPath}/connection`, {

@@ -289,6 +289,7 @@ describe("the document and the service", () => {
             const own = `${at}/numbers/${number.id}`
             yield* ask(operator("GET", own), 200)
             yield* ask(operator("GET", `${at}/numbers/987654`), 404)
+            yield* ask(operator("GET", `${at}/connections`), 200)
             yield* ask(operator("GET", `${own}/connection`), 200)
             yield* ask(operator("POST", `${own}/pause`, { until: "2999-01-31T09:00:00Z" }), 200)
             yield* ask(operator("POST", `${own}/pause`, { until: "1970-01-01T00:00:00Z" }), 422)

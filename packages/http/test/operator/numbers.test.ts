@@ -101,6 +101,36 @@ describe("a number of a workspace", () => {
       }),
     )
 
+    it.effect("is listed with all others, its quota and what it sent by the hour", () =>
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const [one, two] = [yield* aNumber(workspace), yield* aNumber(workspace)]
+        const path = `/admin/v1/workspaces/${workspace.id}`
+        yield* operate({
+          method: "POST",
+          path: `${path}/messages`,
+          json: { from: two.id, to: { phone: "+15550001234" }, text: "Hello" },
+        })
+        yield* operate({ method: "POST", path: "/admin/v1/simulator/settle" })
+        const answer = yield* operate({ path: `${path}/connections` })
+        const { data, truncated } = bodyOf<{
+          readonly data: ReadonlyArray<{ readonly number_id: number } & Record<string, unknown>>
+          readonly truncated: boolean
+        }>(answer, 200)
+        assert.isFalse(truncated)
+        for (const [index, { id }] of [one, two].entries()) {
+          const alone = yield* operate({ path: `${path}/numbers/${id}/connection` })
+          const hours = Array.from({ length: 24 }, (_, hour) => (hour === 23 ? index : 0))
+          assert.deepStrictEqual<unknown>(data[index], {
+            number_id: id,
+            ...bodyOf<object>(alone, 200),
+            quota: { used: index, limit: 1000, free_at: null },
+            hours,
+          })
+        }
+      }),
+    )
+
     it.effect("is not found in another workspace", () =>
       Effect.gen(function* () {
         const number = yield* aNumber(yield* aWorkspace())

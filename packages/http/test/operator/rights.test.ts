@@ -50,6 +50,7 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   linkNumber: administrators,
   updateNumber: administrators,
   deleteNumber: administrators,
+  listConnections: everyone,
   getConnection: everyone,
   pauseNumber: administrators,
   resumeNumber: administrators,

@@ -14,9 +14,11 @@ set reported_at = excluded.reported_at,
   number_id = excluded.number_id, state = excluded.state, reason = excluded.reason,
   since = excluded.since, last_seen_at = excluded.last_seen_at, reconnects = excluded.reconnects
 
--- name: connection
+-- name: connections
+-- Of one number of the workspace, or of all, oldest first. Index numbers_by_workspace.
 -- What is past a window's end does not hold back; a rest that is over neither.
--- Never null: waiting, sent, is_sending
+-- Never null: id, workspace_id, mode, label, platform, status, login_method, created_at, waiting, sent,
+-- is_disabled, is_sending, planned, hours
 select
   n.id, n.workspace_id, n.mode, n.phone, n.label, n.platform, n.status, n.login_method, n.created_at,
   n.status_since, n.status_reason,
@@ -52,7 +54,24 @@ select
   case when head.id is not null then lane_limit(
     l.number_id, l.pacing, head.id, true, :fits, width.length, :now
   ) end as limited_until,
-  case when l.no_room > 0 then l.limited_until end as no_room_until
+  case when l.no_room > 0 then l.limited_until end as no_room_until,
+  planned.planned,
+  quota_room_at(n.id, :now, 1, :fits, width.length) as room_at,
+  (
+    -- Index messages_sent.
+    select array_agg(coalesce(counted.count, 0)::integer order by hours.hour)
+    from generate_series(0, 23) hours (hour)
+    left join (
+      select
+        23 - floor(extract(epoch from :now - m.sent_at) / 3600)::integer as hour,
+        count(*) as count
+      from messages m
+      where m.number_id = n.id
+        and m.mode = 'live'
+        and is_in_window(m.sent_at, :now, interval '24 hours')
+      group by 1
+    ) counted on counted.hour = hours.hour
+  ) as hours
 from numbers n
 join lanes l on l.number_id = n.id
 cross join (values (:windowMillis::bigint * interval '1 millisecond')) width (length)
@@ -64,11 +83,14 @@ cross join lateral (
     and m.mode = 'live'
     and is_in_window(m.sent_at, :now, width.length)
 ) sent
+cross join lateral count_planned(n.id, :now, :now, width.length, null, null) planned
 left join messages head on head.id = (select first.id from first_to_leave(l, :now) first)
 left join connection_reports r on r.number_id = n.id
-where n.id = :id
-  and n.workspace_id = :workspaceId
+where n.workspace_id = :workspaceId
+  and n.id = coalesce(:id, n.id)
   and n.removed_at is null
+order by n.id
+limit :limit
 
 -- name: lockWorkspace
 -- Numbers that are made unless they are there come one after the other in their workspace.

@@ -90,3 +90,8 @@ select w.name
 from number_shards s
 join workers w on w.id = s.worker_id
 where s.shard = :shard
+
+-- name: holders
+select s.shard, w.name
+from number_shards s
+join workers w on w.id = s.worker_id

@@ -25,7 +25,7 @@ import { toNumber } from "./numberRow.ts"
 // Connections of numbers: what processes report of them, and everything about one.
 
 const insertReports = statement("number.report")
-const getConnection = statement("number.connection")
+const readConnections = statement("number.connections")
 
 /** What a process reports. */
 const toReportElement = (report: ConnectionReport): Element<"number.report"> => ({
@@ -44,7 +44,7 @@ const reportConnections =
       ? Effect.void
       : insertReports.run(database, { ...toColumns(reports.map(toReportElement)), now })
 
-type ConnectionRow = Row<"number.connection">
+type ConnectionRow = Row<"number.connections">
 
 const toReport = (row: ConnectionRow): KeptReport | null =>
   row.report_state === null || row.report_since === null || row.report_at === null
@@ -90,7 +90,24 @@ const toFacts = (row: ConnectionRow): ConnectionFacts => ({
 const readConnection =
   (database: DatabaseService): NumberStore["connection"] =>
   (workspaceId, id, now, { messages, windowMillis }) =>
-    getConnection.first(database, { workspaceId, id, now, fits: messages, windowMillis }, toFacts)
+    readConnections.first(
+      database,
+      { workspaceId, id, now, fits: messages, windowMillis, limit: 1 },
+      toFacts,
+    )
+
+const listConnections =
+  (database: DatabaseService): NumberStore["connections"] =>
+  (workspaceId, now, { messages, windowMillis }, limit) =>
+    readConnections.all(
+      database,
+      { workspaceId, id: null, now, fits: messages, windowMillis, limit },
+      (row) => ({
+        facts: toFacts(row),
+        quota: { planned: row.planned, roomAt: millis(row.room_at) },
+        hours: row.hours,
+      }),
+    )
 
 const lockWorkspace = statement("number.lockWorkspace")
 export const insertNumber = statement("number.insert")
@@ -201,6 +218,7 @@ export const numberStore = (
       callback === null ? Effect.void : tell,
     ),
   connection: readConnection(database),
+  connections: listConnections(database),
   reportConnections: reportConnections(database),
   remove: (workspaceId, id, now) => remove.holds(database, { workspaceId, id, now }),
 })

@@ -214,6 +214,7 @@ const takeShards = statement("shard.take")
 const giveShards = statement("shard.give")
 const leaveShards = statement("shard.leave")
 const holderOf = statement("shard.holder")
+const allHolders = statement("shard.holders")
 
 const counted = (shards: ReadonlyArray<bigint>): ReadonlyArray<number> => {
   const counts = Array.from({ length: shardCount }, () => 0)
@@ -276,4 +277,8 @@ export const shardLeases = (database: DatabaseService): ShardLeases => ({
   holderOf(shard) {
     return holderOf.value(database, { shard })
   },
+  holders: Effect.map(
+    allHolders.rows(database, {}),
+    (rows) => new Map(rows.map(({ name, shard }) => [shard as Shard, name])),
+  ),
 })

@@ -109,6 +109,7 @@ export const makeWorkers = Effect.gen(function* () {
         giveShards: (...given) => ask(leases.giveShards(...given)),
         removeWorker: (...given) => ask(leases.removeWorker(...given)),
         holderOf: (...given) => ask(leases.holderOf(...given)),
+        holders: ask(leases.holders),
       }
 
       const realTime = yield* RealTime

@@ -64,6 +64,40 @@ export const connections: Topic = (it) => {
     }),
   )
 
+  it.effect("tells of all numbers what they sent by the hour and how much room they have", () =>
+    Effect.gen(function* () {
+      const { number: first, workspace } = yield* aStage()
+      const second = yield* aNumber(workspace.id)
+      const removed = yield* aNumber(workspace.id)
+      const { numbers: store } = yield* Store
+      yield* store.remove(workspace.id, removed.id, noon)
+      yield* accepted(first, { count: 3, now: noon - 2 * hour - minute })
+      for (const ago of [2 * hour, 2 * hour - minute, 0]) yield* sendNext(first, noon - ago)
+      yield* aMessage(second, { now: noon, sendAt: noon + hour })
+      yield* accepted(second, { count: 2, mode: "test" })
+      const cap = { messages: 3, windowMillis: day }
+      const found = yield* store.connections(workspace.id, noon, cap, 10)
+      assert.deepStrictEqual(
+        found.map(({ facts }) => facts.number.id),
+        [first.id, second.id],
+      )
+      for (const { facts } of found) {
+        const { id, workspaceId } = facts.number
+        assert.deepStrictEqual(facts, yield* store.connection(workspaceId, id, noon, cap))
+      }
+      const none = Array.from({ length: 24 }, () => 0)
+      assert.deepStrictEqual(found[0]?.hours, none.with(21, 1).with(22, 1).with(23, 1))
+      assert.deepStrictEqual(found[1]?.hours, none)
+      // Full until the first of three leaves the window; a planned one takes room too.
+      const planned = noon - 2 * hour - minute
+      assert.deepStrictEqual(found[0]?.quota, { planned: 3, roomAt: planned + day })
+      assert.deepStrictEqual(found[1]?.quota, { planned: 1, roomAt: noon })
+      assert.lengthOf(yield* store.connections(workspace.id, noon, cap, 1), 1)
+      const other = yield* aWorkspace()
+      assert.deepStrictEqual(yield* store.connections(other.id, noon, cap, 10), [])
+    }),
+  )
+
   it.effect("a message whose attempt broke off waits again, and reads as waiting", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
