@@ -87,6 +87,26 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       }),
     )
 
+    it.effect("stay exact in a store that went back in time", () =>
+      Effect.gen(function* () {
+        const stores = yield* aProcess(yield* aDatabase)
+        yield* Effect.gen(function* () {
+          const { system } = yield* Store
+          const { number, workspace } = yield* aStage()
+          yield* accepted(number, { count: 2 })
+          yield* countFigures
+          const uncounted = yield* accepted(number, { count: 3 })
+          const { epoch } = yield* system.epoch
+          assert.isNotNull(yield* system.beginEpoch({ epoch, above: 10_000_000, now: noon }))
+          const later = yield* accepted(number, { count: 4 })
+          assert.isAbove(later[0]?.id ?? 0, (uncounted.at(-1)?.id ?? 0) + 1000)
+          yield* countFigures
+          yield* countFigures
+          assert.deepStrictEqual(yield* hours(workspace.id), [[9, 0, 0]])
+        }).pipe(Effect.provide(stores))
+      }),
+    )
+
     it.effect("count once, whatever process counts", () =>
       Effect.gen(function* () {
         const database = yield* aDatabase

@@ -46,6 +46,31 @@ const countOf = ({ numbers }: Figures, platform: Platform, status: NumberStatus)
   numbers.find((each) => each.platform === platform && each.status === status)?.count ?? 0
 
 export const figures: Topic = (it) => {
+  it.effect("processes show as they last reported themselves, until they end or fall silent", () =>
+    Effect.gen(function* () {
+      const { system } = yield* Store
+      const era = anEra()
+      const report = (name: string, seenAt: number, numbersHeld: number | null = null) => ({
+        name: `${era} ${name}`,
+        kind: "worker" as const,
+        seenAt,
+        numbersHeld,
+        shardsHeld: numbersHeld,
+      })
+      const shown = Effect.map(system.processes(200), (all) =>
+        all.filter(({ name }) => name.startsWith(`${era} `)),
+      )
+      yield* system.reportProcess(report("b", era, 3))
+      yield* system.reportProcess(report("a", era))
+      yield* system.reportProcess(report("b", era + minute, 4))
+      assert.deepStrictEqual(yield* shown, [report("a", era), report("b", era + minute, 4)])
+      yield* system.forgetProcesses(era + 1)
+      assert.deepStrictEqual(yield* shown, [report("b", era + minute, 4)])
+      yield* system.endProcess(report("b", era).name)
+      assert.deepStrictEqual(yield* shown, [])
+    }),
+  )
+
   it.effect("waiting messages count as queued or scheduled, by the given time", () =>
     Effect.gen(function* () {
       const era = anEra()
