@@ -192,14 +192,18 @@ export const operatorCommands: Entries = {
       "disconnected",
     ),
 
-  "webhooks create": async ({ json, receiver }) =>
-    assert.deepInclude(
-      (await json("webhooks create", [receiver, "--event", "message.failed"]))[0],
-      {
-        events: ["message.failed"],
-        url: receiver,
-      },
-    ),
+  "webhooks create": async ({ json, receiver, workspace }) => {
+    for (const place of [[], ["--workspace", workspace]]) {
+      const [made] = await json("webhooks create", [
+        receiver,
+        "--event",
+        "message.failed",
+        ...place,
+      ])
+      assert.deepInclude(made, { events: ["message.failed"], url: receiver })
+      assert.match(String(made?.["secret"]), /^[0-9a-f]{64}$/)
+    }
+  },
   "webhooks list": async ({ client, json, receiver, workspace }) => {
     const { id } = await client.webhooks.create({ url: receiver })
     assert.strictEqual((await json("webhooks list"))[0]?.["id"], id)
@@ -208,15 +212,22 @@ export const operatorCommands: Entries = {
   ...Object.fromEntries(
     (["get", "delete", "rotate-secret"] as const).map((verb) => [
       `webhooks ${verb}`,
-      async ({ client, json, receiver }: Scene) => {
+      async ({ client, json, receiver, workspace }: Scene) => {
         const { id } = await client.webhooks.create({ url: receiver })
         assert.strictEqual((await json(`webhooks ${verb}`, [id]))[0]?.["id"], id)
+        if (verb === "get") return
+        const { id: other } = await client.webhooks.create({ url: receiver })
+        const [shown] = await json(`webhooks ${verb}`, [other, "--workspace", workspace])
+        assert.strictEqual(shown?.["id"], other)
       },
     ]),
   ),
-  "webhooks test": async ({ client, json, receiver }) => {
+  "webhooks test": async ({ client, json, receiver, workspace }) => {
     const { id } = await client.webhooks.create({ url: receiver })
-    assert.deepInclude((await json("webhooks test", [id]))[0], { type: "ping", queued: true })
+    for (const place of [[], ["--workspace", workspace]]) {
+      const [queued] = await json("webhooks test", [id, ...place])
+      assert.deepInclude(queued, { type: "ping", queued: true })
+    }
   },
   "webhooks log": async (scene) => {
     const { json, messaging, text, workspace } = scene

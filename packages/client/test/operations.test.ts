@@ -175,11 +175,14 @@ const entries: {
       ),
       made.message,
     ),
-  sendWorkspaceMessage: async ({ operator, workspace }) =>
-    assert.strictEqual(
-      (await operator.messages.send(workspace, { to, text: "Hello" })).status,
-      "queued",
-    ),
+  sendWorkspaceMessage: async ({ operator, workspace }) => {
+    const message = { to, text: "Hello" }
+    const live = await operator.messages.send(workspace, message)
+    assert.strictEqual(live.status, "queued")
+    const { id } = await operator.messages.send(workspace, message, { mode: "test" })
+    assert.strictEqual((await operator.messages.get(workspace, id, { mode: "test" })).id, id)
+    await refusedWith("message_not_found", operator.messages.get(workspace, id))
+  },
   sendWorkspaceBatch: async ({ operator, workspace }) =>
     assert.lengthOf(
       await operator.messages.sendBatch(workspace, { to: [to, to], text: "Hello" }),

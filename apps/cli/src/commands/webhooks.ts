@@ -39,6 +39,9 @@ const deliveryColumns = [
 ] as const
 
 const one = { id: once(id("endpoint")) }
+
+/** With it the operator acts, for the workspace's endpoints of both modes. */
+const byOperator = { workspace: maybe(workspace.value) }
 const events = ["message.sent", "message.failed", "message.cancelled", "message.expired"] as const
 
 /** Deliveries as they happen. */
@@ -56,21 +59,25 @@ const followDeliveries = (ask: () => Listing<Delivery>, { output, machine }: Too
 export const webhookCommands = [
   command({
     words: "webhooks create",
-    as: "key",
+    as: "key or operator",
     summary: "Adds an endpoint, and shows its secret once.",
     arguments: { url: once(text("URL", "A public https:// address.")) },
     options: {
+      ...byOperator,
       event: any(choice(events, "The event types to deliver. Default: all.")),
       description: maybe(text("TEXT", "For people.")),
     },
-    run: async ({ description, event, url }, { client, output }) => {
-      const made = await client().webhooks.create({
+    run: async ({ description, event, url, workspace: of }, { client, operator, output }) => {
+      const wanted = {
         url,
         ...(event.length === 0 ? {} : { events: event }),
         ...(description === undefined ? {} : { description }),
-      })
+      }
+      const made = await (of === undefined
+        ? client().webhooks.create(wanted)
+        : operator().webhooks.create(of, wanted))
       output.one(made)
-      if (made.secret !== null) return
+      if ("secret" in made && made.secret !== null) return
       output.say(
         `The answer with its secret was lost: messaging webhooks rotate-secret ${made.id} shows another.`,
       )
@@ -98,25 +105,42 @@ export const webhookCommands = [
   }),
   command({
     words: "webhooks delete",
-    as: "key",
+    as: "key or operator",
     summary: "Removes an endpoint and its pending deliveries.",
     arguments: one,
-    run: async (given, { client, output }) => output.one(await client().webhooks.delete(given.id)),
+    options: byOperator,
+    run: async ({ id: which, workspace: of }, { client, operator, output }) =>
+      output.one(
+        await (of === undefined
+          ? client().webhooks.delete(which)
+          : operator().webhooks.delete(of, which)),
+      ),
   }),
   command({
     words: "webhooks test",
-    as: "key",
+    as: "key or operator",
     summary: "Sends an endpoint a ping.",
     arguments: one,
-    run: async (given, { client, output }) => output.one(await client().webhooks.test(given.id)),
+    options: byOperator,
+    run: async ({ id: which, workspace: of }, { client, operator, output }) =>
+      output.one(
+        await (of === undefined
+          ? client().webhooks.test(which)
+          : operator().webhooks.test(of, which)),
+      ),
   }),
   command({
     words: "webhooks rotate-secret",
-    as: "key",
+    as: "key or operator",
     summary: "Replaces an endpoint's secret, and shows the new one once.",
     arguments: one,
-    run: async (given, { client, output }) =>
-      output.one(await client().webhooks.rotateSecret(given.id)),
+    options: byOperator,
+    run: async ({ id: which, workspace: of }, { client, operator, output }) =>
+      output.one(
+        await (of === undefined
+          ? client().webhooks.rotateSecret(which)
+          : operator().webhooks.rotateSecret(of, which)),
+      ),
   }),
   command({
     words: "webhooks log",
