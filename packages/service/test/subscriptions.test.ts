@@ -2,6 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Effect } from "effect"
+import { dirname } from "node:path"
+import { Pool } from "pg"
 import { describe, it, vi } from "vitest"
 import { openTest } from "../src/testing/index.ts"
 import type { MessageEvent } from "../src/index.ts"
@@ -152,6 +154,33 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           await vi.waitFor(() => assert.deepStrictEqual(heard, ["one a", "two b", "two c"]), {
             timeout: 10_000,
           })
+        })
+      }),
+    )
+
+    tests.effect("has its position in the store as soon as an event is handled", () =>
+      Effect.gen(function* () {
+        const { database, options, path, username } = yield* aDatabase
+        const pool = new Pool({ host: dirname(path), user: username, database, max: 1 })
+        yield* Effect.promise(async () => {
+          const messaging = await opened(options)
+          const { api } = await aShop(messaging)
+          const heard: Array<MessageEvent> = []
+          messaging.subscribe("receipts", "message.sent", (event) => heard.push(event))
+          for (const text of ["a", "b"]) {
+            await api.messages.send({ to: { phone }, text })
+            await vi.waitFor(
+              async () => {
+                assert.deepStrictEqual(texts(heard).at(-1), text)
+                const { rows } = await pool.query(
+                  "select reached::integer from messaging.subscriptions where name = 'receipts'",
+                )
+                assert.deepStrictEqual(rows, [{ reached: heard.at(-1)?.position }])
+              },
+              { timeout: 10_000 },
+            )
+          }
+          await pool.end()
         })
       }),
     )
