@@ -454,6 +454,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
           "Overview",
           "Messages",
           "Numbers",
+          "Reminders",
           "Media",
           "Number checks",
           "Contacts",
