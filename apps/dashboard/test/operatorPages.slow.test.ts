@@ -395,6 +395,66 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByText("is linked").waitFor()
     }))
 
+  it("says why a message waits and what happened to it, with the button that ends the wait", () =>
+    onPage("/w/1/messages", async (page) => {
+      await dashboard.operate("POST", "/admin/v1/workspaces/1/numbers/1/pause", {})
+      const send = { from: 1, to: { phone: "+15550106601" }, text: "Held back" }
+      await dashboard.operate("POST", "/admin/v1/workspaces/1/messages", send)
+      await goTo(page, dashboard, "/w/1/messages?find=%2B15550106601")
+      await page.locator("tbody tr").first().click()
+      await page.getByText("An operator paused its number.").waitFor()
+      await page.getByRole("button", { name: "Resume the number" }).click()
+      await page.getByText("Handed to the platform").waitFor()
+      await page.getByText("Webhook failed, attempt 1").waitFor()
+    }))
+
+  it("finds messages by a word of their text and by their error, and hostile text is only text", () =>
+    onPage("/w/1/messages", async (page) => {
+      const hostile = '<img src=x onerror="document.title=1">'
+      for (const text of [`${hostile} Zucchini`, "Cucumber"]) {
+        const send = { from: 1, to: { phone: "+15550106602" }, text }
+        await dashboard.operate("POST", "/admin/v1/workspaces/1/messages", send)
+      }
+      await page.getByLabel("Find by phone or text").fill("zucCHINI")
+      await page.keyboard.press("Enter")
+      await shown(page, `${hostile} Zucchini`).waitFor()
+      await page.getByText("Cucumber").waitFor({ state: "detached" })
+      await page.getByLabel("Find by phone or text").fill("no such words")
+      await page.keyboard.press("Enter")
+      await page.getByText("No message matches").waitFor()
+      const failed = await get("1/messages?error=recipient_not_found&limit=1")
+      await goTo(page, dashboard, "/w/1/messages")
+      await page.getByLabel("Failed with").selectOption("recipient_not_found")
+      await page.waitForURL(/error=recipient_not_found/)
+      const [first] = failed["data"] as ReadonlyArray<{ readonly id: number }>
+      if (first === undefined) await page.getByText("No message matches").waitFor()
+      else await page.locator(`[data-message="${first.id}"]`).first().waitFor()
+    }))
+
+  it("cancels those that are chosen, and all that match, with their number before and after", () =>
+    onPage("/w/1/messages", async (page) => {
+      const send_at = new Date(Date.now() + 7_200_000).toISOString()
+      const to = { phone: "+15550106603" }
+      for (const text of ["one", "two", "three", "four"]) {
+        const send = { from: 1, to, text, send_at }
+        await dashboard.operate("POST", "/admin/v1/workspaces/1/messages", send)
+      }
+      await goTo(page, dashboard, "/w/1/messages?find=%2B15550106603")
+      for (const row of [0, 1]) {
+        await page.locator("tbody tr").nth(row).getByRole("checkbox").click()
+      }
+      await page.getByRole("button", { name: "Cancel 2" }).click()
+      await page.getByText("2 cancelled.").waitFor()
+      await page.getByRole("button", { name: "Cancel all that match" }).click()
+      const dialog = page.getByRole("dialog")
+      await dialog.getByText("2 waiting messages match.").waitFor()
+      await dialog.getByRole("button", { name: "Cancel 2" }).click()
+      await dialog.waitFor({ state: "detached" })
+      await page.getByText("2 cancelled.").waitFor()
+      const { data } = await get("1/messages?to=%2B15550106603&status=cancelled")
+      assert.lengthOf(data as ReadonlyArray<unknown>, 4)
+    }))
+
   it("shows news as they happen, closes its stream while hidden, and asks for all on its return", () =>
     onPage("/w/1/messages", async (page) => {
       const open = new Set<unknown>()

@@ -1,5 +1,5 @@
 /**
- * A proxy before the real service that plays what it does not answer yet: the operations of `addedOperations.ts`. It also makes requests fail, which is how tests reach those states.
+ * A proxy before the real service. It makes requests fail, which is how tests reach those states.
  */
 import { readFile, readdir } from "node:fs/promises"
 import { createServer } from "node:http"
@@ -7,8 +7,6 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { extname, join, relative } from "node:path"
 import { gzipSync } from "node:zlib"
 import { cacheControlOf, isPage, pageFor, pageHeaders } from "./pageHeaders.ts"
-import { addedOperations } from "./addedOperations.ts"
-import type { Json, Said } from "./addedOperations.ts"
 
 const types: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
@@ -38,12 +36,7 @@ const fetchSite = ({ headers }: IncomingMessage): Record<string, string> => {
   return typeof site === "string" ? { "sec-fetch-site": site } : {}
 }
 
-export const standIn = async (
-  service: string,
-  operatorToken: string,
-  dist: string,
-  base = "/",
-): Promise<StandIn> => {
+export const standIn = async (service: string, dist: string, base = "/"): Promise<StandIn> => {
   const files = new Map<string, Buffer>()
   for (const entry of await readdir(dist, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
@@ -54,21 +47,6 @@ export const standIn = async (
     files.set(name, gzipSync(served))
   }
   let failing: Failure | null = null
-
-  const ask = async (method: string, path: string, token: string, body?: Json): Promise<Said> => {
-    const response = await fetch(service + path, {
-      method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      body: body === undefined ? null : JSON.stringify(body),
-    })
-    return { status: response.status, body: await response.json() }
-  }
-  const asOperator = (method: string, path: string, body?: Json) =>
-    ask(method, path, operatorToken, body)
-  const added = addedOperations(asOperator, ask)
 
   /** Passes the service's own stream on, until either side ends it. */
   const stream = async (request: IncomingMessage, response: ServerResponse, path: string) => {
@@ -92,7 +70,7 @@ export const standIn = async (
     return ((await session.json()) as { session: unknown }).session !== null
   }
 
-  const read = async (request: IncomingMessage): Promise<Json> => {
+  const read = async (request: IncomingMessage): Promise<unknown> => {
     const chunks: Array<Buffer> = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const text = Buffer.concat(chunks).toString()
@@ -170,8 +148,7 @@ export const standIn = async (
     if (pathname === "/admin/v1/session") return forward()
     if (!(await isSignedIn(cookie))) return refuse(401, "session_ended", "Sign in.")
     if (pathname === "/admin/v1/events") return stream(request, response, pathname + search)
-    const answer = await added.answer(method, pathname, search, body)
-    return answer === undefined ? forward() : say(answer.status, answer.body)
+    return forward()
   }
 
   const server = createServer((request, response) => {

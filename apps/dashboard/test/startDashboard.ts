@@ -194,7 +194,7 @@ export const startDashboard = async ({
     }
     const ending = env["DATABASE_URL"] === "memory:" ? ".memory" : ""
     const liveKey = await readFile(join(env.DATA_DIR, `example-live-key${ending}`), "utf8")
-    const edge = withStandIn ? await standIn(origin, operatorToken, files, base) : null
+    const edge = withStandIn ? await standIn(origin, files, base) : null
     const url = edge?.url ?? adminOrigin
     return {
       url,

@@ -1,6 +1,6 @@
 /** The phones that received messages, the latest first. */
 import type { Sent } from "@messaging-service/client"
-import type { SendingNumber } from "../api/additions.ts"
+import type { SendingNumber } from "@messaging-service/client"
 import { nameOf } from "../numbers/connection.ts"
 import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"

@@ -1,7 +1,7 @@
 /** Sends a real message of the workspace to the shown phone. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
-import type { SendingNumber } from "../api/additions.ts"
+import type { SendingNumber } from "@messaging-service/client"
 import { call } from "../api/call.ts"
 import { nameOf } from "../numbers/connection.ts"
 import { Icon } from "../ui/Icon.tsx"

@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import type { Behaviour } from "@messaging-service/client"
-import type { SendingNumber } from "../api/additions.ts"
+import type { SendingNumber } from "@messaging-service/client"
 import { asked, call } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import { nameOf, standingOf } from "../numbers/connection.ts"

@@ -1,7 +1,6 @@
 /** What a file will do before it does it: messages, errors by line and column, allowance, quota, earlier sendings. */
 import { useQuery } from "@tanstack/react-query"
 import { asked } from "../api/call.ts"
-import { isOffered } from "../api/offered.ts"
 import { SendingNotes } from "../messages/SendingNotes.tsx"
 import { CheckField } from "../ui/forms.tsx"
 import { Button, Fact } from "../ui/parts.tsx"
@@ -74,10 +73,7 @@ const linesOf = (rows: ReadonlyArray<{ readonly line: number }>): string =>
 
 const useRoom = (id: number, from: number | null) => {
   const workspace = useQuery(asked("GET /admin/v1/workspaces/{id}", { path: { id } }))
-  const connections = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/connections", { path: { id } }),
-    enabled: isOffered("GET /admin/v1/workspaces/{id}/connections"),
-  })
+  const connections = useQuery(asked("GET /admin/v1/workspaces/{id}/connections", { path: { id } }))
   const quota = connections.data?.data.find(({ number_id }) => number_id === from)?.quota
   const plan = workspace.data?.plan
   return {

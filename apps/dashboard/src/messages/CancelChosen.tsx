@@ -1,30 +1,12 @@
-/** What the user chose of the list, and what cancelling it would hit, before it happens. */
+/** What the user chose of the list, and what cancelling it would hit, before it happens and after. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import type { Message } from "../api/additions.ts"
-import { Refused, call } from "../api/call.ts"
-import { isOffered } from "../api/offered.ts"
+import type { Message } from "@messaging-service/client"
+import { call } from "../api/call.ts"
 import { Button } from "../ui/parts.tsx"
 import { chosenWords as words } from "./words.ts"
 
 const isCancellable = ({ status }: Message): boolean =>
   status === "queued" || status === "scheduled"
-
-const together = "POST /admin/v1/workspaces/{id}/messages/cancel"
-
-/** Until the service cancels many at once, one after the other; one that has just left stays as it is. */
-const cancelAll = async (id: number, messages: ReadonlyArray<Message>): Promise<void> => {
-  if (isOffered(together)) {
-    await call(together, { path: { id }, body: { ids: messages.map((message) => message.id) } })
-    return
-  }
-  for (const message of messages) {
-    await call("DELETE /admin/v1/workspaces/{id}/messages/{message_id}", {
-      path: { id, message_id: message.id },
-    }).catch((error: unknown) => {
-      if (!(error instanceof Refused) || error.code !== "not_cancellable") throw error
-    })
-  }
-}
 
 export const CancelChosen = ({
   done,
@@ -33,13 +15,18 @@ export const CancelChosen = ({
 }: {
   workspaceId: number
   messages: ReadonlyArray<Message>
-  done: () => void
+  /** With what happened; null when the user took the choice back. */
+  done: (says: string | null) => void
 }) => {
   const client = useQueryClient()
   const able = messages.filter(isCancellable)
   const cancel = useMutation({
-    mutationFn: () => cancelAll(workspaceId, able),
-    onSuccess: done,
+    mutationFn: () =>
+      call("POST /admin/v1/workspaces/{id}/messages/cancel", {
+        path: { id: workspaceId },
+        body: { ids: able.map(({ id }) => id) },
+      }),
+    onSuccess: ({ cancelled, not_cancellable }) => done(words.done(cancelled, not_cancellable)),
     onSettled: () => client.invalidateQueries({ queryKey: ["messages", workspaceId] }),
   })
   return (
@@ -63,7 +50,7 @@ export const CancelChosen = ({
       >
         {words.cancel(able.length)}
       </Button>
-      <Button look="quiet" onClick={done}>
+      <Button look="quiet" onClick={() => done(null)}>
         {words.none}
       </Button>
     </div>

@@ -3,7 +3,7 @@ import { Icon } from "../ui/Icon.tsx"
 import { Button, Kbd } from "../ui/parts.tsx"
 import { statuses } from "./MessageStatus.tsx"
 import type { Status } from "./MessageStatus.tsx"
-import { findsText, isFiltered, noFilter } from "./messageSearch.ts"
+import { errorCodes, isFiltered, noFilter } from "./messageSearch.ts"
 import type { MessageSearch } from "./messageSearch.ts"
 import { messagesWords as words } from "./words.ts"
 
@@ -24,6 +24,17 @@ export const MessageFilters = ({
   return (
     <search className="flex flex-wrap items-center gap-2">
       <Find find={search.find} look={look} />
+      <select
+        aria-label={words.error}
+        className="control border-line"
+        value={search.error ?? ""}
+        onChange={({ target }) => look({ error: errorCodes.find((code) => code === target.value) })}
+      >
+        <option value="">{words.anyError}</option>
+        {errorCodes.map((code) => (
+          <option key={code}>{code}</option>
+        ))}
+      </select>
       <fieldset className="flex min-w-0 gap-1 max-md:-mx-4 max-md:max-w-[100vw] max-md:overflow-x-auto max-md:px-4">
         <legend className="sr-only">{words.status}</legend>
         {(Object.keys(statuses) as ReadonlyArray<Status>).map((status) => (
@@ -65,14 +76,14 @@ const Find = ({
   >
     <label className="control w-60 border-line focus-within:outline-2 focus-within:outline-focus max-md:w-full">
       <Icon name="search" className="text-faint" />
-      <span className="sr-only">{findsText ? words.find : words.findPhone}</span>
+      <span className="sr-only">{words.find}</span>
       <input
         id="find"
         name="find"
         type="search"
         key={find}
         defaultValue={find}
-        placeholder={findsText ? words.findExample : words.phoneExample}
+        placeholder={words.findExample}
         className="min-w-0 grow bg-transparent outline-none placeholder:text-faint"
       />
       <span className="max-md:hidden">

@@ -1,9 +1,8 @@
 /** One message in a panel of its own: why it waits, all that happened to it, and what a user can do. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import type { ReactNode } from "react"
-import type { Message } from "../api/additions.ts"
+import type { Message } from "@messaging-service/client"
 import { asked, call } from "../api/call.ts"
-import { isOffered } from "../api/offered.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Copy, Fact, Failure, Loading } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
@@ -14,7 +13,9 @@ import { WhyItWaits } from "./WhyItWaits.tsx"
 import { panelWords as words } from "./words.ts"
 
 const timeline = "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline"
-const hasTimeline = isOffered(timeline)
+
+/** Deliveries of its event are no news of the message. */
+const deliveriesMillis = 5000
 
 export const MessagePanel = ({
   close,
@@ -29,12 +30,11 @@ export const MessagePanel = ({
   close: () => void
 }) => {
   const path = { id: workspaceId, message_id: messageId }
-  const { data, error, refetch } = useQuery({ ...asked(timeline, { path }), enabled: hasTimeline })
-  const alone = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/messages/{message_id}", { path }),
-    enabled: !hasTimeline,
+  const { data, error, refetch } = useQuery({
+    ...asked(timeline, { path }),
+    refetchInterval: deliveriesMillis,
   })
-  const message = data?.message ?? alone.data ?? known
+  const message = data?.message ?? known
   const waits = message?.status === "queued" || message?.status === "scheduled"
 
   return (
@@ -45,14 +45,12 @@ export const MessagePanel = ({
         <WhyItWaits waiting={data.waiting} message={data.message} workspaceId={workspaceId} />
       )}
       {message?.error && <WhyItFailed error={message.error} />}
-      {alone.error && <Failure error={alone.error} again={() => void alone.refetch()} />}
-      {hasTimeline && (
-        <section className="flex flex-col gap-3">
-          <h3 className="label">{words.happened}</h3>
-          {data === undefined && !error && <Loading rows={3} />}
-          {data && <Steps entries={data.data} />}
-        </section>
-      )}
+      <section className="flex flex-col gap-3">
+        <h3 className="label">{words.happened}</h3>
+        {data === undefined && !error && <Loading rows={3} />}
+        {data?.truncated && <p className="text-xs text-soft">{words.truncated}</p>}
+        {data && <Steps entries={data.data} />}
+      </section>
       {message && <Facts message={message} />}
       {waits && <Cancel path={path} />}
     </Panel>

@@ -2,7 +2,7 @@
  * A message's status as a word, a sign and a colour, so that none of them is needed to read it. In
  * lists only what failed or expired has a ground: a page of messages that went well stays calm.
  */
-import type { Message } from "../api/additions.ts"
+import type { Message } from "@messaging-service/client"
 import { Icon } from "../ui/Icon.tsx"
 import type { IconName } from "../ui/Icon.tsx"
 

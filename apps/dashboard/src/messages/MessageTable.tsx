@@ -1,5 +1,5 @@
 /** The list of messages: a box to choose each, and the whole row to open it. */
-import type { Message } from "../api/additions.ts"
+import type { Message } from "@messaging-service/client"
 import { When } from "../ui/Time.tsx"
 import { MessageStatus } from "./MessageStatus.tsx"
 import { recipientOf } from "./recipient.ts"

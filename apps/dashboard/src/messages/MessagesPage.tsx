@@ -2,12 +2,14 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import type { Message } from "../api/additions.ts"
+import type { Message } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { useKeys } from "../ui/keys.ts"
 import { Pager } from "../ui/Pager.tsx"
 import { Button, Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { When } from "../ui/Time.tsx"
 import { CancelChosen } from "./CancelChosen.tsx"
+import { CancelMatching } from "./CancelMatching.tsx"
 import { MessageFilters } from "./MessageFilters.tsx"
 import { MessagePanel } from "./MessagePanel.tsx"
 import { isFiltered, messageQuery } from "./messageSearch.ts"
@@ -28,6 +30,7 @@ export const MessagesPage = () => {
     placeholderData: keepPreviousData,
   })
   const messages = data?.data ?? []
+  const [outcome, setOutcome] = useState<string | null>(null)
   const { choose, chosen, clear, go, look, open } = useListState(search)
   useListKeys(messages, search.open, open, choose)
 
@@ -38,6 +41,7 @@ export const MessagesPage = () => {
           <Ways workspaceId={String(id)} />
         </PageHead>
         <MessageFilters search={search} look={look} />
+        <Matching workspaceId={id} search={search} outcome={outcome} done={setOutcome} />
         {error && <Failure error={error} again={() => void refetch()} />}
         <div className="card relative overflow-x-auto" aria-busy={isPlaceholderData}>
           {data === undefined && !error && <Loading rows={12} />}
@@ -54,6 +58,7 @@ export const MessagesPage = () => {
             <Nothing filtered={isFiltered(search)} clear={clear} />
           )}
         </div>
+        {data?.next_cursor && <Looked until={data.looked_until} />}
         <Pager
           trail={search.trail ?? []}
           shown={messages.length}
@@ -65,7 +70,10 @@ export const MessagesPage = () => {
           <CancelChosen
             workspaceId={id}
             messages={messages.filter((message) => chosen.has(message.id))}
-            done={() => choose(null)}
+            done={(says) => {
+              choose(null)
+              setOutcome(says)
+            }}
           />
         )}
       </main>
@@ -81,6 +89,35 @@ export const MessagesPage = () => {
     </div>
   )
 }
+
+/** What can be done with all that match, and what became of it. */
+const Matching = ({
+  outcome,
+  search,
+  ...rest
+}: {
+  workspaceId: number
+  search: MessageSearch
+  outcome: string | null
+  done: (says: string) => void
+}) => (
+  <>
+    {isFiltered(search) && <CancelMatching search={search} {...rest} />}
+    <p role="status" className="text-sm empty:hidden">
+      {outcome}
+    </p>
+  </>
+)
+
+/** How far back a search for words looked. */
+const Looked = ({ until }: { until: string | null | undefined }) =>
+  until == null ? null : (
+    <p className="text-xs text-soft">
+      {words.looked[0]}
+      <When at={until} how="clock" />
+      {words.looked[1]}
+    </p>
+  )
 
 /** The ways to send. */
 const Ways = ({ workspaceId }: { workspaceId: string }) => (

@@ -1,8 +1,8 @@
 /** The timeline of a message: a sign and a colour for each step, webhook attempts with what came back. */
-import type { TimelineEntry } from "../api/additions.ts"
 import { Icon } from "../ui/Icon.tsx"
 import type { IconName } from "../ui/Icon.tsx"
 import { When, span } from "../ui/Time.tsx"
+import type { TimelineEntry } from "./timeline.ts"
 import { again, panelWords, stepWords } from "./words.ts"
 
 type Look = readonly [icon: IconName, colours: string]
@@ -25,7 +25,6 @@ const looks: Readonly<Record<TimelineEntry["type"], Look>> = {
   failed: ["cross", red],
   expired: ["hourglass", amber],
   cancelled: ["slash", calm],
-  event: ["hook", calm],
   delivery: ["hook", green],
 }
 
@@ -41,10 +40,7 @@ export const Steps = ({ entries }: { entries: ReadonlyArray<TimelineEntry> }) =>
       const took = before === undefined ? null : Date.parse(entry.at) - Date.parse(before.at)
       const isLast = index === entries.length - 1
       return (
-        <li
-          key={`${entry.at} ${entry.type} ${entry.attempt ?? ""} ${entry.webhook_id ?? ""}`}
-          className="flex gap-3"
-        >
+        <li key={`${index} ${entry.type}`} className="flex gap-3">
           <div className="flex flex-col items-center" aria-hidden="true">
             <span className={`grid size-6 shrink-0 place-items-center rounded-full ${look}`}>
               <Icon name={icon} />

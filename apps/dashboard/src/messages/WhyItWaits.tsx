@@ -1,11 +1,12 @@
 /** Answers in one sentence why a message waits; then what else holds it, and the one thing that a user can do. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import type { Message, Waiting } from "../api/additions.ts"
+import type { Message } from "@messaging-service/client"
 import { call } from "../api/call.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
+import type { Waiting } from "./timeline.ts"
 import { aheadOf, sentences } from "./waiting.ts"
 import type { Sentence } from "./waiting.ts"
 import { whyWords as words } from "./words.ts"

@@ -1,7 +1,17 @@
 /** What the list of messages looks for, as the address has it: a colleague who opens it sees the same list. */
-import { isOffered } from "../api/offered.ts"
+import type { Message } from "@messaging-service/client"
 import { statuses } from "./MessageStatus.tsx"
 import type { Status } from "./MessageStatus.tsx"
+
+export type MessageErrorCode = NonNullable<Message["error"]>["code"]
+
+export const errorCodes: ReadonlyArray<MessageErrorCode> = [
+  "recipient_not_found",
+  "group_not_found",
+  "media_unavailable",
+  "send_failed",
+  "outcome_unknown",
+]
 
 export interface MessageSearch {
   readonly status?: ReadonlyArray<Status> | undefined
@@ -9,6 +19,8 @@ export interface MessageSearch {
   /** A phone, or words of the text. */
   readonly find?: string | undefined
   readonly since?: string | undefined
+  /** What the messages failed with. */
+  readonly error?: MessageErrorCode | undefined
   /** The cursors that led here: the last one is this page's. */
   readonly trail?: ReadonlyArray<string> | undefined
   /** The message that the panel shows. */
@@ -19,21 +31,19 @@ const isStatus = (value: unknown): value is Status => typeof value === "string" 
 
 /** Leaves out whatever is no search: an address is never an error. */
 export const parseMessageSearch = (raw: Record<string, unknown>): MessageSearch => {
-  const { find, from, open, since, status, trail } = raw
+  const { error, find, from, open, since, status, trail } = raw
   return {
     ...(Array.isArray(status) && status.some(isStatus) ? { status: status.filter(isStatus) } : {}),
     ...(Number.isSafeInteger(from) ? { from: from as number } : {}),
     ...(typeof find === "string" || typeof find === "number" ? { find: String(find) } : {}),
     ...(typeof since === "string" && !Number.isNaN(Date.parse(since)) ? { since } : {}),
+    ...(errorCodes.includes(error as MessageErrorCode) ? { error: error as MessageErrorCode } : {}),
     ...(Array.isArray(trail)
       ? { trail: trail.filter((cursor) => typeof cursor === "string") }
       : {}),
     ...(Number.isSafeInteger(open) ? { open: open as number } : {}),
   }
 }
-
-/** Else phones alone. */
-export const findsText = isOffered("GET /admin/v1/workspaces/{id}/messages?text")
 
 const phoneLike = /^\+?[\d\s-]{7,20}$/
 
@@ -42,10 +52,11 @@ export const noFilter: MessageSearch = {
   find: undefined,
   from: undefined,
   since: undefined,
+  error: undefined,
 }
 
-export const isFiltered = ({ find, from, since, status }: MessageSearch): boolean =>
-  Boolean(find ?? from ?? since ?? status)
+export const isFiltered = ({ error, find, from, since, status }: MessageSearch): boolean =>
+  Boolean(error ?? find ?? from ?? since ?? status)
 
 /** The query for the service. */
 export const messageQuery = (search: MessageSearch) => {
@@ -56,7 +67,9 @@ export const messageQuery = (search: MessageSearch) => {
     status: search.status?.join(","),
     from: search.from,
     to: isPhone ? `+${find.replaceAll(/\D/g, "")}` : undefined,
-    text: isPhone || find === "" || !findsText ? undefined : find,
+    // The service takes so many characters.
+    text: isPhone || find === "" ? undefined : [...find].slice(0, 100).join(""),
+    error: search.error,
     since: search.since,
     cursor: search.trail?.at(-1),
   }

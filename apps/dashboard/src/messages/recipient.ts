@@ -1,5 +1,5 @@
 /** Whom a message is for, as people write it. */
-import type { Message } from "../api/additions.ts"
+import type { Message } from "@messaging-service/client"
 import { panelWords } from "./words.ts"
 
 export const recipientOf = (to: Message["to"]): string => {

@@ -1,5 +1,5 @@
 /** Why a message waits, in one sentence, and what a user can do about it. */
-import type { Waiting, WaitsFor } from "../api/additions.ts"
+import type { Waiting, WaitsFor } from "./timeline.ts"
 import { disconnectedWords, pausedWords, waitingWords, whyWords } from "./words.ts"
 
 export interface Sentence {

@@ -1,5 +1,5 @@
 /** The words of the messages' pages. */
-import type { TimelineEntry } from "../api/additions.ts"
+import type { TimelineEntry } from "./timeline.ts"
 
 export const messagesWords = {
   title: "Messages",
@@ -14,10 +14,12 @@ export const messagesWords = {
   from: "From",
   time: "Time",
   find: "Find by phone or text",
-  findPhone: "Find by phone",
-  phoneExample: "+15550100002",
   findExample: "Phone or text",
   clear: "Clear",
+  error: "Failed with",
+  anyError: "Any error",
+  /** Around a time. */
+  looked: ["Texts were looked at back to ", ". Older messages are on the next pages."],
   nothingFound: "No message matches",
   fewerFilters: "Fewer filters find more.",
   clearFilters: "Clear the filters",
@@ -31,6 +33,14 @@ export const chosenWords = {
   ended: (count: number) => ` · ${count} have left or ended`,
   cancel: (count: number) => `Cancel ${count}`,
   none: "Choose none",
+  allMatching: "Cancel all that match",
+  counting: "Counting",
+  askAll: (count: number, more: boolean) =>
+    `${more ? "More than " : ""}${count.toLocaleString()} waiting ${count === 1 ? "message matches" : "messages match"}. What was sent stays as it is.`,
+  nothingWaits: "Nothing that matches waits.",
+  progress: (count: number) => `${count.toLocaleString()} cancelled so far`,
+  done: (cancelled: number, left: number) =>
+    `${cancelled.toLocaleString()} cancelled${left === 0 ? "" : `, ${left.toLocaleString()} had left or ended`}.`,
 }
 
 export const panelWords = {
@@ -41,6 +51,7 @@ export const panelWords = {
   withFile: "With a file",
   whyFailed: "Why it failed",
   happened: "What happened",
+  truncated: "Older attempts and deliveries are left out.",
   from: "From",
   noPhone: "a number without a phone",
   accepted: "Accepted",
@@ -102,26 +113,25 @@ export const pausedWords: Readonly<Record<string, string>> = {
   client_outdated: "Its number is paused: the platform refuses its client as outdated.",
 }
 
-const attempt = (entry: TimelineEntry): number => entry.attempt ?? 1
-
 export const stepWords: Readonly<Record<TimelineEntry["type"], (entry: TimelineEntry) => string>> =
   {
     accepted: () => "Accepted",
     due: () => "Due",
     postponed: () => "Postponed",
-    attempt_refused: (entry) => `Attempt ${attempt(entry)} refused`,
-    attempt_interrupted: (entry) => `Attempt ${attempt(entry)} interrupted`,
+    attempt_refused: () => "Attempt refused",
+    attempt_interrupted: () => "Attempt interrupted",
     sent: () => "Handed to the platform",
     delivered: () => "Arrived on the phone",
     read: () => "Read",
     failed: () => "Failed",
     expired: () => "Expired",
     cancelled: () => "Cancelled",
-    event: () => "Event written",
-    delivery: (entry) =>
-      entry.error === null
-        ? `Webhook delivered, ${entry.response_status ?? ""}`
-        : `Webhook failed, attempt ${attempt(entry)}`,
+    delivery: (entry) => {
+      const way = entry.webhook_id === null ? "Callback" : "Webhook"
+      return entry.error === null
+        ? `${way} delivered, ${entry.response_status ?? ""}`
+        : `${way} failed, attempt ${entry.attempt ?? 1}`
+    },
   }
 
 export const again = " · again "

@@ -1,7 +1,7 @@
 /** Logs a number out, or deletes it; both ask first and name what they hit. */
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import type { SendingNumber } from "../api/additions.ts"
+import type { SendingNumber } from "@messaging-service/client"
 import { useCall } from "../api/useCall.ts"
 import { Confirm } from "../ui/Dialog.tsx"
 import { Button } from "../ui/parts.tsx"

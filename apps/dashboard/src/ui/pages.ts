@@ -1,6 +1,5 @@
 /** The pages of a workspace: who may open them, and which operation each needs. */
 import type { BrowserSession } from "@messaging-service/client"
-import { isOffered } from "../api/offered.ts"
 import type { OperationName } from "../api/operations.ts"
 import type { IconName } from "./Icon.tsx"
 import { pageNames } from "./words.ts"
@@ -105,7 +104,6 @@ export const pagesFor = ({
 }: Pick<BrowserSession, "kind" | "role" | "simulated">): ReadonlyArray<WorkspacePage> =>
   pages.filter(
     (each) =>
-      isOffered(each.needs) &&
       (each.roles ?? [role]).includes(role) &&
       (each.simulated === undefined || (kind === "operator" && simulated)),
   )

@@ -1,0 +1,127 @@
+/** Cancels all waiting messages that the list's filters leave: it counts them before it asks. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useState } from "react"
+import { call } from "../api/call.ts"
+import { Confirm } from "../ui/Dialog.tsx"
+import { Button } from "../ui/parts.tsx"
+import { messageQuery } from "./messageSearch.ts"
+import type { MessageSearch } from "./messageSearch.ts"
+import { chosenWords as words } from "./words.ts"
+
+const waitingStatuses = ["queued", "scheduled"] as const
+
+/** So many pages of 100 are counted: as many messages as one call cancels. */
+const pagesMax = 10
+
+/** The ids of the waiting messages that match, and whether there are more. */
+const waitingIds = async (workspaceId: number, search: MessageSearch) => {
+  const wanted = waitingStatuses.filter((status) => search.status?.includes(status) ?? true)
+  const ids: Array<number> = []
+  let cursor: string | null = null
+  for (let page = 0; page < pagesMax && wanted.length > 0; page++) {
+    const query: ReturnType<typeof messageQuery> = {
+      ...messageQuery(search),
+      limit: 100,
+      status: wanted.join(","),
+      cursor: cursor ?? undefined,
+    }
+    const path = { id: workspaceId }
+    const found = await call("GET /admin/v1/workspaces/{id}/messages", { path, query })
+    ids.push(...found.data.map(({ id }) => id))
+    cursor = found.next_cursor
+    if (cursor === null) break
+  }
+  return { ids, more: cursor !== null }
+}
+
+export const CancelMatching = ({
+  done,
+  search,
+  workspaceId,
+}: {
+  workspaceId: number
+  search: MessageSearch
+  /** With what happened. */
+  done: (says: string) => void
+}) => {
+  const [asks, setAsks] = useState(false)
+  return (
+    <>
+      <Button className="self-start" onClick={() => setAsks(true)}>
+        {words.allMatching}
+      </Button>
+      {asks && (
+        <Question
+          workspaceId={workspaceId}
+          search={search}
+          done={done}
+          close={() => setAsks(false)}
+        />
+      )}
+    </>
+  )
+}
+
+const Question = ({
+  close,
+  done,
+  search,
+  workspaceId,
+}: {
+  workspaceId: number
+  search: MessageSearch
+  done: (says: string) => void
+  close: () => void
+}) => {
+  const client = useQueryClient()
+  const [progress, setProgress] = useState(0)
+  const matching = useQuery({
+    queryKey: ["matching", workspaceId, search],
+    queryFn: () => waitingIds(workspaceId, search),
+    gcTime: 0,
+  })
+  const cancel = useMutation({
+    mutationFn: async () => {
+      let [total, left] = [0, 0]
+      let part = matching.data
+      while (part !== undefined && part.ids.length > 0) {
+        const answer = await call("POST /admin/v1/workspaces/{id}/messages/cancel", {
+          path: { id: workspaceId },
+          body: { ids: part.ids },
+        })
+        total += answer.cancelled
+        left += answer.not_cancellable
+        setProgress(total)
+        if (!part.more || answer.cancelled === 0) break
+        part = await waitingIds(workspaceId, search)
+      }
+      return words.done(total, left)
+    },
+    onSuccess: (says) => {
+      close()
+      done(says)
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: ["messages", workspaceId] }),
+  })
+  const { data, error } = matching
+  const count = data?.ids.length ?? 0
+  return (
+    <Confirm
+      title={words.allMatching}
+      action={words.cancel(count)}
+      busy={cancel.isPending || matching.isFetching}
+      error={error ?? cancel.error}
+      act={() => count > 0 && cancel.mutate()}
+      close={close}
+    >
+      <p role="status">
+        {data === undefined
+          ? words.counting
+          : count === 0
+            ? words.nothingWaits
+            : words.askAll(count, data.more)}
+      </p>
+      {progress > 0 && <p role="status">{words.progress(progress)}</p>}
+    </Confirm>
+  )
+}

@@ -1,0 +1,11 @@
+/** A message's timeline as the service answers it, under the names that its parts use. */
+import type { Answer } from "../api/operations.ts"
+
+type Timeline = Answer<"GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline">
+
+export type TimelineEntry = Timeline["data"][number]
+
+export type Waiting = NonNullable<Timeline["waiting"]>
+
+/** One thing that has to end before the message leaves. */
+export type WaitsFor = Waiting["for"][number]
