@@ -93,8 +93,14 @@ export const inOrder = (own: ReadonlyArray<Manifest>): ReadonlyArray<string> => 
   return [...placed]
 }
 
+/** Through a pipe of its own: pnpm gives up when it writes faster than the pipe of a log is read. */
 const run = (program: string, ...args: ReadonlyArray<string>): void => {
-  execFileSync(program, args, { cwd: root, stdio: "inherit" })
+  const output = execFileSync(program, args, {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+    maxBuffer: 64 * 2 ** 20,
+  })
+  process.stdout.write(output)
 }
 
 const tarballOf = (name: string, version: string): string =>

@@ -64,6 +64,7 @@ describe("a message that is sent", () => {
           workspaceId: workspace,
           mode: "live",
           messageId: message.id,
+          reference: null,
           createdAt: noon,
           body: event?.body,
         })
