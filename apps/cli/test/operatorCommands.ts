@@ -186,6 +186,13 @@ export const operatorCommands: Entries = {
     await json("numbers pause", place)
     assert.isNull((await json("numbers resume", place))[0]?.["reason"])
   },
+  "numbers check-proxy": async ({ json, number, workspace }) => {
+    const place = [number, "--workspace", workspace]
+    await json("numbers update", [...place, "--proxy", "-"], { input: "http://127.0.0.1:3128\n" })
+    assert.deepStrictEqual(await json("numbers check-proxy", place), [
+      { ok: false, error: "no_remote", duration_ms: 0 },
+    ])
+  },
   "numbers logout": async ({ json, number, workspace }) =>
     assert.strictEqual(
       (await json("numbers logout", [number, "--workspace", workspace]))[0]?.["status"],

@@ -534,6 +534,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/check-proxy": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Check a number's proxy */
+        readonly post: operations["checkProxy"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/logout": {
         readonly parameters: {
             readonly query?: never;
@@ -1496,6 +1513,7 @@ export interface components {
         readonly PortalSession: PortalSession;
         readonly PreviewReminder: PreviewReminder;
         readonly Process: Process;
+        readonly ProxyCheck: ProxyCheck;
         readonly QueuedEvent: QueuedEvent;
         /** @description Exactly one of the keys. */
         readonly Recipient: Recipient;
@@ -2770,6 +2788,29 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Connection"];
+                };
+            };
+        };
+    };
+    readonly checkProxy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Whether the connection opened, and how long that took. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ProxyCheck"];
                 };
             };
         };
@@ -5592,6 +5633,16 @@ export interface Process {
     readonly numbers_held: number | null;
     /** @description Of 256. */
     readonly shards_held: number | null;
+}
+export interface ProxyCheck {
+    /** @description Whether the connection opened. */
+    readonly ok: boolean;
+    /**
+     * @description Why it did not open. `no_remote`: the number connects nowhere, so nothing was tried.
+     * @enum {string|null}
+     */
+    readonly error: "timeout" | "dns" | "tls" | "connection" | "credentials_refused" | "target_refused" | "unexpected_answer" | "proxy_unreadable" | "no_remote" | null;
+    readonly duration_ms: number;
 }
 export interface QueuedEvent {
     /** @description `evt_` and 24 characters. */

@@ -103,6 +103,8 @@ const numbersOf = (at: Endpoints) => ({
   pause: at.post("/admin/v1/workspaces/{id}/numbers/{number_id}/pause"),
   /** Ends a pause, even one that the service began because the remote server refused too much. */
   resume: at.order("/admin/v1/workspaces/{id}/numbers/{number_id}/resume"),
+  /** Opens one connection through the number's proxy, within ten seconds. */
+  checkProxy: at.order("/admin/v1/workspaces/{id}/numbers/{number_id}/check-proxy"),
   /** Logs it out at the remote server and erases its credentials; its messages keep waiting. */
   logOut: at.order("/admin/v1/workspaces/{id}/numbers/{number_id}/logout"),
 })

@@ -311,6 +311,14 @@ const entries: {
     assert.strictEqual((await operator.numbers.pause(workspace, number)).reason, "paused"),
   resumeNumber: async ({ operator, workspace, number }) =>
     assert.isNull((await operator.numbers.resume(workspace, number)).reason),
+  checkProxy: async ({ operator, workspace, number }) => {
+    await operator.numbers.update(workspace, number, { proxy_url: "http://a:b@127.0.0.1:9" })
+    assert.deepStrictEqual(await operator.numbers.checkProxy(workspace, number), {
+      ok: false,
+      error: "no_remote",
+      duration_ms: 0,
+    })
+  },
   logOutNumber: async ({ operator, workspace, number }) =>
     assert.strictEqual((await operator.numbers.logOut(workspace, number)).status, "disconnected"),
 

@@ -462,6 +462,8 @@ export {
   TelegramLogins,
   TelegramPasswordBody,
 } from "./number/Numbers.ts"
+export { ProxyProbe, proxyCheckMillis, proxyProblems } from "./number/ProxyCheck.ts"
+export type { ProxyCheck, ProxyProbePort, ProxyProblem } from "./number/ProxyCheck.ts"
 export type {
   ListedConnection,
   ListedConnections,

@@ -21,4 +21,6 @@ export {
   realTimeLayer,
   systemClock,
 } from "./NodeServices.ts"
+export { layerProxyProbe } from "./ProxyProbe.ts"
+export type { ProxyTarget } from "./ProxyProbe.ts"
 export type { Resolver } from "./Connections.ts"

@@ -16,7 +16,12 @@ import {
   tl,
 } from "@mtcute/node"
 import type { ITelegramStorageProvider, RpcCallMiddleware, TelegramTransport } from "@mtcute/node"
-import { __tlWriterMap, addPublicKey, NodeCryptoProvider } from "@mtcute/node/utils.js"
+import {
+  __tlWriterMap,
+  addPublicKey,
+  defaultProductionDc,
+  NodeCryptoProvider,
+} from "@mtcute/node/utils.js"
 import { Data, Effect, Redacted } from "effect"
 import type { Scope } from "effect"
 import type { TelegramApplication, TelegramSettings } from "./TelegramSettings.ts"
@@ -228,6 +233,9 @@ export const wayOut = (proxyUrl: string | null, { mayWrite, openingMillis }: Bou
     },
   }
 }
+
+/** The library's own choice for a new account. */
+export const firstDataCentre = defaultProductionDc.main
 
 /** The data centre of a test server. */
 const otherServer = 2

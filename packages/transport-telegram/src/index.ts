@@ -12,8 +12,9 @@ import type {
 import { Layer } from "effect"
 import type { Effect } from "effect"
 import { Sessions } from "./Account.ts"
+import { firstDataCentre } from "./Client.ts"
 import { layerLogin as layerLoginOf } from "./Login.ts"
-import type { TelegramSettings } from "./TelegramSettings.ts"
+import type { TelegramServerAddress, TelegramSettings } from "./TelegramSettings.ts"
 import { layerTransport } from "./Transport.ts"
 
 export { defaultSettings } from "./TelegramSettings.ts"
@@ -22,6 +23,12 @@ export type {
   TelegramServerAddress,
   TelegramSettings,
 } from "./TelegramSettings.ts"
+
+/** The server of Telegram that an account's first connection goes to. */
+export const firstServer: TelegramServerAddress = {
+  host: firstDataCentre.ipAddress,
+  port: firstDataCentre.port,
+}
 
 /** Sending over one session for each account. Sessions stay open while the transport's events are read. */
 export const layer = (

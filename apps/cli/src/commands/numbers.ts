@@ -226,6 +226,14 @@ export const numberCommands = [
       output.one(await operator().numbers.resume(given.workspace, given.id)),
   }),
   command({
+    words: "numbers check-proxy",
+    as: "operator",
+    summary: "Opens one connection through a number's proxy, within 10 seconds.",
+    ...inWorkspace,
+    run: async (given, { operator, output }) =>
+      output.one(await operator().numbers.checkProxy(given.workspace, given.id)),
+  }),
+  command({
     words: "numbers logout",
     as: "operator",
     summary: "Logs a number out and forgets its credentials; its messages wait.",

@@ -345,6 +345,8 @@ export const sharedLimits = table({
   testBatches: { whole: 4, share: { of: "workspace", most: 1 } },
   /** Transport calls that ask which phones are registered, of 50 phones each. */
   numberChecks: { whole: 64, share: { of: "workspace", most: 16 } },
+  /** Connections that operators try through the proxies of numbers, each for up to ten seconds. */
+  proxyChecks: { whole: 16, share: { of: "workspace", most: 4 } },
   /**
    * Linking attempts, each with a connection that shows codes for up to ten minutes. A plan may
    * allow any number.

@@ -44,6 +44,8 @@ import type {
 } from "./NumberStore.ts"
 import { StartingPacing, unpaced } from "./Pacing.ts"
 import type { Pacing } from "./Pacing.ts"
+import { makeProxyCheck } from "./ProxyCheck.ts"
+import type { ProxyCheck } from "./ProxyCheck.ts"
 import { pauseFor, platforms } from "./SendingNumber.ts"
 import type { ConnectionReason, SendingNumber } from "./SendingNumber.ts"
 import { Store } from "../store/Store.ts"
@@ -105,6 +107,18 @@ export const parseProxyUrl = (text: string): ProxyUrl | undefined => {
 /** The place that the URL of a number's proxy is sealed for. */
 export const proxyPlace = (numberId: NumberId): string => `proxy of number ${numberId}`
 
+/** Reads the proxy of a number in the clear. */
+const makeProxyReader = Effect.gen(function* makeProxyReader() {
+  const { numbers } = yield* Store
+  const secrets = yield* Secrets
+  return Effect.fnUntraced(function* proxyOf(numberId: NumberId) {
+    const settings = (yield* numbers.settings([numberId])).get(numberId)
+    if (settings === undefined || settings.proxy === null) return null
+    const { url } = settings.proxy
+    return Redacted.make(yield* Effect.fromResult(secrets.open(proxyPlace(numberId), url)))
+  })
+})
+
 /** Proxies of numbers in the clear, for their transports alone. */
 export class NumberProxies extends Context.Service<
   NumberProxies,
@@ -117,18 +131,7 @@ export class NumberProxies extends Context.Service<
 
   static readonly layer = Layer.effect(
     NumberProxies,
-    Effect.gen(function* make() {
-      const { numbers } = yield* Store
-      const secrets = yield* Secrets
-      return NumberProxies.of({
-        of: Effect.fnUntraced(function* (numberId) {
-          const settings = (yield* numbers.settings([numberId])).get(numberId)
-          if (settings === undefined || settings.proxy === null) return null
-          const { url } = settings.proxy
-          return Redacted.make(yield* Effect.fromResult(secrets.open(proxyPlace(numberId), url)))
-        }),
-      })
-    }),
+    Effect.map(makeProxyReader, (of) => NumberProxies.of({ of })),
   )
 }
 
@@ -591,6 +594,22 @@ export class NumberOperations extends Context.Service<
       ...number: AddressedNumber
     ): Effect.Effect<NumberConnection, Failure<WorkspaceCode | "number_not_found">>
     /**
+     * POST …/check-proxy: opens one connection through the number's proxy, within 10 s of real time.
+     * Fails with `validation_failed` without a proxy, with `rate_limited` above a workspace's share.
+     */
+    checkProxy(
+      ...number: AddressedNumber
+    ): Effect.Effect<
+      ProxyCheck,
+      Failure<
+        | WorkspaceCode
+        | "number_not_found"
+        | "validation_failed"
+        | "rate_limited"
+        | "service_unavailable"
+      >
+    >
+    /**
      * POST …/logout: disconnects the number and logs its device out at the remote. If that takes
      * over 10 s, the log-out follows later. Waiting messages stay.
      */
@@ -614,6 +633,7 @@ export class NumberOperations extends Context.Service<
         simulated: yield* ConnectedFromTheStart,
         sendCap: yield* DailyQuota,
       }
+      const checkProxy = yield* makeProxyCheck(yield* makeProxyReader)
 
       return NumberOperations.of({
         connections: Effect.fn("NumberOperations.connections")((role, workspaceId) =>
@@ -645,6 +665,9 @@ export class NumberOperations extends Context.Service<
           yield* logThrottled("number resumed", { number: found })
           yield* wakeUp.wake("lanes")
           return yield* connection(operations, role, workspaceId, found)
+        }),
+        checkProxy: Effect.fn("NumberOperations.checkProxy")(function* check(...addressed) {
+          return yield* checkProxy((yield* factsOf(operations, ...addressed)).number)
         }),
         logOut: Effect.fn("NumberOperations.logOut")(function* logOut(role, workspaceId, id) {
           const { changed, number: known } = yield* factsOf(operations, role, workspaceId, id)

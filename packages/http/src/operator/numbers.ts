@@ -13,6 +13,7 @@ import {
   NumberPatch,
   Numbers,
   PauseBody,
+  proxyProblems,
   refuse,
   TelegramCodeBody,
   TelegramLoginBody,
@@ -210,6 +211,15 @@ const connected = {
 
 const paused = { ...connected, reason: "paused", paused_until: "2030-01-31T09:00:00Z" }
 
+const ProxyCheckJson = Schema.Struct({
+  ok: described(Schema.Boolean, "Whether the connection opened."),
+  error: described(
+    Schema.NullOr(Schema.Literals(proxyProblems)),
+    "Why it did not open. `no_remote`: the number connects nowhere, so nothing was tried.",
+  ),
+  duration_ms: Schema.Int,
+}).annotate({ identifier: "ProxyCheck" })
+
 /** How fast a number sends and which way it takes is the operator's matter. */
 const refuseOperatorsFields = (request: unknown) =>
   typeof request === "object" && request !== null && ("pacing" in request || "proxyUrl" in request)
@@ -346,6 +356,22 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     handler: Effect.fnUntraced(function* resumeNumber({ id, role }) {
       const operations = yield* NumberOperations
       return connectionJson(yield* operations.resume(role, id("id"), id("number_id")))
+    }),
+  }),
+  route(`POST ${numberPath}/check-proxy`, {
+    id: "checkProxy",
+    right: "operator",
+    summary: "Check a number's proxy",
+    about:
+      "Opens one connection through it to the platform's remote server and closes it, within ten seconds. The number's own connection stays.",
+    success: "Whether the connection opened, and how long that took.",
+    answer: bodyOf(ProxyCheckJson, { ok: true, error: null, duration_ms: 84 }),
+    refused: [missingNumber, "validation_failed", "rate_limited"],
+    handler: Effect.fnUntraced(function* checkProxy({ id, role }) {
+      const operations = yield* NumberOperations
+      const check = yield* operations.checkProxy(role, id("id"), id("number_id"))
+      const { durationMillis, error } = check
+      return { ok: error === null, error, duration_ms: durationMillis }
     }),
   }),
   route(`POST ${numberPath}/logout`, {

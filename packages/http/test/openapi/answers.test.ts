@@ -298,7 +298,10 @@ describe("the document and the service", () => {
             yield* ask(operator("POST", `${own}/resume`), 200)
             yield* ask(operator("GET", `${at}/numbers/987654/connection`), 404)
             const paced = { pacing: { per_minute: 5 }, proxy_url: "http://a:b@192.0.2.1" }
+            yield* ask(operator("POST", `${own}/check-proxy`), 400)
             yield* ask(operator("PATCH", own, paced), 200)
+            yield* ask(operator("POST", `${own}/check-proxy`), 200)
+            yield* ask(operator("POST", `${at}/numbers/987654/check-proxy`), 404)
             yield* ask(operator("PATCH", own, { proxy_url: "ftp://192.0.2.1" }), 400)
             yield* ask(operator("PATCH", own, { pacing: { per_minute: 0 } }), 400)
 

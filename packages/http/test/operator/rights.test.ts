@@ -54,6 +54,7 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   getConnection: everyone,
   pauseNumber: administrators,
   resumeNumber: administrators,
+  checkProxy: operator,
   logOutNumber: administrators,
   beginTelegramLogin: administrators,
   getTelegramLogin: administrators,

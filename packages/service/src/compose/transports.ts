@@ -23,7 +23,8 @@ import type {
   StoreUnavailable,
   WhatsAppTransport,
 } from "@messaging-service/core"
-import { CannotStart, qrCodeForTerminal } from "@messaging-service/node"
+import { CannotStart, layerProxyProbe, qrCodeForTerminal } from "@messaging-service/node"
+import type { ProxyTarget } from "@messaging-service/node"
 import { Effect, Layer, Stream } from "effect"
 import type { Redacted } from "effect"
 import { optionalPackage, SettingFault } from "./startFaults.ts"
@@ -89,6 +90,8 @@ export type TransportChoice =
       readonly telegram?: LiveTelegram
     }
 
+type LiveChoice = Extract<TransportChoice, { readonly kind: "live" }>
+
 /** Without an application Telegram admits no client. */
 const layerNoTelegram = Layer.succeed(TelegramTransport, {
   dropsCopies: true,
@@ -124,6 +127,29 @@ export interface RemoteServer {
   readonly port: number
 }
 
+/** The address of WhatsApp, or of the server that stands in for it. */
+const whatsAppServer = ({ whatsApp }: LiveChoice) =>
+  Effect.map(loadWhatsApp(), ({ defaultSettings }): ProxyTarget => {
+    const { hostname, port, protocol } = whatsApp.url ?? defaultSettings.url
+    return {
+      host: hostname.replace(/^\[(.*)\]$/, "$1"),
+      port: Number(port) || (protocol === "ws:" ? 80 : 443),
+    }
+  })
+
+/** Checks of proxies connect to the servers that the transports connect to. */
+const layerProbe = (choice: LiveChoice): Layer.Layer<never, CannotStart> =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const { telegram } = choice
+      return layerProxyProbe({
+        whatsapp: yield* whatsAppServer(choice),
+        telegram:
+          telegram === undefined ? null : (telegram.server ?? (yield* loadTelegram()).firstServer),
+      })
+    }),
+  )
+
 /**
  * The remote servers of the chosen transports, whose packages it loads. Telegram's own are named by its
  * library at the first login.
@@ -133,13 +159,7 @@ export const remoteServers = (
 ): Effect.Effect<ReadonlyArray<RemoteServer>, CannotStart> =>
   Effect.gen(function* () {
     if (choice.kind === "simulated") return []
-    const { defaultSettings } = yield* loadWhatsApp()
-    const { hostname, port, protocol } = choice.whatsApp.url ?? defaultSettings.url
-    const whatsApp = {
-      name: "WhatsApp",
-      host: hostname.replace(/^\[(.*)\]$/, "$1"),
-      port: Number(port) || (protocol === "ws:" ? 80 : 443),
-    }
+    const whatsApp = { name: "WhatsApp", ...(yield* whatsAppServer(choice)) }
     if (choice.telegram === undefined) return [whatsApp]
     yield* loadTelegram()
     const { server } = choice.telegram
@@ -148,7 +168,7 @@ export const remoteServers = (
 
 const layerWhatsApp = ({
   whatsApp,
-}: Extract<TransportChoice, { readonly kind: "live" }>): Layer.Layer<
+}: LiveChoice): Layer.Layer<
   WhatsAppTransport | PhoneDirectory | NumberLinking,
   CannotStart,
   SessionVault | NumberProxies | Store | NumberOwnership | SentTexts
@@ -168,7 +188,7 @@ const layerUnownedVault = Layer.fresh(SessionVault.layer).pipe(
 )
 
 const layerTelegram = (
-  { telegram }: Extract<TransportChoice, { readonly kind: "live" }>,
+  { telegram }: LiveChoice,
   showCode: ShowCode,
 ): Layer.Layer<
   TelegramTransport,
@@ -204,10 +224,7 @@ export const requireNoLinkedNumbers: Effect.Effect<void, CannotStart | StoreUnav
     )
   })
 
-export const layerLive = (
-  choice: Extract<TransportChoice, { readonly kind: "live" }>,
-  showCode: ShowCode,
-) =>
+export const layerLive = (choice: LiveChoice, showCode: ShowCode) =>
   layerCodes(showCode).pipe(
     Layer.provideMerge(layerWhatsApp(choice)),
     Layer.merge(layerTelegram(choice, showCode)),
@@ -215,5 +232,6 @@ export const layerLive = (
     Layer.provide([NumberProxies.layer, SentTexts.layer]),
     Layer.provide(layerStoredSecrets),
     Layer.merge(Layer.succeed(ConnectedFromTheStart, false)),
+    Layer.merge(layerProbe(choice)),
     Layer.merge(Layer.succeed(StartingPacing, { whatsapp: liveWhatsAppPacing, telegram: null })),
   )
