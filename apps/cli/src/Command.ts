@@ -4,6 +4,7 @@
  */
 import type { MessagingClient, OperatorClient } from "@messaging-service/client"
 import type { Output } from "./Output.ts"
+import type { Place, WorkspaceClient } from "./WorkspaceClient.ts"
 import type { Machine } from "./Machine.ts"
 import { usageError } from "./ending.ts"
 import { durationMillis, isRelative, momentOf } from "./moment.ts"
@@ -70,6 +71,10 @@ export interface Tools {
   readonly service: () => string
   /** A client with the key; fails with a usage error without one. */
   readonly client: () => MessagingClient
+  /** The key's client, or with `--workspace` the operator's in that workspace. */
+  readonly caller: () => WorkspaceClient
+  /** The place of `caller`; undefined for the key's. */
+  readonly place: Place | undefined
   /** A client with the operator token; fails with a usage error without one. */
   readonly operator: () => OperatorClient
 }
@@ -181,3 +186,11 @@ export const seconds = (about: string): Value<number> => ({
 
 /** The operator's workspace. */
 export const workspace = once(count("ID", "The workspace."))
+
+/** Options of every command that uses `caller`. */
+export const placeOptions = {
+  workspace: maybe(count("ID", "Acts in that workspace, with the operator token.")),
+  mode: maybe(
+    choice(["live", "test"], "With --workspace: acts as a live or a test key. Default: live."),
+  ),
+} as const

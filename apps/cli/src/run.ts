@@ -11,6 +11,7 @@ import { makeOutput } from "./Output.ts"
 import { findCommand, readLine, refuseFormerNames } from "./parse.ts"
 import type { Machine } from "./Machine.ts"
 import { nearest } from "./suggest.ts"
+import { placeOf, workspaceClient } from "./WorkspaceClient.ts"
 
 /** Runs one command line to its end. */
 export const run = async (line: ReadonlyArray<string>, machine: Machine): Promise<number> => {
@@ -70,20 +71,25 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
   }
   const access = makeAccess(common, machine)
   const connection = () => connectionOf(common, access.service(), asking)
+  const client = () => {
+    const key = access.key()
+    return made(() => messagingClient({ ...connection(), key }))
+  }
+  const operator = () => {
+    const token = access.operatorToken()
+    return made(() => operatorClient({ ...connection(), token }))
+  }
+  const place = command.as === "key or operator" ? placeOf(given) : undefined
   const tools = {
     machine: asking,
     commands,
     output,
     common,
     service: access.service,
-    client: () => {
-      const key = access.key()
-      return made(() => messagingClient({ ...connection(), key }))
-    },
-    operator: () => {
-      const token = access.operatorToken()
-      return made(() => operatorClient({ ...connection(), token }))
-    },
+    client,
+    operator,
+    caller: () => (place === undefined ? client() : workspaceClient(operator(), place)),
+    place,
   }
   const goesOn = () => (changes ? "the last request may have taken effect" : undefined)
   try {

@@ -8,7 +8,7 @@ import { usageError } from "./ending.ts"
 
 export const upload = async (
   path: string,
-  { client, output }: Pick<Tools, "client" | "output">,
+  { caller, output }: Pick<Tools, "caller" | "output">,
   idempotencyKey?: string,
 ): Promise<MediaFile> => {
   const { size } = await stat(path).catch((error: Error) => {
@@ -23,7 +23,7 @@ export const upload = async (
       output.progress(`${name}: ${Math.floor((sent / size) * 100)} % of ${size} bytes`)
     }
   }
-  const file = await client().media.upload(
+  const file = await caller().media.upload(
     { file: () => pieces(), file_name: name },
     idempotencyKey === undefined ? {} : { idempotencyKey },
   )

@@ -66,6 +66,9 @@ export class Running extends Context.Service<
   ).pipe(Layer.orDie)
 }
 
+/** Method and path of each request of the program, by all tests of a file. */
+export const requested = new Set<string>()
+
 interface AnotherServer {
   readonly url: string
   /** Number of responses. */
@@ -178,6 +181,7 @@ export const aWorkspace = async (url: string) => {
       },
       fetch: (asked, init) => {
         ran.asked.push(rested)
+        requested.add(`${init.method} ${new URL(asked).pathname}`)
         if (asking(init.method ?? "GET") === false) ending.abort(endedBySignal(endedBy))
         return fetch(asked, init)
       },

@@ -1,5 +1,7 @@
 /** Every command against the real service; one without an entry here fails. */
 import { assert, layer } from "@effect/vitest"
+import { readDocument } from "@messaging-service/testkit/openapi"
+import type { DocumentObject } from "@messaging-service/testkit/openapi"
 import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -8,9 +10,10 @@ import { customerCommands } from "./customerCommands.ts"
 import { operatorCommands } from "./operatorCommands.ts"
 import { phoneCommands } from "./phoneCommands.ts"
 import { profileCommands } from "./profileCommands.ts"
-import { Running, aWorkspace } from "./Running.ts"
+import { actsInWorkspace, namesWorkspace, needsWorkspace } from "./inWorkspace.ts"
+import { Running, aWorkspace, requested } from "./Running.ts"
 import type { RunOptions } from "./Running.ts"
-import type { Entries } from "./Scene.ts"
+import type { Entries, Scene } from "./Scene.ts"
 
 const entries: Entries = {
   ...customerCommands,
@@ -31,6 +34,53 @@ const entries: Entries = {
   },
 }
 
+/** Operations of the operator API that no command asks for. */
+const withoutCommand: Readonly<Record<string, string>> = {
+  signIn: "Browsers keep a session; the program sends the operator token with each request.",
+  getSession: "The session of a browser.",
+  signOut: "The session of a browser.",
+}
+
+const sceneOf = async ({ directory, receiver, url }: typeof Running.Service): Promise<Scene> => {
+  const shop = await aWorkspace(url)
+  const told = async (line: ReadonlyArray<string>, options?: RunOptions) => {
+    const { code, output, remarks } = await shop.messaging(line, options)
+    assert.strictEqual(code, 0, remarks)
+    return output
+  }
+  const line = (of: string, rest: ReadonlyArray<string | number>) => [
+    ...of.split(" "),
+    ...rest.map(String),
+  ]
+  return {
+    ...shop,
+    receiver,
+    aFile: async (name, content) => {
+      const path = join(directory, name)
+      await writeFile(path, content)
+      return path
+    },
+    text: (of, rest = []) => told(line(of, rest)),
+    json: async (of, rest = [], options) =>
+      (await told([...line(of, rest), "--json"], options))
+        .split("\n")
+        .filter((each) => each !== "")
+        .map((each) => JSON.parse(each) as Record<string, unknown>),
+  }
+}
+
+/** Operator operations that the program has not asked for. */
+const unasked = async (url: string): Promise<ReadonlyArray<string>> => {
+  const source = (await (await fetch(`${url}/openapi.json`)).json()) as DocumentObject
+  return readDocument(source)
+    .operations.filter(({ part }) => part === "operator" || part === "emulator")
+    .filter(({ method, path }) => {
+      const asked = new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, "[1-9]\\d*")}$`)
+      return ![...requested].some((each) => asked.test(each))
+    })
+    .map(({ id }) => id)
+}
+
 layer(Running.layer, { excludeTestServices: true })("every command", (it) => {
   it.effect("has one entry here, and every entry has a command", () =>
     Effect.sync(() =>
@@ -41,39 +91,34 @@ layer(Running.layer, { excludeTestServices: true })("every command", (it) => {
     ),
   )
 
-  for (const { words } of commands) {
-    it.effect(words, () =>
-      Effect.flatMap(Running, ({ directory, receiver, url }) =>
-        Effect.promise(async () => {
-          const shop = await aWorkspace(url)
-          const entry = entries[words]
-          assert.isDefined(entry, `there is no entry for ${words}`)
-          const told = async (line: ReadonlyArray<string>, options?: RunOptions) => {
-            const { code, output, remarks } = await shop.messaging(line, options)
-            assert.strictEqual(code, 0, remarks)
-            return output
-          }
-          const line = (of: string, rest: ReadonlyArray<string | number>) => [
-            ...of.split(" "),
-            ...rest.map(String),
-          ]
-          await entry?.({
-            ...shop,
-            receiver,
-            aFile: async (name, content) => {
-              const path = join(directory, name)
-              await writeFile(path, content)
-              return path
-            },
-            text: (of, rest = []) => told(line(of, rest)),
-            json: async (of, rest = [], options) =>
-              (await told([...line(of, rest), "--json"], options))
-                .split("\n")
-                .filter((each) => each !== "")
-                .map((each) => JSON.parse(each) as Record<string, unknown>),
-          })
-        }),
+  const test = (name: string, body: (scene: Scene) => Promise<void>) =>
+    it.effect(name, () =>
+      Effect.flatMap(Running, (running) =>
+        Effect.promise(async () => body(await sceneOf(running))),
       ),
     )
+
+  for (const { words } of commands) {
+    test(words, async (scene) => {
+      const entry = entries[words]
+      assert.isDefined(entry, `there is no entry for ${words}`)
+      await entry?.(scene)
+    })
   }
+
+  for (const mode of ["live", "test"] as const) {
+    test(`of a key with --workspace is the operator's, --mode ${mode}`, (scene) =>
+      actsInWorkspace(scene, mode))
+  }
+  test("of a key with --workspace names the workspace in what it proposes", namesWorkspace)
+  test("of a key takes --mode with --workspace alone", needsWorkspace)
+
+  // The last one: it needs the requests of all others.
+  it.effect("all of them ask for every operation of the operator API, but for exceptions", () =>
+    Effect.flatMap(Running, ({ url }) =>
+      Effect.promise(async () =>
+        assert.sameMembers([...(await unasked(url))], Object.keys(withoutCommand)),
+      ),
+    ),
+  )
 })

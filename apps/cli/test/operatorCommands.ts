@@ -1,5 +1,6 @@
 /** Commands about parts of a workspace: numbers, webhooks, keys and contacts; and about workspaces. */
 import { assert } from "@effect/vitest"
+import type { NewsEvent } from "@messaging-service/client"
 import { to } from "./Scene.ts"
 import type { Entries, Scene } from "./Scene.ts"
 
@@ -109,7 +110,7 @@ export const operatorCommands: Entries = {
   },
   "numbers get": async ({ json, number }) =>
     assert.strictEqual((await json("numbers get", [number]))[0]?.["status"], "connected"),
-  "numbers connect": async ({ client, json, messaging, operator }) => {
+  "numbers connect": async ({ client, json, messaging, operator, workspace }) => {
     // Scans the code as soon as it appears.
     const scan = async (wait: number) => {
       await operator.simulator.settle()
@@ -118,6 +119,9 @@ export const operatorCommands: Entries = {
     }
     const looks = await json("numbers connect", [], { meanwhile: scan })
     assert.strictEqual(looks.at(-1)?.["status"], "connected")
+    const place = ["--workspace", workspace]
+    const inside = await json("numbers connect", place, { meanwhile: scan })
+    assert.strictEqual(inside.at(-1)?.["status"], "connected")
     const shown = await messaging(["numbers", "connect"], { meanwhile: scan, isWatched: true })
     assert.strictEqual(shown.code, 0)
     assert.match(shown.output, /Scan this with the phone[^]*█[^]*status +connected/)
@@ -198,6 +202,37 @@ export const operatorCommands: Entries = {
       (await json("numbers logout", [number, "--workspace", workspace]))[0]?.["status"],
       "disconnected",
     ),
+
+  events: async ({ messaging, operator, workspace }) => {
+    const line = ["events", "--workspace", String(workspace)]
+    const sent: Array<number> = []
+    const send = async () => {
+      const hello = { to: { phone: to }, text: "Hello" }
+      sent.push((await operator.messages.send(workspace, hello)).id)
+    }
+    // Messages come until the reader of the first lines has gone.
+    const shown = async (lines: number, ...more: ReadonlyArray<string>) => {
+      const over = new AbortController()
+      const ran = messaging([...line, ...more, "--json"], { outputTakes: [lines, "EPIPE"] })
+      const ended = ran.finally(() => over.abort())
+      while (!over.signal.aborted) await send()
+      const { code, output, remarks } = await ended
+      assert.strictEqual(code, 0, remarks)
+      return output
+        .trimEnd()
+        .split("\n")
+        .map((each) => JSON.parse(each) as NewsEvent)
+    }
+    const [first] = await shown(1)
+    assert.hasAllKeys(first, ["topic", "id", "ids", "now"])
+
+    await send()
+    const before = new Set(sent)
+    const missed = await shown(2, "--after", first?.id ?? "")
+    assert.isTrue(missed.some(({ ids }) => ids.some((id) => before.has(id))))
+    const ended = await messaging(line, { asking: () => false })
+    assert.strictEqual(ended.code, 130)
+  },
 
   "webhooks create": async ({ json, receiver, workspace }) => {
     for (const place of [[], ["--workspace", workspace]]) {

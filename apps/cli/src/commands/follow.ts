@@ -1,6 +1,16 @@
-/** `tail`: messages and their results, as they happen. */
-import type { Message } from "@messaging-service/client"
-import { any, choice, command, count, maybe, time } from "../Command.ts"
+/** `tail` and `events`: what happens, as it happens. */
+import type { Message, NewsEvent } from "@messaging-service/client"
+import {
+  any,
+  choice,
+  command,
+  count,
+  maybe,
+  placeOptions,
+  text,
+  time,
+  workspace,
+} from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { interruptible } from "../ending.ts"
 import { isOver, recipientText } from "./messages.ts"
@@ -17,6 +27,13 @@ const columns = [
   ["error", ({ message }: Seen) => message.error?.code],
 ] as const
 
+const newsColumns = [
+  ["topic", ({ topic }: NewsEvent) => topic],
+  ["ids", ({ ids }: NewsEvent) => ids],
+  ["id", ({ id }: NewsEvent) => id],
+  ["now", ({ now }: NewsEvent) => now],
+] as const
+
 interface Seen {
   readonly seen: string
   readonly event: `message.${Message["status"]}`
@@ -25,13 +42,13 @@ interface Seen {
 
 /** Changes of messages since the last look, oldest first. */
 const changes = async (
-  { client, machine }: Tools,
+  { caller, machine }: Tools,
   known: Map<number, Message>,
   since: string,
 ): Promise<{ readonly seen: ReadonlyArray<Seen>; readonly requests: number }> => {
   const found: Array<Message> = []
   const from = oldestOpen(known) ?? since
-  const listing = client().messages.list({ since: from < since ? from : since, limit: 100 })
+  const listing = caller().messages.list({ since: from < since ? from : since, limit: 100 })
   let requests = 0
   for await (const { data } of listing.pages()) {
     requests++
@@ -61,11 +78,12 @@ const oldestOpen = (known: ReadonlyMap<number, Message>): string | undefined =>
 export const followCommands = [
   command({
     words: "tail",
-    as: "key",
+    as: "key or operator",
     summary: "Follows new messages and their changes of status, until Ctrl-C.",
     about:
       "It polls the service every few seconds, less often the more messages wait, with at most 20 of the 60\nrequests a minute. It follows at most the latest 500 messages; webhooks report every one, and at once.",
     options: {
+      ...placeOptions,
       since: maybe(time("Also messages created then or later. Default: from now on.")),
       every: maybe(count("SECONDS", "Seconds between polls. Default and minimum: 3.")),
       event: any(
@@ -95,6 +113,27 @@ export const followCommands = [
         return Math.max(every * 1000, restAfter(requests))
       }
       await interruptible(machine.signal, stillWaiting, () => whileRead(machine, look))
+    },
+  }),
+  command({
+    words: "events",
+    as: "operator",
+    summary: "Follows what changes in a workspace, until Ctrl-C: a line for each event.",
+    about:
+      "An event names its topic and the records that changed, for you to read again; none means any of the\ntopic. The program connects again by itself, and continues after the last event.",
+    options: {
+      workspace,
+      after: maybe(text("EVENT", "Continues after that event, of the last hour at most.")),
+    },
+    run: async ({ after, workspace: inside }, { machine, operator, output }) => {
+      const following = operator().follow(inside, {
+        signal: machine.signal,
+        ...(after === undefined ? {} : { lastEventId: after }),
+      })
+      for await (const event of following) {
+        output.event(event, newsColumns)
+        if ((await machine.written()) !== null) return
+      }
     },
   }),
 ]

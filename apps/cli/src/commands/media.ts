@@ -1,8 +1,21 @@
 /** The media directory, and number checks. */
 import type { MediaFile, NumberCheck, NumberCheckResult } from "@messaging-service/client"
-import { any, choice, command, count, flag, id, many, maybe, once, text } from "../Command.ts"
+import {
+  any,
+  choice,
+  command,
+  count,
+  flag,
+  id,
+  many,
+  maybe,
+  once,
+  placeOptions,
+  text,
+} from "../Command.ts"
 import { interruptible, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
+import { placeText } from "../WorkspaceClient.ts"
 import { limit, listed } from "./lists.ts"
 import { readText } from "./messages.ts"
 import { restAfter } from "./polling.ts"
@@ -32,37 +45,40 @@ const resultColumns = [
 export const mediaCommands = [
   command({
     words: "media upload",
-    as: "key",
+    as: "key or operator",
     summary: "Uploads files, which you can send by their ids.",
     arguments: { file: many(text("FILE", "A file of at most 64 MiB.")) },
+    options: placeOptions,
     run: async (given, tools) => {
       for (const file of given.file) tools.output.one(await upload(file, tools), columns)
     },
   }),
   command({
     words: "media list",
-    as: "key",
+    as: "key or operator",
     summary: "Lists files, newest first.",
-    options: { type: maybe(choice(["image", "file"], "Only those.")), ...limit },
-    run: ({ type, ...given }, { client, output }) =>
+    options: { ...placeOptions, type: maybe(choice(["image", "file"], "Only those.")), ...limit },
+    run: ({ type, ...given }, { caller, output }) =>
       listed(given, output, columns, (page) =>
-        client().media.list({ ...page, ...(type === undefined ? {} : { type }) }),
+        caller().media.list({ ...page, ...(type === undefined ? {} : { type }) }),
       ),
   }),
   command({
     words: "media get",
-    as: "key",
+    as: "key or operator",
     summary: "Shows a file with a link to it.",
     arguments: { id: once(id("file")) },
-    run: async (given, { client, output }) => output.one(await client().media.get(given.id)),
+    options: placeOptions,
+    run: async (given, { caller, output }) => output.one(await caller().media.get(given.id)),
   }),
   command({
     words: "media delete",
-    as: "key",
+    as: "key or operator",
     summary: "Deletes files.",
     arguments: { id: many(id("file")) },
-    run: async (given, { client, output }) => {
-      for (const each of given.id) output.one(await client().media.delete(each))
+    options: placeOptions,
+    run: async (given, { caller, output }) => {
+      for (const each of given.id) output.one(await caller().media.delete(each))
     },
   }),
 ]
@@ -70,20 +86,21 @@ export const mediaCommands = [
 export const checkCommands = [
   command({
     words: "checks create",
-    as: "key",
+    as: "key or operator",
     summary: "Finds out which phones WhatsApp knows.",
     arguments: { phone: any(text("PHONE", "E.164 with +.")) },
     options: {
+      ...placeOptions,
       file: maybe(text("FILE", "Phones, one to a line.")),
       name: maybe(text("NAME", "For people.")),
       from: maybe(count("ID", "The number that asks.")),
       wait: flag("Waits until all were looked up, and shows the results."),
     },
-    run: async ({ file, from, name, phone, wait }, { client, output, machine }) => {
+    run: async ({ file, from, name, phone, wait }, { caller, output, machine, place }) => {
       const lines = file === undefined ? [] : (await readText(file)).split("\n")
       const phones = [...phone, ...lines.map((line) => line.trim())].filter((line) => line !== "")
       if (phones.length === 0) throw usageError("give phones, or a --file with them")
-      const { numberChecks } = client()
+      const { numberChecks } = caller()
       let check = await numberChecks.create({
         phones,
         ...(name === undefined ? {} : { name }),
@@ -91,7 +108,7 @@ export const checkCommands = [
       })
       if (!wait) return output.one(check, checkColumns)
       const goesOn = () =>
-        `check ${check.id} continues; messaging checks get ${check.id} shows its progress`
+        `check ${check.id} continues; messaging checks get ${check.id}${placeText(place, { withMode: true })} shows its progress`
       await interruptible(machine.signal, goesOn, async () => {
         for (; check.status !== "completed"; check = await numberChecks.get(check.id)) {
           output.progress(`${check.checked} of ${check.total} phones looked up`)
@@ -103,31 +120,33 @@ export const checkCommands = [
   }),
   command({
     words: "checks list",
-    as: "key",
+    as: "key or operator",
     summary: "Lists number checks, newest first.",
-    options: limit,
-    run: (given, { client, output }) =>
-      listed(given, output, checkColumns, (page) => client().numberChecks.list(page)),
+    options: { ...placeOptions, ...limit },
+    run: (given, { caller, output }) =>
+      listed(given, output, checkColumns, (page) => caller().numberChecks.list(page)),
   }),
   command({
     words: "checks get",
-    as: "key",
+    as: "key or operator",
     summary: "Shows a number check and its progress.",
     arguments: { id: once(id("number check")) },
-    run: async (given, { client, output }) => output.one(await client().numberChecks.get(given.id)),
+    options: placeOptions,
+    run: async (given, { caller, output }) => output.one(await caller().numberChecks.get(given.id)),
   }),
   command({
     words: "checks results",
-    as: "key",
+    as: "key or operator",
     summary: "Shows the result of each phone.",
     arguments: { id: once(id("number check")) },
     options: {
+      ...placeOptions,
       status: any(choice(["pending", "registered", "not_registered", "failed"], "Only those.")),
       ...limit,
     },
-    run: ({ id: of, status, ...given }, { client, output }) =>
+    run: ({ id: of, status, ...given }, { caller, output }) =>
       listed(given, output, resultColumns, (page) =>
-        client().numberChecks.results(of, { ...page, ...(status.length === 0 ? {} : { status }) }),
+        caller().numberChecks.results(of, { ...page, ...(status.length === 0 ? {} : { status }) }),
       ),
   }),
 ]

@@ -20,6 +20,7 @@ import {
   maybe,
   moment,
   once,
+  placeOptions,
   text,
   time,
   workspace,
@@ -28,6 +29,7 @@ import type { Tools, Value } from "../Command.ts"
 import { Ended, interruptible, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
 import { inputOf } from "../Machine.ts"
+import { placeText } from "../WorkspaceClient.ts"
 import { limit, listed } from "./lists.ts"
 import { restAfter } from "./polling.ts"
 
@@ -158,9 +160,9 @@ const sendParts = async (
   message: Omit<SendMessage, "to">,
   key: string | undefined,
   accepted: ((part: ReadonlyArray<Message>) => Promise<void>) | undefined,
-  { client, output, machine }: Tools,
+  { caller, output, machine }: Tools,
 ): Promise<ReadonlyArray<Message>> => {
-  const { messages } = client()
+  const { messages } = caller()
   const sent: Array<Message> = []
   let asked = 0
   const goesOn = () => {
@@ -196,9 +198,9 @@ const settle = async (
   sent: ReadonlyArray<Message>,
   open: Set<number>,
   over: Map<number, Message>,
-  { client, output, machine }: Tools,
+  { caller, output, machine }: Tools,
 ) => {
-  const { messages } = client()
+  const { messages } = caller()
   const created = sent.map(({ created_at }) => Date.parse(created_at))
   const since = new Date(Math.min(...created)).toISOString()
   const until = new Date(Math.max(...created) + 1000).toISOString()
@@ -233,7 +235,7 @@ const showEnds = async (sent: ReadonlyArray<Message>, tools: Tools) => {
   }
   const goesOn = () => {
     const waiting = [...open].join(" ")
-    return `${open.size} of ${sent.length} messages still wait, and continue without this command; messaging cancel ${waiting} cancels them`
+    return `${open.size} of ${sent.length} messages still wait, and continue without this command; messaging cancel ${waiting}${placeText(tools.place, { withMode: false })} cancels them`
   }
   await interruptible(machine.signal, goesOn, () => settle(sent, open, over, tools)).finally(() =>
     output.all(latest(), messageColumns),
@@ -271,11 +273,12 @@ const refuseRelative = (given: {
 export const messageCommands = [
   command({
     words: "send",
-    as: "key",
+    as: "key or operator",
     summary: "Sends a message to one or more recipients.",
     about:
       "Up to 1,000 recipients are accepted or refused together; more are sent in several parts.\nGive --idempotency-key if the command may run again: accepted messages are not sent twice.",
     options: {
+      ...placeOptions,
       to: any(recipientValue),
       "to-file": maybe(text("FILE", "Recipients, one to a line.")),
       ...content,
@@ -312,9 +315,10 @@ export const messageCommands = [
   }),
   command({
     words: "list",
-    as: "key",
+    as: "key or operator",
     summary: "Lists messages, newest first.",
     options: {
+      ...placeOptions,
       status: any(choice(statuses, "Only those.")),
       from: maybe(count("ID", "Only messages of that number.")),
       to: maybe(text("PHONE", "Only messages to that phone.")),
@@ -322,9 +326,9 @@ export const messageCommands = [
       until: maybe(time("Only those created before.")),
       ...limit,
     },
-    run: ({ from, since, status, to, until, ...given }, { client, output }) =>
+    run: ({ from, since, status, to, until, ...given }, { caller, output }) =>
       listed(given, output, messageColumns, (page) =>
-        client().messages.list({
+        caller().messages.list({
           ...page,
           ...(status.length === 0 ? {} : { status }),
           ...(from === undefined ? {} : { from }),
@@ -336,11 +340,12 @@ export const messageCommands = [
   }),
   command({
     words: "get",
-    as: "key",
+    as: "key or operator",
     summary: "Shows a message.",
     arguments: { id: many(id("message")) },
-    run: async (given, { client, output }) => {
-      for (const each of given.id) output.one(await client().messages.get(each))
+    options: placeOptions,
+    run: async (given, { caller, output }) => {
+      for (const each of given.id) output.one(await caller().messages.get(each))
     },
   }),
   command({
@@ -348,14 +353,10 @@ export const messageCommands = [
     as: "key or operator",
     summary: "Cancels waiting messages: the key's, or a workspace's.",
     arguments: { id: many(id("message")) },
-    options: { workspace: maybe(workspace.value) },
-    run: async ({ id: all, workspace: inside }, { client, operator, output }) => {
-      for (const each of all) {
-        const cancelled =
-          inside === undefined
-            ? client().messages.cancel(each)
-            : operator().messages.cancel(inside, each)
-        output.one(await cancelled.catch(toldOf(each)), messageColumns)
+    options: { workspace: placeOptions.workspace },
+    run: async (given, { caller, output }) => {
+      for (const each of given.id) {
+        output.one(await caller().messages.cancel(each).catch(toldOf(each)), messageColumns)
       }
     },
   }),

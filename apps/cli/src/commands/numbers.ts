@@ -8,6 +8,7 @@ import {
   maybe,
   number as wholeNumber,
   once,
+  placeOptions,
   text,
   time,
   workspace,
@@ -15,6 +16,7 @@ import {
 import { Ended, interruptible } from "../ending.ts"
 import { qrCodeText } from "../qrCode.ts"
 import { inputOf } from "../Machine.ts"
+import { placeText } from "../WorkspaceClient.ts"
 import { follow } from "./polling.ts"
 
 const columns = [
@@ -82,25 +84,26 @@ export const numberCommands = [
   }),
   command({
     words: "numbers connect",
-    as: "key",
+    as: "key or operator",
     summary: "Links a WhatsApp number: shows the code to scan or to type, and waits.",
     about:
       "It ends when the number is connected, or after ten minutes. With --json each poll prints a line,\nwith the link to the picture of the code.",
     options: {
+      ...placeOptions,
       number: maybe(count("ID", "Relinks this number instead of adding one.")),
       phone: maybe(text("PHONE", "Shows a code to type on that phone instead of one to scan.")),
     },
     run: async ({ number, phone }, tools) => {
-      const begun = await tools.client().numbers.connect({
+      const begun = await tools.caller().numbers.connect({
         ...(number === undefined ? {} : { number_id: number }),
         ...(phone === undefined ? {} : { login_method: "phone_code", phone }),
       })
       const { output, machine } = tools
       const goesOn = () =>
-        `number ${begun.id} is still connecting; messaging numbers get ${begun.id} shows the result`
+        `number ${begun.id} is still connecting; messaging numbers get ${begun.id}${placeText(tools.place, { withMode: false })} shows the result`
       const linking = {
         isOver: ({ status }: SendingNumber) => status !== "connecting",
-        look: () => tools.client().numbers.get(begun.id),
+        look: () => tools.caller().numbers.get(begun.id),
         toShow: ({ connect }: SendingNumber) => codeOf(connect, machine.signal),
       }
       const ended = await interruptible(machine.signal, goesOn, () => follow(begun, linking, tools))

@@ -1,6 +1,17 @@
 /** Reminders: messages on a schedule. */
 import type { Reminder, ReminderPreview, ReminderRun } from "@messaging-service/client"
-import { any, command, count, flag, id, maybe, once, text, workspace } from "../Command.ts"
+import {
+  any,
+  command,
+  count,
+  flag,
+  id,
+  maybe,
+  once,
+  placeOptions,
+  text,
+  workspace,
+} from "../Command.ts"
 import { usageError } from "../ending.ts"
 import type { NextRun } from "../nextRuns.ts"
 import { limit, listed } from "./lists.ts"
@@ -44,19 +55,21 @@ const reminder = { id: once(id("reminder")) }
 const setActive = (words: string, summary: string, active: boolean) =>
   command({
     words,
-    as: "key",
+    as: "key or operator",
     summary,
     arguments: reminder,
-    run: async (given, { client, output }) =>
-      output.one(await client().reminders.update(given.id, { active }), columns),
+    options: placeOptions,
+    run: async (given, { caller, output }) =>
+      output.one(await caller().reminders.update(given.id, { active }), columns),
   })
 
 export const reminderCommands = [
   command({
     words: "reminders create",
-    as: "key",
+    as: "key or operator",
     summary: "Creates a message on a schedule.",
     options: {
+      ...placeOptions,
       name: once(text("NAME", "Up to 100 characters.")),
       to: once(text("TO", "A phone with +, @username, group:NAME or contact:ID.")),
       ...content,
@@ -70,7 +83,7 @@ export const reminderCommands = [
     run: async (given, tools) => {
       const { text: words, media } = await contentOf(given, tools)
       if (words === undefined) throw usageError("--text is missing")
-      const made = await tools.client().reminders.create({
+      const made = await tools.caller().reminders.create({
         name: given.name,
         to: recipient(given.to),
         text: words,
@@ -87,24 +100,24 @@ export const reminderCommands = [
   }),
   command({
     words: "reminders list",
-    as: "key",
+    as: "key or operator",
     summary: "Lists reminders, each with its next run.",
-    options: { active: flag("Without paused ones."), ...limit },
-    run: ({ active, ...given }, { client, output }) =>
+    options: { ...placeOptions, active: flag("Without paused ones."), ...limit },
+    run: ({ active, ...given }, { caller, output }) =>
       listed(given, output, columns, (page) =>
-        client().reminders.list({ ...page, ...(active ? { active } : {}) }),
+        caller().reminders.list({ ...page, ...(active ? { active } : {}) }),
       ),
   }),
   command({
     words: "reminders next",
-    as: "key",
+    as: "key or operator",
     summary: "Shows the next runs of all active reminders, or of the given ones, soonest first.",
     about:
       "The service reports the first run of each; the program computes later runs from the current schedule.",
     arguments: { id: any(id("reminder")) },
-    options: { count: maybe(count("COUNT", "How many runs; 5.")) },
-    run: async ({ count: most = 5, id: named }, { client, output }) => {
-      const { reminders } = client()
+    options: { ...placeOptions, count: maybe(count("COUNT", "How many runs; 5.")) },
+    run: async ({ count: most = 5, id: named }, { caller, output }) => {
+      const { reminders } = caller()
       const found: Array<Reminder> = []
       for (const each of named) found.push(await reminders.get(each))
       if (named.length === 0) {
@@ -117,20 +130,22 @@ export const reminderCommands = [
   }),
   command({
     words: "reminders get",
-    as: "key",
+    as: "key or operator",
     summary: "Shows a reminder.",
     arguments: reminder,
-    run: async (given, { client, output }) => output.one(await client().reminders.get(given.id)),
+    options: placeOptions,
+    run: async (given, { caller, output }) => output.one(await caller().reminders.get(given.id)),
   }),
   setActive("reminders pause", "Pauses a reminder.", false),
   setActive("reminders resume", "Resumes a paused reminder from its next due time.", true),
   command({
     words: "reminders delete",
-    as: "key",
+    as: "key or operator",
     summary: "Deletes reminders.",
     arguments: { id: any(id("reminder")) },
-    run: async (given, { client, output }) => {
-      for (const each of given.id) output.one(await client().reminders.delete(each))
+    options: placeOptions,
+    run: async (given, { caller, output }) => {
+      for (const each of given.id) output.one(await caller().reminders.delete(each))
     },
   }),
   command({

@@ -9,11 +9,13 @@ import {
   id,
   maybe,
   once,
+  placeOptions,
   text,
   time,
   workspace,
 } from "../Command.ts"
 import type { Tools } from "../Command.ts"
+import { placeText } from "../WorkspaceClient.ts"
 import { limit, listed } from "./lists.ts"
 import { restAfter, whileRead } from "./polling.ts"
 
@@ -40,8 +42,6 @@ const deliveryColumns = [
 
 const one = { id: once(id("endpoint")) }
 
-/** With it the operator acts, for the workspace's endpoints of both modes. */
-const byOperator = { workspace: maybe(workspace.value) }
 const events = ["message.sent", "message.failed", "message.cancelled", "message.expired"] as const
 
 /** Deliveries as they happen. */
@@ -63,23 +63,21 @@ export const webhookCommands = [
     summary: "Adds an endpoint, and shows its secret once.",
     arguments: { url: once(text("URL", "A public https:// address.")) },
     options: {
-      ...byOperator,
+      ...placeOptions,
       event: any(choice(events, "The event types to deliver. Default: all.")),
       description: maybe(text("TEXT", "For people.")),
     },
-    run: async ({ description, event, url, workspace: of }, { client, operator, output }) => {
+    run: async ({ description, event, url }, { caller, output, place }) => {
       const wanted = {
         url,
         ...(event.length === 0 ? {} : { events: event }),
         ...(description === undefined ? {} : { description }),
       }
-      const made = await (of === undefined
-        ? client().webhooks.create(wanted)
-        : operator().webhooks.create(of, wanted))
+      const made = await caller().webhooks.create(wanted)
       output.one(made)
-      if ("secret" in made && made.secret !== null) return
+      if (made.secret !== null) return
       output.say(
-        `The answer with its secret was lost: messaging webhooks rotate-secret ${made.id} shows another.`,
+        `The answer with its secret was lost: messaging webhooks rotate-secret ${made.id}${placeText(place, { withMode: true })} shows another.`,
       )
     },
   }),
@@ -108,39 +106,25 @@ export const webhookCommands = [
     as: "key or operator",
     summary: "Removes an endpoint and its pending deliveries.",
     arguments: one,
-    options: byOperator,
-    run: async ({ id: which, workspace: of }, { client, operator, output }) =>
-      output.one(
-        await (of === undefined
-          ? client().webhooks.delete(which)
-          : operator().webhooks.delete(of, which)),
-      ),
+    options: placeOptions,
+    run: async (given, { caller, output }) => output.one(await caller().webhooks.delete(given.id)),
   }),
   command({
     words: "webhooks test",
     as: "key or operator",
     summary: "Sends an endpoint a ping.",
     arguments: one,
-    options: byOperator,
-    run: async ({ id: which, workspace: of }, { client, operator, output }) =>
-      output.one(
-        await (of === undefined
-          ? client().webhooks.test(which)
-          : operator().webhooks.test(of, which)),
-      ),
+    options: placeOptions,
+    run: async (given, { caller, output }) => output.one(await caller().webhooks.test(given.id)),
   }),
   command({
     words: "webhooks rotate-secret",
     as: "key or operator",
     summary: "Replaces an endpoint's secret, and shows the new one once.",
     arguments: one,
-    options: byOperator,
-    run: async ({ id: which, workspace: of }, { client, operator, output }) =>
-      output.one(
-        await (of === undefined
-          ? client().webhooks.rotateSecret(which)
-          : operator().webhooks.rotateSecret(of, which)),
-      ),
+    options: placeOptions,
+    run: async (given, { caller, output }) =>
+      output.one(await caller().webhooks.rotateSecret(given.id)),
   }),
   command({
     words: "webhooks log",
