@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { Messages, Numbers, Workspaces } from "../../src/index.ts"
-import type { Caller, MessageJson } from "../../src/index.ts"
+import { MessageOperations, Messages, Numbers, Workspaces } from "../../src/index.ts"
+import type { Caller, MessageJson, NumberId, WorkspaceId } from "../../src/index.ts"
 import {
   arrived,
   behave,
@@ -229,6 +229,94 @@ describe("DELETE of a message in flight", () => {
         yield* pass(minute)
         assert.strictEqual(yield* status(key, message), "sent")
         assert.deepStrictEqual(yield* events(message), ["message.sent"])
+      }),
+    ),
+  )
+})
+
+describe("a cancel of many while some are in flight", () => {
+  /** Cancels while time goes on: what the call did, and how long it took. */
+  const cancelManyAndWait = (workspaceId: WorkspaceId, ids: ReadonlyArray<number>) =>
+    Effect.gen(function* () {
+      const start = yield* Clock.currentTimeMillis
+      const operations = yield* MessageOperations
+      const asked = yield* Effect.forkChild(
+        Effect.gen(function* () {
+          const done = yield* operations.cancelMany("owner", workspaceId, { ids })
+          return { ...done, took: (yield* Clock.currentTimeMillis) - start }
+        }),
+      )
+      yield* TestClock.adjust(10 * second)
+      return yield* Fiber.join(asked)
+    })
+
+  /** One in flight for that long at each of two numbers, and one that waits behind each. */
+  const twoInFlight = (latencies: readonly [first: number, second: number]) =>
+    Effect.gen(function* () {
+      const { key, number, workspace } = yield* aSender()
+      const numbers = [number, yield* aNumber(workspace)]
+      const flying: Array<MessageJson> = []
+      const behind: Array<MessageJson> = []
+      for (const [index, from] of numbers.entries()) {
+        yield* behave(from, { latencyMillis: latencies[index] })
+        flying.push(yield* send(key, { from }))
+        behind.push(yield* send(key, { from }))
+      }
+      yield* settled
+      return { key, workspace, flying, behind, ids: [...flying, ...behind].map(({ id }) => id) }
+    })
+
+  it.effect("waits 5 s in all, and leaves to their transports what is still being sent", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { behind, flying, ids, key, workspace } = yield* twoInFlight([30 * second, minute])
+        const done = yield* cancelManyAndWait(workspace, ids)
+        assert.deepStrictEqual(done, {
+          cancelled: 2,
+          notCancellable: 2,
+          more: false,
+          took: 5 * second,
+        })
+        yield* pass(day)
+        for (const message of behind) {
+          assert.deepStrictEqual(yield* events(message), ["message.cancelled"])
+        }
+        for (const message of flying) {
+          assert.strictEqual(yield* status(key, message), "sent")
+          assert.deepStrictEqual(yield* events(message), ["message.sent"])
+        }
+        const left = flying.map(({ id }) => id)
+        assert.sameMembers<unknown>([...(yield* arrived())], left)
+      }),
+    ),
+  )
+
+  it.effect("answers once the last of them settled", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { ids, workspace } = yield* twoInFlight([second, 3 * second])
+        const { took, ...done } = yield* cancelManyAndWait(workspace, ids)
+        assert.deepStrictEqual(done, { cancelled: 2, notCancellable: 2, more: false })
+        assert.isAtLeast(took, 3 * second)
+        assert.isAtMost(took, 3 * second + 100)
+      }),
+    ),
+  )
+
+  it.effect("cancels the one that its attempt made wait again", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { flying, ids, workspace } = yield* twoInFlight([3 * second, 3 * second])
+        const [first, other] = flying
+        assert.isDefined(first)
+        assert.isDefined(other)
+        yield* logOut(first.from.id as NumberId)
+        const done = yield* cancelManyAndWait(workspace, ids)
+        assert.deepStrictEqual([done.cancelled, done.notCancellable], [3, 1])
+        yield* reconnect(first.from.id as NumberId)
+        yield* pass(day)
+        assert.deepStrictEqual<unknown>(yield* arrived(), [other.id])
+        assert.deepStrictEqual(yield* events(first), ["message.cancelled"])
       }),
     ),
   )
