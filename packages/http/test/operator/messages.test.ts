@@ -6,6 +6,7 @@ import { aPhone, aSender, aText, aWorkspace, bodyOf, operate, settle } from "../
 import type { Made, MessageBody } from "../Records.ts"
 import { ask, layerWithWayOut, simulator } from "../webhooks/Asking.ts"
 import { aReceiver } from "../webhooks/Receiver.ts"
+import { aSession } from "./sessionCookies.ts"
 
 interface TimelineBody {
   readonly message: MessageBody
@@ -84,6 +85,29 @@ layer(layerWithWayOut())("a message's timeline", (it) => {
       assert.strictEqual(delivery?.url, hook.url)
       const seen = yield* timelineOf(workspace, message, "member")
       assert.strictEqual(seen.data.at(-1)?.url, receiver.url)
+    }),
+  )
+
+  it.effect("shows a portal's member a webhook's URL without its query", () =>
+    Effect.gen(function* () {
+      const { token, workspace } = yield* aSender()
+      const receiver = yield* aReceiver
+      const hook = { url: `${receiver.url}?secret=1` }
+      bodyOf(yield* ask({ method: "POST", path: "/api/v2/webhooks", token, json: hook }), 201)
+      const message = yield* send(workspace)
+      yield* settle
+      for (const [caller, url] of [
+        ["member", receiver.url],
+        ["administrator", hook.url],
+        ["owner", hook.url],
+      ] as const) {
+        const cookie = yield* aSession(caller, workspace.id)
+        const path = `${inside(workspace)}/messages/${message.id}/timeline`
+        const answer = yield* ask({ path, headers: [["cookie", cookie]] })
+        const delivery = bodyOf<TimelineBody>(answer, 200).data.at(-1)
+        assert.deepStrictEqual([delivery?.type, delivery?.url], ["delivery", url], caller)
+        if (caller === "member") assert.notInclude(answer.text, "secret=1")
+      }
     }),
   )
 
