@@ -3,8 +3,9 @@
 -- that was looked at was created.
 --
 -- Messages of a whole workspace are walked by index messages_by_workspace. A filter that few of them pass ends the
--- walk after ten times as many. Those of some numbers are found as lists find them, by
--- messages_by_number_and_state and messages_waiting.
+-- walk after ten times as many. Those of some numbers are found as lists find them, by numbers_ever_by_workspace,
+-- messages_by_number_and_state and messages_waiting: a condition on the messages' workspace would offer
+-- messages_by_workspace, and that a walk through those of all other numbers.
 --
 -- Never null: ids
 create function search_messages(
@@ -85,13 +86,12 @@ begin
     from (
       (
         select m.id, m.created_at, m.text
-        from unnest(p_numbers) n (id)
+        from numbers n
         cross join unnest(p_ended) s (state)
         cross join lateral (
           select m.id, m.created_at, m.text
           from messages m
           where m.number_id = n.id
-            and m.workspace_id = p_workspace
             and m.state = s.state
             and m.state <> 'waiting'
             and m.mode = p_mode
@@ -104,13 +104,16 @@ begin
           order by m.id desc
           limit p_most
         ) m
+        where n.workspace_id = p_workspace
+          and n.id = any (p_numbers)
       )
       union all
       (
         select m.id, m.created_at, m.text
-        from messages m
-        where m.number_id = any (p_numbers)
-          and m.workspace_id = p_workspace
+        from numbers n
+        join messages m on m.number_id = n.id
+        where n.workspace_id = p_workspace
+          and n.id = any (p_numbers)
           and m.state = 'waiting'
           and (
             (p_queued and is_queued(m.send_at, p_now))
