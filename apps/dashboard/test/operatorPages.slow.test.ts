@@ -551,6 +551,9 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByRole("button", { name: "Use this proxy" }).click()
       await page.getByText("The number uses proxy.example:1080.").waitFor()
       assert.notInclude(await page.content(), "secret@")
+      await page.getByRole("button", { name: "Check the proxy" }).click()
+      // Phones of this service are simulated.
+      await page.getByText("Nothing was tried: this number connects to no platform.").waitFor()
       const number = (await dashboard.operate("PATCH", "/admin/v1/workspaces/1/numbers/1", {})) as {
         pacing: { per_minute: number }
       }

@@ -66,6 +66,7 @@ export type {
   NumberCheck,
   NumberCheckResult,
   OperatedNumber,
+  ProxyCheck,
   Pacing,
   PauseNumber,
   Plan,

@@ -1,15 +1,15 @@
 /** What operators set for a number: how fast it may send, and the proxy of its connection. */
 import { useQuery } from "@tanstack/react-query"
 import type { FormEvent } from "react"
-import type { OperatedNumber, Pacing } from "@messaging-service/client"
+import type { OperatedNumber, Pacing, ProxyCheck } from "@messaging-service/client"
 import { call } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
-import { Button } from "../ui/parts.tsx"
+import { Button, Failure } from "../ui/parts.tsx"
 import { Section } from "../ui/Section.tsx"
 import type { NumberPath } from "./connection.ts"
-import { numberWords, pacingWords, proxyWords } from "./words.ts"
+import { numberWords, pacingWords, proxyProblemWords, proxyWords } from "./words.ts"
 
 const change = "PATCH /admin/v1/workspaces/{id}/numbers/{number_id}"
 
@@ -78,6 +78,23 @@ const PacingForm = ({ pacing, path }: { pacing: Pacing; path: NumberPath }) => {
   )
 }
 
+/** Opens one connection through the proxy, and says what came of it. */
+const CheckProxy = ({ path }: { path: NumberPath }) => {
+  const check = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/check-proxy")
+  return (
+    <div className="flex flex-wrap items-center gap-3">
+      <Button busy={check.isPending} onClick={() => check.mutate({ path })}>
+        {proxyWords.check}
+      </Button>
+      <p role="status">{check.isSuccess && !check.isPending && checkedWords(check.data)}</p>
+      {check.error && <Failure error={check.error} />}
+    </div>
+  )
+}
+
+const checkedWords = ({ duration_ms, error }: ProxyCheck): string =>
+  error === null ? proxyWords.works(duration_ms) : proxyProblemWords[error]
+
 const ProxyForm = ({ path, proxy }: { proxy: OperatedNumber["proxy"]; path: NumberPath }) => {
   const save = useCall(change)
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -100,6 +117,7 @@ const ProxyForm = ({ path, proxy }: { proxy: OperatedNumber["proxy"]; path: Numb
             </Button>
           )}
         </p>
+        {proxy !== null && <CheckProxy key={`${proxy.host}:${proxy.port}`} path={path} />}
         <TextField
           name="url"
           label={proxyWords.url}

@@ -1,3 +1,5 @@
+import type { ProxyCheck } from "@messaging-service/client"
+
 /** The words of the numbers' pages. */
 export const numbersWords = {
   title: "Numbers",
@@ -150,6 +152,21 @@ export const proxyWords = {
   example: "socks5://user:password@proxy.example:1080",
   save: "Use this proxy",
   remove: "Use none",
+  check: "Check the proxy",
+  works: (millis: number) => `The proxy works: a connection opened in ${millis} ms.`,
+}
+
+/** Why a checked proxy opened no connection. */
+export const proxyProblemWords: Readonly<Record<NonNullable<ProxyCheck["error"]>, string>> = {
+  timeout: "The proxy does not work: no connection opened within 10 seconds.",
+  dns: "The proxy does not work: its name does not resolve.",
+  tls: "The proxy does not work: its certificate or its TLS is wrong.",
+  connection: "The proxy does not work: it refused or broke off the connection.",
+  credentials_refused: "The proxy refuses the user name or the password.",
+  target_refused: "The proxy answers, but it does not reach the platform.",
+  unexpected_answer: "What answers at this address is not a proxy of this kind.",
+  proxy_unreadable: "The service can no longer read the URL. Enter it again.",
+  no_remote: "Nothing was tried: this number connects to no platform.",
 }
 
 export const endWords = {
