@@ -5,7 +5,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import { asked } from "../api/call.ts"
-import { Failure, PageHead } from "../ui/parts.tsx"
+import { Failure, Loading, PageHead } from "../ui/parts.tsx"
 import { Chats, chatsOf } from "./Chats.tsx"
 import { Compose } from "./Compose.tsx"
 import { ClockControls } from "./ClockControls.tsx"
@@ -34,30 +34,38 @@ export const EmulatorPage = () => {
   const shown = phone ?? chats[0]?.to ?? firstPhone
   const chat = chats.find(({ to }) => to === shown)
   const error = numbers.error ?? sent.error
+  const isKnown = numbers.data !== undefined && sent.data !== undefined
+  const again = () => {
+    void numbers.refetch()
+    void sent.refetch()
+  }
 
   return (
     <main className="flex max-w-7xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.title} about={words.about} />
-      {error && <Failure error={error} />}
-      <div className="grid items-start gap-5 lg:grid-cols-[15rem_minmax(0,24rem)_minmax(0,1fr)]">
-        <Chats
-          chats={chats}
-          shown={shown}
-          open={(to) => void navigate({ search: { phone: to }, replace: true })}
-        />
-        <Phone
-          key={shown}
-          to={shown}
-          arrived={chat?.arrived ?? []}
-          compose={<Compose workspaceId={path.id} numbers={ours} to={shown} />}
-        />
-        <div className="flex min-w-0 flex-col gap-4">
-          {ours.map((number) => (
-            <NumberControls key={number.id} number={number} workspaceId={workspaceId} />
-          ))}
-          <ClockControls adjustable={session.adjustable_clock} />
+      {error && <Failure error={error} again={again} />}
+      {!isKnown && !error && <Loading />}
+      {isKnown && (
+        <div className="grid items-start gap-5 lg:grid-cols-[15rem_minmax(0,24rem)_minmax(0,1fr)]">
+          <Chats
+            chats={chats}
+            shown={shown}
+            open={(to) => void navigate({ search: { phone: to }, replace: true })}
+          />
+          <Phone
+            key={shown}
+            to={shown}
+            arrived={chat?.arrived ?? []}
+            compose={<Compose workspaceId={path.id} numbers={ours} to={shown} />}
+          />
+          <div className="flex min-w-0 flex-col gap-4">
+            {ours.map((number) => (
+              <NumberControls key={number.id} number={number} workspaceId={workspaceId} />
+            ))}
+            <ClockControls adjustable={session.adjustable_clock} />
+          </div>
         </div>
-      </div>
+      )}
     </main>
   )
 }

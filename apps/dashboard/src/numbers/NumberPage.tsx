@@ -8,7 +8,7 @@ import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
-import { Empty, Fact, Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { Empty, Fact, Failure, PageHead } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { nameOf } from "./connection.ts"
 import type { NumberPath } from "./connection.ts"
@@ -32,16 +32,11 @@ export const NumberPage = () => {
     ...asked("GET /admin/v1/workspaces/{id}/numbers/{number_id}/connection", { path }),
     enabled: number !== undefined,
   })
-  if (numbers.error) return <Failure error={numbers.error} />
-  if (numbers.data === undefined) return <Loading />
   if (number === undefined)
     return (
-      <main className="p-6">
-        <Empty icon="phone" title={words.gone}>
-          <Link className="control mt-3" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
-            {words.all}
-          </Link>
-        </Empty>
+      <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
+        <PageHead title={words.title(path.number_id)} />
+        <Answer query={numbers}>{() => <Gone workspaceId={workspaceId} />}</Answer>
       </main>
     )
   const mayChange = session.role !== "member"
@@ -55,6 +50,7 @@ export const NumberPage = () => {
           {words.all}
         </Link>
       </PageHead>
+      {numbers.error && <Failure error={numbers.error} again={() => void numbers.refetch()} />}
       <Answer query={connection}>{(data) => <Facts connection={data} />}</Answer>
       {mayChange && <Label number={number} path={path} />}
       {mayChange && <PauseSection connection={connection.data} path={path} />}
@@ -65,6 +61,14 @@ export const NumberPage = () => {
     </main>
   )
 }
+
+const Gone = ({ workspaceId }: { workspaceId: string }) => (
+  <Empty icon="phone" title={words.gone}>
+    <Link className="control mt-3" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
+      {words.all}
+    </Link>
+  </Empty>
+)
 
 const Facts = ({ connection }: { connection: Connection }) => (
   <dl className="card grid grid-cols-2 gap-4 p-4 md:grid-cols-4">

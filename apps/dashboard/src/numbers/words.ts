@@ -101,6 +101,7 @@ export const disconnectedSentences: Readonly<Record<string, string>> = {
 }
 
 export const numberWords = {
+  title: (id: number) => `Number ${id}`,
   all: "All numbers",
   label: "Label",
   labelAbout: "A name for people; recipients never see it.",

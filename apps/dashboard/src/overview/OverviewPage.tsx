@@ -6,7 +6,7 @@ import type { Figures, FiguresBucket as Bucket } from "@messaging-service/client
 import { asked } from "../api/call.ts"
 import { Columns, Meter } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Failure, PageHead } from "../ui/parts.tsx"
+import { Failure, Loading, PageHead } from "../ui/parts.tsx"
 import { sizeOf } from "../ui/size.ts"
 import { span } from "../ui/Time.tsx"
 import { Attention } from "./Attention.tsx"
@@ -46,6 +46,7 @@ export const OverviewPage = () => {
       </PageHead>
       {error && <Failure error={error} again={() => void figures.refetch()} />}
       <Attention workspaceId={workspaceId} figures={data} />
+      {data === undefined && !error && <Loading />}
       {data && <Whole workspaceId={workspaceId} figures={data} />}
     </main>
   )

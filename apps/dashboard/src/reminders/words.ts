@@ -26,6 +26,7 @@ export const outcomeWords: Readonly<Record<ReminderRun["outcome"], string>> = {
 
 export const reminderWords = {
   newTitle: "New reminder",
+  unnamed: (id: number) => `Reminder ${id}`,
   all: "All reminders",
   name: "Name",
   to: "To",

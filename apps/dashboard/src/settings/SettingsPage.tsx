@@ -2,7 +2,8 @@
 import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { asked } from "../api/call.ts"
-import { Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { Answer } from "../ui/Answer.tsx"
+import { PageHead } from "../ui/parts.tsx"
 import { CallbackSecret } from "./CallbackSecret.tsx"
 import { DeleteWorkspace } from "./DeleteWorkspace.tsx"
 import { KeysSection } from "./KeysSection.tsx"
@@ -27,15 +28,15 @@ export const SettingsPage = () => {
 }
 
 const ForOperators = ({ id }: { id: number }) => {
-  const { data, error, refetch } = useQuery(
-    asked("GET /admin/v1/workspaces/{id}", { path: { id } }),
-  )
-  if (error) return <Failure error={error} again={() => void refetch()} />
-  if (data === undefined) return <Loading rows={4} />
+  const workspace = useQuery(asked("GET /admin/v1/workspaces/{id}", { path: { id } }))
   return (
-    <>
-      <WorkspaceSection key={data.id} workspace={data} />
-      <DeleteWorkspace workspace={data} />
-    </>
+    <Answer query={workspace}>
+      {(data) => (
+        <div className="flex flex-col gap-8">
+          <WorkspaceSection key={data.id} workspace={data} />
+          <DeleteWorkspace workspace={data} />
+        </div>
+      )}
+    </Answer>
   )
 }

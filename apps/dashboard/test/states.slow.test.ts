@@ -1,0 +1,390 @@
+/** Each screen in each of its states, before a real service whose answers a proxy delays, replaces or drops. */
+import type { Browser, Locator, Page } from "playwright-core"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { shown, withPage } from "./browserPages.ts"
+import { requestIdOfFaults, startFaultyProxy } from "./faultyProxy.ts"
+import type { Fault, FaultyProxy } from "./faultyProxy.ts"
+import { fillWorkspace } from "./screens.ts"
+import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
+import type { TestDashboard } from "./startDashboard.ts"
+
+interface ReadScreen {
+  readonly name: string
+  readonly path: string
+  /** The request whose answer the screen is about. */
+  readonly asks: RegExp
+  /** What only that answer puts on the screen. */
+  readonly shows: string | ((page: Page) => Locator)
+}
+
+const workspace = "GET /admin/v1/workspaces/1"
+
+const readScreens: ReadonlyArray<ReadScreen> = [
+  {
+    name: "workspaces",
+    path: "/workspaces",
+    asks: /^GET \/admin\/v1\/workspaces$/,
+    shows: "Example",
+  },
+  {
+    name: "overview",
+    path: "/w/1/overview",
+    asks: new RegExp(`${workspace}/figures$`),
+    shows: "Messages that ended",
+  },
+  {
+    name: "messages",
+    path: "/w/1/messages?status=%5B%22sent%22%5D",
+    asks: new RegExp(`${workspace}/messages$`),
+    shows: "Your table is ready",
+  },
+  {
+    name: "message panel",
+    path: "/w/1/messages?open=1",
+    asks: /\/timeline$/,
+    shows: (page) => page.getByRole("list", { name: "What happened" }).locator("li"),
+  },
+  {
+    name: "numbers",
+    path: "/w/1/numbers",
+    asks: new RegExp(`${workspace}/numbers$`),
+    shows: (page) => page.getByRole("main").getByRole("listitem"),
+  },
+  {
+    name: "number",
+    path: "/w/1/numbers/1",
+    asks: new RegExp(`${workspace}/numbers$`),
+    shows: "The number connects directly.",
+  },
+  {
+    name: "link",
+    path: "/w/1/numbers/1/link",
+    asks: new RegExp(`${workspace}/numbers/1$`),
+    shows: "is linked",
+  },
+  {
+    name: "reminders",
+    path: "/w/1/reminders",
+    asks: new RegExp(`${workspace}/reminders$`),
+    shows: "Weekly menu",
+  },
+  {
+    name: "reminder",
+    path: "/w/1/reminders/1",
+    asks: new RegExp(`${workspace}/reminders/1$`),
+    shows: "Clocks change from",
+  },
+  {
+    name: "webhooks",
+    path: "/w/1/webhooks",
+    asks: new RegExp(`${workspace}/webhooks$`),
+    shows: "/events",
+  },
+  {
+    name: "webhook log",
+    path: "/w/1/webhooks/1",
+    asks: /\/webhooks\/1\/deliveries$/,
+    shows: "message.sent",
+  },
+  {
+    name: "media",
+    path: "/w/1/media",
+    asks: new RegExp(`${workspace}/media$`),
+    shows: "table.png",
+  },
+  {
+    name: "number checks",
+    path: "/w/1/number-checks",
+    asks: new RegExp(`${workspace}/number-checks$`),
+    shows: "Guests",
+  },
+  {
+    name: "number check",
+    path: "/w/1/number-checks/1",
+    asks: new RegExp(`${workspace}/number-checks/1$`),
+    shows: "3 of 3 asked",
+  },
+  {
+    name: "contacts",
+    path: "/w/1/contacts",
+    asks: new RegExp(`${workspace}/contacts$`),
+    shows: "+15550100444",
+  },
+  {
+    name: "settings",
+    path: "/w/1/settings",
+    asks: new RegExp(`${workspace}$`),
+    shows: "Name of the plan",
+  },
+  {
+    name: "emulator",
+    path: "/w/1/emulator?phone=%2B15550101001",
+    asks: /\/simulator\/sent$/,
+    shows: (page) => page.getByRole("button", { name: "Read it" }),
+  },
+  {
+    name: "service",
+    path: "/service",
+    asks: /^GET \/admin\/v1\/figures$/,
+    shows: "Each reports itself every 15 seconds.",
+  },
+  {
+    name: "held",
+    path: "/service/held",
+    asks: /^GET \/admin\/v1\/held$/,
+    shows: "The service holds nothing",
+  },
+]
+
+interface Form {
+  readonly name: string
+  readonly path: string
+  readonly opens?: string
+  readonly types: Readonly<Record<string, string>>
+  readonly sends: RegExp
+  readonly button: string
+  /** A field of the contract, and its label. */
+  readonly field: readonly [name: string, label: string]
+}
+
+const forms: ReadonlyArray<Form> = [
+  {
+    name: "new message",
+    path: "/w/1/messages/new",
+    types: { To: "+15550100600", Text: "Kept" },
+    sends: /^POST .*\/messages$/,
+    button: "Send",
+    field: ["to.phone", "To"],
+  },
+  {
+    name: "contacts",
+    path: "/w/1/contacts",
+    opens: "Add a contact",
+    types: { Name: "Grace", "Phone or username": "+15550100601" },
+    sends: /^POST .*\/contacts$/,
+    button: "Add a contact",
+    field: ["phone", "Phone or username"],
+  },
+  {
+    name: "webhooks",
+    path: "/w/1/webhooks",
+    opens: "Add a webhook",
+    types: { URL: "https://shop.example/events", Description: "Kept" },
+    sends: /^POST .*\/webhooks$/,
+    button: "Add the webhook",
+    field: ["url", "URL"],
+  },
+  {
+    name: "workspaces",
+    path: "/workspaces",
+    opens: "Make a workspace",
+    types: { Name: "Kept" },
+    sends: /^POST .*\/workspaces$/,
+    button: "Make the workspace",
+    field: ["name", "Name"],
+  },
+  {
+    name: "number checks",
+    path: "/w/1/number-checks",
+    opens: "Check phones",
+    types: { Phones: "+15550100602", Name: "Kept" },
+    sends: /^POST .*\/number-checks$/,
+    button: "Check the phone",
+    field: ["phones[0]", "Phones"],
+  },
+]
+
+/** Screens as the real service fills them: workspace 2 has nothing. */
+const bare: ReadonlyArray<readonly [state: string, path: string, shows: string]> = [
+  ["empty", "/w/2/overview", "The first minute"],
+  ["empty", "/w/2/messages", "No message yet"],
+  ["empty", "/w/2/numbers", "No phone is linked"],
+  ["empty", "/w/2/reminders", "No reminder yet"],
+  ["empty", "/w/2/webhooks", "No webhook yet"],
+  ["empty", "/w/2/webhooks/callbacks", "No callback yet"],
+  ["empty", "/w/2/media", "No file yet"],
+  ["empty", "/w/2/number-checks", "No check yet"],
+  ["empty", "/w/2/contacts", "No contact yet"],
+  ["empty", "/w/2/settings", "No key yet"],
+  ["empty", "/w/2/emulator", "No number yet"],
+  ["nothing found", "/w/1/messages?find=zzz", "No message matches"],
+  ["nothing found", "/workspaces?find=zzz", "No workspace"],
+  ["nothing found", "/w/1/media?kind=file", "No file of that kind"],
+  ["nothing found", "/w/1/number-checks/1?status=pending", "No phone has that result"],
+  ["gone", "/w/1/messages?open=9999", "It is no longer there."],
+  ["gone", "/w/1/numbers/9999", "The workspace has no such number."],
+  ["gone", "/w/1/numbers/9999/link", "It is no longer there."],
+  ["gone", "/w/1/reminders/9999", "It is no longer there."],
+  ["gone", "/w/1/webhooks/9999", "It is no longer there."],
+  ["gone", "/w/1/number-checks/9999", "It is no longer there."],
+  ["gone", "/w/9999/settings", "It is no longer there."],
+  ["gone", "/w/1/nowhere", "This page does not exist"],
+]
+
+/** Longer than an answer counts as fresh, and than a page waits until it asks again. */
+const staleMillis = 11_000
+
+const limited: Fault = { status: 429, code: "rate_limited", retryAfterSeconds: 30 }
+const broken: Fault = { status: 500, code: "internal_error" }
+const notAllowed: Fault = { status: 403, code: "role_required" }
+const ended: Fault = { status: 401, code: "session_ended" }
+
+describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
+  let browser: Browser
+  let dashboard: TestDashboard
+  let endReceiver: () => Promise<void>
+
+  beforeAll(async () => {
+    dashboard = await startDashboard()
+    endReceiver = await fillWorkspace(dashboard)
+    await dashboard.operate("POST", "/admin/v1/workspaces", { name: "Fresh" })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await dashboard?.stop()
+    await endReceiver?.()
+  })
+
+  const signInAgain = async (page: Page) => {
+    const dialog = page.getByRole("dialog", { name: "Your session has ended" })
+    await dialog.getByLabel("Operator token").fill(dashboard.operatorToken)
+    await page.keyboard.press("Enter")
+    await dialog.waitFor({ state: "detached" })
+  }
+
+  /** A page behind a proxy of its own, signed in. */
+  const behindProxy = async (act: (page: Page, proxy: FaultyProxy) => Promise<void>) => {
+    const proxy = await startFaultyProxy(dashboard.url)
+    try {
+      await withPage(
+        browser,
+        { url: proxy.url, standIn: null },
+        async (page) => {
+          await page.clock.install()
+          const answer = await page.request.post(`${proxy.url}/admin/v1/session`, {
+            data: { token: dashboard.operatorToken },
+          })
+          assert.isTrue(answer.ok())
+          await act(page, proxy)
+        },
+        { mayComplain: true },
+      )
+    } finally {
+      await proxy.close()
+    }
+  }
+
+  const alert = (page: Page, text: string) =>
+    page.getByRole("alert").filter({ hasText: text }).first()
+
+  /** Lets the page ask again for what it shows, as after a while in another tab. */
+  const askAgain = async (page: Page) => {
+    await page.clock.fastForward(staleMillis)
+    await page.evaluate(() =>
+      document.dispatchEvent(new Event("visibilitychange", { bubbles: true })),
+    )
+  }
+
+  it.each(readScreens)("keeps what it shows: $name", ({ asks, path, shows }) =>
+    behindProxy(async (page, { failWith, url }) => {
+      const found = () => (typeof shows === "string" ? shown(page, shows) : shows(page)).first()
+      failWith({ on: asks, with: "held" })
+      // The document counts as loaded only once its first requests are answered.
+      await page.goto(url + path, { waitUntil: "commit" })
+      await page.getByRole("status", { name: "Loading" }).first().waitFor()
+      await page.getByRole("heading", { level: 1 }).waitFor()
+
+      failWith({ on: asks, with: broken })
+      await alert(page, `internal_error · ${requestIdOfFaults}`).waitFor()
+      failWith(null)
+      await page.getByRole("button", { name: "Try again" }).first().click()
+      await found().waitFor()
+      await page.getByRole("alert").first().waitFor({ state: "detached" })
+
+      const refusals = [
+        [limited, "again in 30 s"],
+        [notAllowed, "Your role does not allow this."],
+      ] as const
+      for (const [fault, says] of refusals) {
+        failWith({ on: asks, with: fault })
+        await askAgain(page)
+        await alert(page, says).waitFor()
+        assert.isTrue(await found().isVisible(), `${says}: what was shown stays`)
+      }
+      assert.strictEqual(await page.getByRole("button", { name: "Try again" }).count(), 0)
+
+      failWith({ on: asks, with: "away" })
+      await askAgain(page)
+      const away = alert(page, "The service does not answer.")
+      while (!(await away.isVisible())) await page.clock.fastForward(1000)
+      assert.isTrue(await found().isVisible(), "what was shown stays while the service is away")
+
+      const address = page.url()
+      failWith({ on: asks, with: ended })
+      await askAgain(page)
+      await page.getByRole("dialog", { name: "Your session has ended" }).waitFor()
+      failWith(null)
+      await signInAgain(page)
+      await found().waitFor()
+      await page.getByRole("alert").first().waitFor({ state: "detached" })
+      assert.strictEqual(page.url(), address)
+    }),
+  )
+
+  it.each(forms)("keeps what was typed: $name, to $button", (form) =>
+    behindProxy(async (page, { failWith, url }) => {
+      await page.goto(url + form.path)
+      if (form.opens !== undefined)
+        await page.getByRole("button", { name: form.opens, exact: true }).click()
+      const within =
+        form.opens === undefined ? page.getByRole("main") : page.getByRole("dialog").first()
+      const field = (label: string) => within.getByLabel(label, { exact: true })
+      for (const [label, text] of Object.entries(form.types)) await field(label).fill(text)
+      const button = within.getByRole("button", { name: form.button, exact: true }).first()
+
+      const [name, label] = form.field
+      failWith({ on: form.sends, with: { status: 422, code: "invalid_field", field: name } })
+      await button.click()
+      await alert(page, "Refused: invalid_field.").waitFor()
+      assert.strictEqual(await field(label).getAttribute("aria-invalid"), "true")
+
+      const refusals = [
+        [limited, "again in 30 s"],
+        [notAllowed, "Your role does not allow this."],
+        [broken, `internal_error · ${requestIdOfFaults}`],
+        ["away", "The service does not answer."],
+      ] as const
+      for (const [fault, says] of refusals) {
+        failWith({ on: form.sends, with: fault })
+        await button.click()
+        await alert(page, says).waitFor()
+      }
+      failWith({ on: form.sends, with: ended })
+      await button.click()
+      await page.getByRole("dialog", { name: "Your session has ended" }).waitFor()
+      await signInAgain(page)
+      for (const [typedAt, text] of Object.entries(form.types))
+        assert.strictEqual(await field(typedAt).inputValue(), text)
+    }),
+  )
+
+  it("says what is empty, not found and gone, and has a heading on each", () =>
+    behindProxy(async (page, { url }) => {
+      for (const [, path, says] of bare) {
+        await page.goto(url + path)
+        await shown(page, says).first().waitFor()
+        assert.strictEqual(await page.getByRole("heading", { level: 1 }).count(), 1, path)
+      }
+    }))
+
+  it("leads back to the address that a stranger asked for", () =>
+    behindProxy(async (page, { url }) => {
+      await page.context().clearCookies()
+      await page.goto(`${url}/w/1/messages?find=table`)
+      await page.getByLabel("Operator token").fill(dashboard.operatorToken)
+      await page.keyboard.press("Enter")
+      await shown(page, "Your table is ready").first().waitFor()
+      assert.strictEqual(page.url(), `${url}/w/1/messages?find=table`)
+    }))
+})
