@@ -59,7 +59,7 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
     assert.deepStrictEqual(left, { code: 0, stdout: "", stderr: "" })
     assert.strictEqual(missing.code, 5)
     assert.match(missing.stderr, /^messaging: .*message_not_found/)
-    assert.strictEqual(completed.stdout, "pause\n")
+    assert.strictEqual(completed.stdout, "pause preview\n")
   })
 
   test("reads the text of a message from a pipe", async (running) => {
@@ -151,7 +151,8 @@ layer(Running.layer, { excludeTestServices: true })("docs/clients.md", (it) => {
         const shell = await aShell(running)
         const guide = resolve(import.meta.dirname, "../../../docs/clients.md")
         const text = await readFile(guide, "utf8")
-        const [, block = ""] = /```sh\n([^]*?)```/.exec(text) ?? []
+        const blocks = [...text.matchAll(/```sh\n([^]*?)```/g)].map(([, lines = ""]) => lines)
+        const block = blocks.find((lines) => lines.includes("messaging workspaces list")) ?? ""
         assert.isAtLeast(block.split("\n").length, 12)
         const { code, stderr, stdout } = await shell(`unset MESSAGING_KEY\n${block}`)
         assert.strictEqual(code, 0, stderr)
