@@ -261,6 +261,9 @@ export interface FinalMessage {
   readonly dueAt: number
   /** When it left, as the service reports it. */
   readonly sentAt: number | null
+  /** When the remote server's reports moved it, as its timeline has them. */
+  readonly deliveredAt: number | null
+  readonly readAt: number | null
   /** Types of its events in the outbox. */
   readonly events: ReadonlyArray<string>
 }

@@ -56,6 +56,7 @@ import type {
   Ask,
   FinalAttempt,
   FinalEndpoint,
+  FinalMessage,
   FinalState,
   History,
   Kept,
@@ -830,6 +831,12 @@ class Simulation {
     )
   }
 
+  #ticksOf({ id, workspaceId }: Message): Pick<FinalMessage, "deliveredAt" | "readAt"> {
+    const query = { id, workspaceId, now: this.#world.now, limit: 1, mostAhead: 1 }
+    const facts = this.#read(Store.use(({ messages: service }) => service.timeline(query)))
+    return { deliveredAt: facts?.deliveredAt ?? null, readAt: facts?.readAt ?? null }
+  }
+
   /** Every uploaded file was deleted by then. */
   #filesLeft(): FinalState["filesLeft"] {
     return Array.from(this.#files).flatMap(([file, { storageKey }]) => {
@@ -856,6 +863,7 @@ class Simulation {
         transportId: message.transportId,
         dueAt: message.dueAt,
         sentAt: message.sentAt,
+        ...this.#ticksOf(message),
         events: outbox.filter(({ messageId }) => messageId === message.id).map(({ type }) => type),
       })),
       events: outbox.map(({ createdAt, eventId, messageId, mode, type }) => ({

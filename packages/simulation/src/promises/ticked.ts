@@ -20,9 +20,21 @@ export const ticked: JudgedPromise = {
     const removed = new Set(
       final.lines.filter(({ status }) => status === null).map(({ number }) => number),
     )
-    for (const { mode, name, number, state, transportId } of final.messages) {
+    for (const message of final.messages) {
+      const { deliveredAt, mode, name, number, readAt, state, transportId } = message
       if (mode === "test") continue
       const heard = said.get(transportId)
+      for (const [status, at] of [
+        ["delivered", deliveredAt],
+        ["read", readAt],
+      ] as const) {
+        if (state === status && at === null) {
+          violations.push(`${name} is ${status}, and its timeline does not say when`)
+        }
+        if (at !== null && heard?.has(status) !== true) {
+          violations.push(`${name} was ${status} by its timeline, not by the remote server`)
+        }
+      }
       const isSaid =
         state === "read"
           ? heard?.has("read") === true
