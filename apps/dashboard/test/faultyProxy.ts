@@ -20,7 +20,7 @@ export interface FaultyProxy {
   readonly close: () => Promise<void>
 }
 
-interface FaultyProxyOptions {
+export interface FaultyProxyOptions {
   /** Holds streams of events back, as proxies do that wait for the end of an answer. Default: false. */
   readonly buffersStreams?: boolean
 }

@@ -3,7 +3,7 @@ import type { Browser, Locator, Page } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { shown, withPage } from "./browserPages.ts"
 import { requestIdOfFaults, startFaultyProxy } from "./faultyProxy.ts"
-import type { Fault, FaultyProxy } from "./faultyProxy.ts"
+import type { Fault, FaultyProxy, FaultyProxyOptions } from "./faultyProxy.ts"
 import { fillWorkspace } from "./screens.ts"
 import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
 import type { TestDashboard } from "./startDashboard.ts"
@@ -254,8 +254,11 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
   }
 
   /** A page behind a proxy of its own, signed in. */
-  const behindProxy = async (act: (page: Page, proxy: FaultyProxy) => Promise<void>) => {
-    const proxy = await startFaultyProxy(dashboard.url)
+  const behindProxy = async (
+    act: (page: Page, proxy: FaultyProxy) => Promise<void>,
+    options: FaultyProxyOptions = {},
+  ) => {
+    const proxy = await startFaultyProxy(dashboard.url, options)
     try {
       await withPage(
         browser,
@@ -386,5 +389,30 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       await page.keyboard.press("Enter")
       await shown(page, "Your table is ready").first().waitFor()
       assert.strictEqual(page.url(), `${url}/w/1/messages?find=table`)
+    }))
+
+  it("shows a new message within its polling when a proxy holds the stream of events back", () =>
+    behindProxy(
+      async (page, { url }) => {
+        const opened = page.waitForResponse(/\/admin\/v1\/events/)
+        await page.goto(`${url}/w/1/messages`)
+        await shown(page, "Your table is ready").first().waitFor()
+        await opened
+        // Past what the page asks for once the stream is open.
+        await page.clock.runFor(3000)
+        await page.getByText(/^Page 1 · /).waitFor()
+        const text = "Behind a proxy that buffers"
+        await dashboard.ask("POST", "/api/v2/messages", { to: { phone: "+15550100610" }, text })
+        await page.getByRole("button", { name: "Connecting: hold the page still" }).waitFor()
+        await page.clock.fastForward(10_000)
+        await shown(page, text).first().waitFor()
+      },
+      { buffersStreams: true },
+    ))
+
+  it("counts as live once the service's clock has arrived", () =>
+    behindProxy(async (page, { url }) => {
+      await page.goto(`${url}/w/1/messages`)
+      await page.getByRole("button", { name: "Live: hold the page still" }).waitFor()
     }))
 })

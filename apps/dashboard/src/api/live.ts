@@ -14,7 +14,7 @@ export type LiveState = "connecting" | "live" | "offline" | "paused"
 
 const topics: ReadonlyArray<Topic> = ["messages", "numbers", "webhooks", "reminders", "simulator"]
 const pauseMillis = 1000
-/** Also how often a page asks again while it has no stream. */
+/** Also how often a page asks again while no event reaches it. */
 const reopenMillis = 10_000
 
 const whenSeen = (changed: () => void) => {
@@ -32,21 +32,30 @@ export const useLive = (workspaceId: number, paused: boolean): LiveState => {
     const news = gatherNews(client, workspaceId)
     let source: EventSource | undefined
     let timer: ReturnType<typeof setTimeout> | undefined
+    let isLive = false
+    const changedAll = () => {
+      for (const topic of topics) news.changed(topic)
+    }
+    // A proxy may pass a stream's head on and hold its events back, so an open stream alone proves nothing.
+    const polling = setInterval(() => {
+      if (!isLive) changedAll()
+    }, reopenMillis)
     const open = () => {
       source = new EventSource(`${base}admin/v1/events?workspace_id=${workspaceId}`)
-      source.addEventListener("open", () => {
-        setState("live")
-        // No event tells what happened before the stream opened, or while it was broken.
-        for (const topic of topics) news.changed(topic)
-      })
+      // No event tells what happened before the stream opened, or while it was broken.
+      source.addEventListener("open", changedAll)
       source.addEventListener("error", () => {
+        isLive = false
         setState("offline")
         // A lost connection the browser opens again by itself, a refused one never.
         if (source?.readyState !== EventSource.CLOSED) return
-        for (const topic of topics) news.changed(topic)
+        changedAll()
         timer = setTimeout(open, reopenMillis)
       })
+      // The service begins each stream with one.
       source.addEventListener("clock", (event: MessageEvent<string>) => {
+        isLive = true
+        setState("live")
         setServiceTime((JSON.parse(event.data) as { now: string }).now)
       })
       for (const topic of topics) source.addEventListener(topic, () => news.changed(topic))
@@ -55,6 +64,7 @@ export const useLive = (workspaceId: number, paused: boolean): LiveState => {
     return () => {
       source?.close()
       clearTimeout(timer)
+      clearInterval(polling)
       news.stop()
     }
   }, [client, hidden, paused, workspaceId])
