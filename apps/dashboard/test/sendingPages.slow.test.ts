@@ -492,6 +492,6 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       })) as { id: number }
       await dashboard.operate("PATCH", `/admin/v1/workspaces/${id}`, { account_disabled: true })
       await goTo(page, dashboard, `/w/${id}/messages/new`)
-      await shown(page, "This workspace is disabled").waitFor()
+      await shown(page, "what it sends waits until it is enabled again").waitFor()
     }))
 })
