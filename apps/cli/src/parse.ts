@@ -36,10 +36,14 @@ export const common = {
 
 /**
  * Refuses the former name of `--service`: a command with an address of its own, such as a webhook's,
- * would send a key there.
+ * would send a key there. After the words of a command with its own `--url`, that one is meant.
  */
-export const refuseFormerNames = (line: ReadonlyArray<string>): void => {
-  const end = line.indexOf("--")
+export const refuseFormerNames = (
+  line: ReadonlyArray<string>,
+  command: Command | undefined,
+): void => {
+  const isOwn = command !== undefined && "url" in command.options
+  const end = isOwn ? line.indexOf(command.words.split(" ")[0] ?? "") : line.indexOf("--")
   const options = end === -1 ? line : line.slice(0, end)
   if (options.some((word) => word === "--url" || word.startsWith("--url="))) {
     throw usageError(

@@ -37,8 +37,8 @@ export const run = async (line: ReadonlyArray<string>, machine: Machine): Promis
 }
 
 const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void> => {
-  refuseFormerNames(line)
   const { command, rest, words } = findCommand(line, commands)
+  refuseFormerNames(line, command)
   if (command === undefined) {
     const [first] = words
     const isGroup =

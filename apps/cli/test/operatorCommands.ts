@@ -302,9 +302,11 @@ export const operatorCommands: Entries = {
     assert.include(shown?.["request_body"], event)
   },
   "webhooks change": async ({ client, json, receiver, workspace }) => {
-    const { id, url } = await client.webhooks.create({ url: receiver })
+    const { id } = await client.webhooks.create({ url: receiver })
+    const url = `${receiver}till`
     const place = [id, "--workspace", workspace, "--event", "message.failed"]
-    const [changed] = await json("webhooks change", [...place, "--description", "Till"])
+    const changes = [...place, "--description", "Till", "--url", url]
+    const [changed] = await json("webhooks change", changes)
     assert.deepInclude(changed, { url, events: ["message.failed"], description: "Till" })
   },
   "webhooks recover": async (scene) => {

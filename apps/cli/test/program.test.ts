@@ -85,6 +85,8 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
         ["webhooks", "test", "1", "--url", receiver],
         ["webhooks", "create", "--url", receiver],
         ["--url", receiver, "me"],
+        ["--url", receiver, "webhooks", "change", "1"],
+        [`--url=${receiver}`, "webhooks", "change", "1"],
         ["me", `--url=${receiver}`],
       ]) {
         const ran = await messaging(line)
