@@ -31,7 +31,11 @@ export const runServer = (settings: ServerSettings): Effect.Effect<never, Cannot
       Effect.gen(function* () {
         const listeners = yield* listenAll(settings)
         const service = yield* Effect.provideService(
-          openService(settings.service, listeners.open.url, terminalWriter()),
+          openService(
+            { ...settings.service, worksElsewhere: !settings.inlineWorker },
+            listeners.open.url,
+            terminalWriter(),
+          ),
           OwnKind,
           "server",
         )

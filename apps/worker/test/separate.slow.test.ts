@@ -38,6 +38,10 @@ const startServer = Effect.fnUntraced(function* (settings: Record<string, string
   }
 })
 
+interface Listed<A> {
+  readonly data: ReadonlyArray<A>
+}
+
 const after = (moment: string, seconds: number) =>
   new Date(Date.parse(moment) + seconds * 1000).toISOString()
 
@@ -48,6 +52,16 @@ layer(EmbeddedPostgres.layer(), { concurrent: true })(
       Effect.gen(function* () {
         const settings = yield* shared
         const { caller, operator } = yield* startServer(settings)
+        const workspaces = yield* operator.ask<Listed<{ readonly id: number }>>(
+          "GET",
+          "/workspaces",
+        )
+        const numbers = yield* operator.ask<Listed<{ readonly worker: string | null }>>(
+          "GET",
+          `/workspaces/${workspaces.body.data[0]?.id}/connections`,
+        )
+        assert.isNotEmpty(numbers.body.data)
+        for (const { worker } of numbers.body.data) assert.isNull(worker)
         const { body } = yield* caller.send("Hello")
         assert.strictEqual(body.status, "queued")
         yield* startWorker(settings)

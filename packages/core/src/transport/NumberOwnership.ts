@@ -106,25 +106,29 @@ export class NumberOwnership
    */
   static readonly layerAll = /*#__PURE__*/ Layer.effect(
     NumberOwnership,
-    /*#__PURE__*/ Effect.map(WorkerName, (name) =>
-      NumberOwnership.of({
-        owned: Effect.succeed<Owned>("all"),
-        owns: () => true,
-        finishes: () => true,
-        fence: () => Effect.succeed(null),
-        whileOwned: (_, use) => Effect.asSome(use),
-        room: Effect.succeed(Infinity),
-        held: Effect.succeed(null),
-        hold: Effect.never,
-        holderOf: () => Effect.succeed(name),
-        holders: Effect.succeed(() => name),
-      }),
-    ),
+    /*#__PURE__*/ Effect.map(WorkerName, (name) => allHeldBy(name)),
   )
+
+  /** Every number too, in a process that leaves the sending to others: it names no holder. */
+  static readonly layerAllUnheld = /*#__PURE__*/ Layer.sync(NumberOwnership, () => allHeldBy(null))
 
   /** This worker's share, at most `most` numbers, among processes on one store. */
   static readonly layerShared = (most: number) => Layer.effect(NumberOwnership, make(most))
 }
+
+const allHeldBy = (name: string | null) =>
+  NumberOwnership.of({
+    owned: Effect.succeed<Owned>("all"),
+    owns: () => true,
+    finishes: () => true,
+    fence: () => Effect.succeed(null),
+    whileOwned: (_, use) => Effect.asSome(use),
+    room: Effect.succeed(Infinity),
+    held: Effect.succeed(null),
+    hold: Effect.never,
+    holderOf: () => Effect.succeed(name),
+    holders: Effect.succeed(() => name),
+  })
 
 /** An owned shard. */
 interface Holding {

@@ -170,6 +170,8 @@ export interface ComposedSettings {
   readonly transport: TransportChoice
   /** Without a worker from the start the service sends nothing; a later drain checks for itself. */
   readonly startsNoWorker?: boolean
+  /** Other processes send, and this one has no worker: it names itself as no number's. */
+  readonly worksElsewhere?: boolean
   /**
    * Maximum of live numbers for this process, when it shares them with others; null for as many as its
    * memory allows.

@@ -138,7 +138,9 @@ const layerAdapters = (settings: ComposedSettings) =>
     // Any process can send from simulated phones; only one at a time owns a live number's connection.
     settings.transport.kind === "live" && isShared(settings.store)
       ? NumberOwnership.layerShared(settings.maxNumbers ?? numbersForMemory())
-      : NumberOwnership.layerAll,
+      : settings.worksElsewhere === true || settings.startsNoWorker === true
+        ? NumberOwnership.layerAllUnheld
+        : NumberOwnership.layerAll,
   )
 
 const keptSecretsKey = (dataDirectory: string) =>
