@@ -168,6 +168,33 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
       { mayComplain: true },
     ))
 
+  it("submits a form once, however often its button is pressed before the answer", () =>
+    signedIn(async (page) => {
+      await goTo(page, dashboard, "/w/1/contacts")
+      let asked = 0
+      let answer = () => {}
+      const held = new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      await page.route("**/contacts", async (route) => {
+        if (route.request().method() !== "POST") return route.continue()
+        asked += 1
+        await held
+        await route.continue()
+      })
+      await page.getByRole("button", { name: "Add a contact" }).click()
+      await page.getByLabel("Name", { exact: true }).fill("Once")
+      await page.getByLabel("Phone or username").fill("+15550100446")
+      const submit = page.getByRole("dialog").getByRole("button", { name: "Add a contact" })
+      await submit.click()
+      await page.getByRole("dialog").locator("[aria-busy=true]").first().waitFor()
+      await submit.click({ force: true })
+      await page.getByLabel("Name", { exact: true }).press("Enter")
+      answer()
+      await page.getByRole("dialog").waitFor({ state: "detached" })
+      assert.strictEqual(asked, 1)
+    }))
+
   it("follows the service's time when the browser's clock is wrong by a day", () =>
     withPage(browser, dashboard, async (page) => {
       await page.clock.install({ time: Date.now() + day })

@@ -25,7 +25,8 @@ export const Button = ({
     aria-busy={busy}
     // Not `disabled`: that would drop the focus, and with it the place of a keyboard user.
     aria-disabled={busy || attributes["aria-disabled"]}
-    onClick={busy ? undefined : attributes.onClick}
+    // A busy button that submits a form would submit it twice.
+    onClick={busy ? (event) => event.preventDefault() : attributes.onClick}
     className={`${looks[look]} cursor-pointer aria-disabled:cursor-default aria-disabled:opacity-55 ${attributes.className ?? ""}`}
   />
 )
