@@ -90,7 +90,7 @@ const ofNotReady: Readonly<Record<string, Trouble>> = {
   },
   disk: {
     trouble: "nothing more can be written to the disk",
-    what_to_do: "make room on the disk of DATA_DIR",
+    what_to_do: "see that DATA_DIR exists and can be written, and that its disk has room",
   },
   clock: {
     trouble: "the clock is too far from the database's",

@@ -96,7 +96,7 @@ describe("status", () => {
     assert.deepStrictEqual(troubles, [
       {
         trouble: "nothing more can be written to the disk",
-        what_to_do: "make room on the disk of DATA_DIR",
+        what_to_do: "see that DATA_DIR exists and can be written, and that its disk has room",
       },
     ])
   })
