@@ -69,7 +69,11 @@ const disk = ({ service }: ServerSettings): Effect.Effect<Finding> => {
     const room = yield* examineDisk(place, diskReserve)
     if (room === null) return ok("disk", `${dataDirectory} is on a disk that tells no size`)
     const { free, reserve } = room
-    const found = `${inMebibytes(free)} free for ${dataDirectory}, and media leave ${inMebibytes(reserve)}`
+    const where =
+      place === dataDirectory
+        ? `for ${dataDirectory}`
+        : `in ${place}; ${dataDirectory} does not exist, a start makes it`
+    const found = `${inMebibytes(free)} free ${where}, and media leave ${inMebibytes(reserve)}`
     return free < reserve
       ? fault(
           "disk",
@@ -88,9 +92,20 @@ const clock = (reading: ClockReading): Finding => {
     : fault("clock", apart, "check NTP on this machine and on PostgreSQL's")
 }
 
+const secretsKey = ({ service }: ServerSettings, isRight: boolean): Finding => {
+  if (isRight) return ok("secrets key", "it is the key of this database")
+  return fault(
+    "secrets key",
+    service.secretsKeys === null
+      ? `SECRETS_KEY is unset, and ${service.dataDirectory} has no key of this database`
+      : "SECRETS_KEY is not the key of this database",
+    "give the key that this database was first used with",
+  )
+}
+
 /** The database, and with it the clock. */
-const database = ({ service }: ServerSettings): Effect.Effect<ReadonlyArray<Finding>> =>
-  examineStore(service).pipe(
+const database = (settings: ServerSettings): Effect.Effect<ReadonlyArray<Finding>> =>
+  examineStore(settings.service).pipe(
     Effect.map((found): ReadonlyArray<Finding> => {
       const sameClock = ok("clock", "the database uses this machine's; keep it right with NTP")
       switch (found.kind) {
@@ -112,6 +127,7 @@ const database = ({ service }: ServerSettings): Effect.Effect<ReadonlyArray<Find
               "database",
               `PostgreSQL ${found.version}, ${found.hasTables ? "with the service's tables" : "without tables: a start makes them"}`,
             ),
+            ...(found.hasSecretsKey === null ? [] : [secretsKey(settings, found.hasSecretsKey)]),
             clock(found.clock),
           ]
       }

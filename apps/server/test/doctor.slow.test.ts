@@ -45,7 +45,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
       assert.deepStrictEqual([code, stderr], [0, ""])
       for (const line of [
         /^ok +versions +messaging-server \d+\.\d+\.\d+ on Node \d+\./m,
-        /^ok +disk +\d+ MiB free for /m,
+        /^ok +disk +\d+ MiB free in .*; \S+data does not exist, a start makes it, and /m,
         /^ok +database +PostgreSQL \d+\.\d+, without tables: a start makes them$/m,
         /^ok +clock +-?\d\.\d s ahead of the database's$/m,
         /^ok +DNS +localhost is \S+$/m,
@@ -59,6 +59,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
       yield* processes.startServer(program, { ...settings, PORT: "0" })
       const later = yield* doctor({ ...settings, ...remote })
       assert.match(later.stdout, /^ok +database +PostgreSQL \d+\.\d+, with the service's tables$/m)
+      assert.match(later.stdout, /^ok +secrets key +it is the key of this database$/m)
+      const wrong = yield* doctor({ ...settings, ...remote, SECRETS_KEY: "ab".repeat(32) })
+      assert.strictEqual(wrong.code, 1)
+      assert.match(
+        wrong.stdout,
+        /^fault +secrets key +SECRETS_KEY is not the key of this database\n +-> /m,
+      )
     }).pipe(Effect.scoped),
   )
 

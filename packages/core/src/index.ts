@@ -859,7 +859,7 @@ export type {
   WorkspaceRefusal,
 } from "./workspace/Workspace.ts"
 
-export { layerStoredSecrets } from "./secret/layerStoredSecrets.ts"
+export { isMarkOfSecretsKeys, layerStoredSecrets } from "./secret/layerStoredSecrets.ts"
 
 export { Store } from "./store/Store.ts"
 export type { AcceptCode } from "./message/accept.ts"

@@ -40,6 +40,12 @@ const keyed = (key: Uint8Array) => {
   }
 }
 
+/** Whether a store with this mark (`secrets-key-check`) was first used with one of the keys. */
+export const isMarkOfSecretsKeys = (
+  mark: string,
+  keys: ReadonlyArray<Redacted.Redacted<Uint8Array>>,
+): boolean => keys.some((key) => sameSecret(mark, keyed(Redacted.value(key)).derived("check")))
+
 /** Fails with `WrongSecretsKey`, so that nothing is signed or sealed with a key by mistake. */
 export const layerStoredSecrets: Layer.Layer<
   Secrets,

@@ -1,8 +1,9 @@
 /** A look at what a start would use, which changes nothing (`messaging-server doctor`). */
+import { isMarkOfSecretsKeys, parseSecretsKey } from "@messaging-service/core"
 import type { ClockReading } from "@messaging-service/core"
 import type { CannotStart } from "@messaging-service/node"
 import { Effect, Redacted } from "effect"
-import { access } from "node:fs/promises"
+import { access, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { lockDirectory } from "./DataDirectory.ts"
 import type { ServiceSettings } from "./Settings.ts"
@@ -20,6 +21,8 @@ export type StoreExamination =
       readonly version: string
       readonly hasTables: boolean
       readonly clock: ClockReading
+      /** Whether a start has the key of this database; null where it has none yet. */
+      readonly hasSecretsKey: boolean | null
     }
 
 const examineEmbedded = (directory: string): Effect.Effect<StoreExamination> =>
@@ -35,9 +38,21 @@ const examineEmbedded = (directory: string): Effect.Effect<StoreExamination> =>
     return { kind: "embedded", state: isFree ? "free" : "in_use" }
   })
 
+/** The keys of a start, without a new one. */
+const presentSecretsKeys = ({
+  dataDirectory,
+  secretsKeys,
+}: Pick<ServiceSettings, "dataDirectory" | "secretsKeys">) =>
+  Effect.promise(async () => {
+    if (secretsKeys !== null) return [secretsKeys.present, ...secretsKeys.older]
+    const text = await readFile(join(dataDirectory, "secrets-key"), "utf8").catch(() => "")
+    const key = parseSecretsKey(text.trim())
+    return key === undefined ? [] : [key]
+  })
+
 /** Fails in the words of a start that cannot use the store. */
 export const examineStore = (
-  settings: Pick<ServiceSettings, "dataDirectory" | "store">,
+  settings: Pick<ServiceSettings, "dataDirectory" | "secretsKeys" | "store">,
 ): Effect.Effect<StoreExamination, CannotStart> =>
   Effect.gen(function* () {
     const { dataDirectory, store } = settings
@@ -46,9 +61,11 @@ export const examineStore = (
     const { examineDatabase } = yield* Effect.promise(
       () => import("@messaging-service/store-postgres"),
     )
-    const found = yield* examineDatabase({
+    const { secretsKeyMark, ...found } = yield* examineDatabase({
       url: Redacted.value(store.url),
       ...(store.schema === null ? {} : { schema: store.schema }),
     }).pipe(Effect.mapError((error) => storeCannotStart(settings, error)))
-    return { kind: "postgres", ...found }
+    const keys = yield* presentSecretsKeys(settings)
+    const hasSecretsKey = secretsKeyMark === null ? null : isMarkOfSecretsKeys(secretsKeyMark, keys)
+    return { kind: "postgres", ...found, hasSecretsKey }
   })

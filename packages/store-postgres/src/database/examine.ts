@@ -10,6 +10,8 @@ export interface DatabaseExamination {
   readonly version: string
   /** Whether it has the tables of the service. */
   readonly hasTables: boolean
+  /** What a store keeps to know its secrets key by; null where no service has started on it. */
+  readonly secretsKeyMark: string | null
   /** Its time, and the process's when it was asked for and when it came; epoch milliseconds. */
   readonly clock: {
     readonly askedAt: number
@@ -19,6 +21,7 @@ export interface DatabaseExamination {
 }
 
 const examine = statement("service.examine")
+const getSecret = statement("service.getSecret")
 
 /** Fails, as a start on it would, when it cannot be used. */
 export const examineDatabase = (
@@ -34,7 +37,11 @@ export const examineDatabase = (
       databaseAt: Number(row.millis),
     }))
     const answeredAt = yield* Clock.currentTimeMillis
+    const secretsKeyMark = found.hasTables
+      ? yield* getSecret.value(database, { name: "secrets-key-check" })
+      : null
     return {
+      secretsKeyMark,
       version: found.version,
       hasTables: found.hasTables,
       clock: { askedAt, databaseAt: found.databaseAt, answeredAt },
