@@ -174,7 +174,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await page.keyboard.press("o")
       await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor()
       await page.keyboard.press("?")
-      await page.getByRole("dialog", { name: "Keys" }).waitFor()
+      await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor()
     }))
 
   it.each([

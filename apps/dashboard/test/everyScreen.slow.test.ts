@@ -124,7 +124,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen", () => {
         .getByRole("link")
         .allTextContents()
       await page.keyboard.press("?")
-      const keys = page.getByRole("dialog", { name: "Keys" })
+      const keys = page.getByRole("dialog", { name: "Keyboard shortcuts" })
       for (const name of pages) await keys.getByText(name, { exact: true }).waitFor()
     }))
 })

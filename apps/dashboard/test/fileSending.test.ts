@@ -109,6 +109,14 @@ describe("the rows of a file", () => {
     ])
   })
 
+  it("lack a text only once one is given", () => {
+    const sheet = sheetOf("phone,name\n+15550100001,Ada\n0155,\n")
+    const codes = (template: string) =>
+      checkRows(sheet, { ...settings, template }).problems.map(({ code }) => code)
+    assert.deepStrictEqual(codes(" "), ["wrong_phone"])
+    assert.deepStrictEqual(codes("{name}"), ["wrong_phone", "no_text"])
+  })
+
   it("have each recipient once, however it is written, unless all are wanted", () => {
     const sheet = sheetOf("phone,name\n+1 555 010-0001,Ada\n+15550100001,Bob\n@Ada_L,x\n@ada_l,y\n")
     assert.deepStrictEqual(

@@ -143,19 +143,29 @@ const Earlier = ({ check }: { check: Check }) => {
 const columns = [{ name: words.line }, { name: words.column }, { name: words.what }] as const
 const shownMax = 50
 
-const Problems = ({ problems }: { problems: ReadonlyArray<RowProblem> }) => (
-  <>
-    <Table caption={words.problems} columns={columns}>
-      {problems.slice(0, shownMax).map(({ code, column, line, text }) => (
-        <Row key={`${line} ${column} ${code}`}>
-          <Cell>{line}</Cell>
-          <Cell>{column}</Cell>
-          <Cell>{rowProblemWords[code](text)}</Cell>
-        </Row>
-      ))}
-    </Table>
-    {problems.length > shownMax && (
-      <p className="text-sm text-soft">{words.more(problems.length - shownMax)}</p>
-    )}
-  </>
-)
+/** Rows with one and the same error are one line of the table. */
+const Problems = ({ problems }: { problems: ReadonlyArray<RowProblem> }) => {
+  const groups = Map.groupBy(problems, ({ code, column, text }) => `${code} ${column} ${text}`)
+  const shown = [...groups].slice(0, shownMax)
+  const left = problems.length - shown.reduce((sum, [, { length }]) => sum + length, 0)
+  return (
+    <>
+      <Table caption={words.problems} columns={columns}>
+        {shown.map(([key, group]) => (
+          <Row key={key}>
+            <Cell>{linesOf(group)}</Cell>
+            <Cell>{group[0]?.column}</Cell>
+            <Cell>{whatIsWrong(group)}</Cell>
+          </Row>
+        ))}
+      </Table>
+      {left > 0 && <p className="text-sm text-soft">{words.more(left)}</p>}
+    </>
+  )
+}
+
+const whatIsWrong = (group: ReadonlyArray<RowProblem>): string => {
+  const [{ code, text } = { code: "no_text", text: "" } as const] = group
+  const says = rowProblemWords[code](text)
+  return group.length === 1 ? says : words.sameProblem(group.length, says)
+}

@@ -139,7 +139,10 @@ const RowPreview = ({ check: { rows } }: { check: ReturnType<typeof useCheck> })
   const row = rows[place]
   return (
     <div className="flex min-w-0 flex-col gap-3 lg:sticky lg:top-6">
-      <Preview text={row?.text ?? ""} empty={words.nothing} />
+      <Preview
+        text={row?.text ?? ""}
+        empty={row === undefined ? words.nothing : newMessageWords.previewEmpty}
+      />
       {row !== undefined && (
         <nav aria-label={words.preview} className="flex items-center gap-2 text-xs text-soft">
           <span className="mr-auto min-w-0 truncate">

@@ -1,5 +1,7 @@
 /** How far a file is sent, what waits, what was refused, and the ways to stop and to go on. */
 import { Link } from "@tanstack/react-router"
+import { useState } from "react"
+import { useServiceTime } from "../api/serviceTime.ts"
 import { Button, Failure } from "../ui/parts.tsx"
 import { Section } from "../ui/Section.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
@@ -11,13 +13,14 @@ import { fileWords, sendingWords as words } from "./words.ts"
 export const FileSending = ({ id, sending }: { id: number; sending: Sending }) => {
   const state = useSending(id, sending)
   const { acceptedBefore, error, isDone, isSending, memory, refused, waitsFor } = state
+  const since = useBeginning(sending)
   const all = sending.slots.reduce((sum, { rows }) => sum + rows.length, 0)
   const answered = sending.slots
     .filter(({ line }) => memory.ended.includes(line))
     .reduce((sum, { rows }) => sum + rows.length, 0)
   return (
     <Section
-      title={words.title}
+      title={isDone && refused.length === 0 ? words.allAccepted : words.title}
       action={
         <>
           {isSending && <Button onClick={state.stop}>{words.stop}</Button>}
@@ -31,6 +34,7 @@ export const FileSending = ({ id, sending }: { id: number; sending: Sending }) =
               className="control"
               to="/w/$workspaceId/messages"
               params={{ workspaceId: String(id) }}
+              search={{ since }}
             >
               {words.show}
             </Link>
@@ -60,6 +64,15 @@ export const FileSending = ({ id, sending }: { id: number; sending: Sending }) =
       {refused.length > 0 && <Refusals refused={refused} />}
     </Section>
   )
+}
+
+/** When the service's clock began to accept the file, never later than the first of its messages. */
+const useBeginning = ({ before }: Sending): string => {
+  const now = useServiceTime()
+  return useState(() => {
+    const begun = before.at + now - Date.now()
+    return new Date(Math.floor(begun / 1000) * 1000).toISOString()
+  })[0]
 }
 
 const columns = [

@@ -108,6 +108,8 @@ const timeOf = (sheet: Sheet, name: string, row: SheetRow, whole: string | null)
   return cell === "" ? { column, cell, time: whole } : { column, cell, time: instantOf(cell) }
 }
 
+export const hasTemplate = ({ template }: FileSettings): boolean => template.trim() !== ""
+
 const checkRow = (sheet: Sheet, settings: FileSettings, row: SheetRow) => {
   const problems: Array<RowProblem> = []
   const wrong = (code: RowProblemCode, column: number | null, text: string) =>
@@ -117,7 +119,8 @@ const checkRow = (sheet: Sheet, settings: FileSettings, row: SheetRow) => {
   const problem = another === undefined ? problemOf(to) : "wrong_phone"
   if (problem !== null) wrong(problem, settings.to + 1, cell)
   const text = textFor(settings.template, sheet, row)
-  if (text === "") wrong("no_text", null, "")
+  // Before a text is given, its absence is no error of any row.
+  if (text === "" && hasTemplate(settings)) wrong("no_text", null, "")
   if ([...text].length > textMax) wrong("long_text", null, `${[...text].length}`)
   const times = (["send_at", "expires_at"] as const).map((name) => {
     const whole = name === "send_at" ? settings.sendAt : settings.expiresAt

@@ -3,7 +3,7 @@ import { useDeferredValue, useMemo, useState } from "react"
 import type { ChosenFile } from "./openFile.ts"
 import { recall, unknownSlot } from "./memory.ts"
 import type { FileMemory } from "./memory.ts"
-import { checkRows, runOf, toSlots, unknownPlaceholders } from "./plan.ts"
+import { checkRows, hasTemplate, runOf, toSlots, unknownPlaceholders } from "./plan.ts"
 import type { FileSettings } from "./plan.ts"
 
 /** Whether this browser sent the file: not at all, in part or whole in the same way, or in another way. */
@@ -51,6 +51,7 @@ export const useCheck = (id: number, { digest, sheet }: ChosenFile, given: FileS
     .reduce((sum, { rows }) => sum + rows.length, 0)
   const isReady =
     left > 0 &&
+    hasTemplate(settings) &&
     (checked.problems.length === 0 || settings.leaveOutWrong) &&
     unknownPlaceholders(settings.template, sheet).length === 0 &&
     (wantsAgain || earlier === "none" || earlier === "begun")

@@ -46,6 +46,7 @@ export const fileWords = {
   line: "Line",
   column: "Column",
   what: "What is wrong",
+  sameProblem: (count: number, says: string) => `${rows(count)}: ${says}`,
   more: (count: number) => `and ${rows(count)} more`,
   send: (count: number) => `Send ${messages(count)}`,
   goOn: (count: number) => `Send the other ${messages(count)}`,
@@ -65,6 +66,7 @@ export const fileWords = {
 
 export const sendingWords = {
   title: "Sending",
+  allAccepted: "Accepted",
   progress: "Rows that the service has answered",
   of: (done: number, all: number) => `${done.toLocaleString()} of ${all.toLocaleString()}`,
   accepted: (count: number) => `The service accepted ${messages(count)}.`,

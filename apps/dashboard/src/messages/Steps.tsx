@@ -1,7 +1,8 @@
 /** The timeline of a message: a sign and a colour for each step, webhook attempts with what came back. */
 import { Icon } from "../ui/Icon.tsx"
 import type { IconName } from "../ui/Icon.tsx"
-import { When, span } from "../ui/Time.tsx"
+import { Ahead, When, span } from "../ui/Time.tsx"
+import { answerWords } from "../webhooks/words.ts"
 import type { TimelineEntry } from "./timeline.ts"
 import { again, panelWords, stepWords } from "./words.ts"
 
@@ -68,7 +69,10 @@ export const Steps = ({ entries }: { entries: ReadonlyArray<TimelineEntry> }) =>
 const Detail = ({ entry }: { entry: TimelineEntry }) => (
   <div className="text-xs text-soft">
     {entry.url && <p className="truncate font-mono">{entry.url}</p>}
-    {entry.error && (
+    {entry.type === "delivery" && entry.error && (
+      <p>{answerWords(entry.error.code, entry.response_status)}</p>
+    )}
+    {entry.type !== "delivery" && entry.error && (
       <p>
         <span className="font-mono">{entry.error.code}</span>
         {entry.error.message && `: ${entry.error.message}`}
@@ -77,12 +81,7 @@ const Detail = ({ entry }: { entry: TimelineEntry }) => (
     {entry.type === "delivery" && (
       <p className="tabular-nums">
         {entry.duration_ms !== null && span(entry.duration_ms)}
-        {entry.next_attempt_at && (
-          <>
-            {again}
-            <When at={entry.next_attempt_at} />
-          </>
-        )}
+        {entry.next_attempt_at && <Ahead at={entry.next_attempt_at} words={again} />}
       </p>
     )}
   </div>

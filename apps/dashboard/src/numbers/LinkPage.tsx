@@ -90,7 +90,7 @@ const Linked = ({ phone, workspaceId }: { phone: string; workspaceId: string }) 
   <div className="card">
     <Empty icon="tick" title={words.linked(phone)}>
       <p role="status">{words.linkedAbout}</p>
-      <Link className="control mt-4" to="/w/$workspaceId" params={{ workspaceId }}>
+      <Link className="control mt-4" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
         {words.goOn}
       </Link>
     </Empty>

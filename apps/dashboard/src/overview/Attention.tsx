@@ -21,6 +21,8 @@ interface Item {
   readonly title: string
   readonly says?: string
   readonly link?: Pick<LinkProps, "to" | "search">
+  /** Whose log the link leads to. */
+  readonly webhookId?: string
 }
 
 const ofNumbers = (
@@ -52,14 +54,15 @@ const ofOldest = (figures: Figures | undefined): ReadonlyArray<Item> => {
 
 const ofWebhooks = (webhooks: ReadonlyArray<Webhook>): ReadonlyArray<Item> =>
   webhooks
-    .filter(({ active }) => !active)
-    .map(({ id, url }) => ({
+    .filter(({ active, last_delivery: last }) => !active || (last?.error ?? null) !== null)
+    .map(({ active, id, url }) => ({
       key: `webhook ${id}`,
-      look: "bg-red-wash text-red",
-      word: words.stopped,
+      look: active ? "bg-amber-wash text-amber" : "bg-red-wash text-red",
+      word: active ? words.failing : words.stopped,
       title: words.webhook(id),
       says: url,
-      link: { to: "/w/$workspaceId/webhooks" } as const,
+      link: { to: "/w/$workspaceId/webhooks/$webhookId" } as const,
+      webhookId: String(id),
     }))
 
 export const Attention = ({
@@ -72,20 +75,23 @@ export const Attention = ({
   const path = { id: Number(workspaceId) }
   const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path })).data?.data
   const { session } = useRouteContext({ from: "/inside" })
+  // A member could not open the page that a line leads to.
+  const seesWebhooks = session.role !== "member"
   const webhooks = useQuery({
     ...asked("GET /admin/v1/workspaces/{id}/webhooks", { path }),
-    // A member could not open the page that a line leads to.
-    enabled: session.role !== "member",
+    enabled: seesWebhooks,
   }).data?.data
   const states = useConnections(path.id)
-  if (numbers === undefined || states === undefined) return <div className="card h-11" />
+  const isUnknown = seesWebhooks && webhooks === undefined
+  if (numbers === undefined || states === undefined || isUnknown)
+    return <div className="card h-11" />
 
   const items = [...ofNumbers(numbers, states), ...ofOldest(figures), ...ofWebhooks(webhooks ?? [])]
   if (items.length === 0)
     return (
       <p className="card flex min-h-11 items-center gap-2.5 px-4 py-2 text-soft">
         <span className="size-2 shrink-0 rounded-full bg-mark" aria-hidden="true" />
-        {numbers.length === 0 ? words.noNumber : words.calm}
+        {numbers.length === 0 ? words.noNumber : words.calm(seesWebhooks)}
       </p>
     )
   return (
@@ -100,7 +106,7 @@ export const Attention = ({
 }
 
 const Line = ({
-  item: { link, look, says, title, word },
+  item: { link, look, says, title, webhookId, word },
   workspaceId,
 }: {
   item: Item
@@ -118,7 +124,7 @@ const Line = ({
       ) : (
         <Link
           {...link}
-          params={{ workspaceId }}
+          params={{ workspaceId, ...(webhookId === undefined ? {} : { webhookId }) }}
           className="font-medium after:absolute after:inset-0"
         >
           {title}

@@ -105,6 +105,11 @@ const Whole = ({ figures, workspaceId }: { figures: Figures; workspaceId: string
   )
 }
 
+const whenWaiting = ({ queued, scheduled }: Figures["waiting"]): string => {
+  if (scheduled > 0) return words.scheduled(scheduled.toLocaleString())
+  return queued === 0 ? "" : words.allDue
+}
+
 const Headline = ({ figures: { before, buckets, waiting } }: { figures: Figures }) => {
   const sent = sum(buckets, (bucket) => bucket.sent)
   const failed = sum(buckets, (bucket) => bucket.failed)
@@ -123,14 +128,7 @@ const Headline = ({ figures: { before, buckets, waiting } }: { figures: Figures 
       >
         {failed.toLocaleString()}
       </Figure>
-      <Figure
-        name={words.waiting}
-        about={
-          waiting.scheduled === 0
-            ? words.allDue
-            : words.scheduled(waiting.scheduled.toLocaleString())
-        }
-      >
+      <Figure name={words.waiting} about={whenWaiting(waiting)}>
         {(waiting.queued + waiting.scheduled).toLocaleString()}
       </Figure>
       <Figure name={words.dueToSent} about={words.median}>

@@ -64,9 +64,11 @@ export const failureWords: Readonly<Record<string, string>> = {
 export const attentionWords = {
   title: "What needs attention",
   noNumber: "No number is linked yet: messages wait until one is.",
-  calm: "All is well: every number is connected, and nothing waits longer than it should.",
+  calm: (withWebhooks: boolean) =>
+    `All is well: every number is connected, ${withWebhooks ? "no webhook fails, " : ""}and nothing waits longer than it should.`,
   waiting: "waiting",
   oldest: (span: string) => `The oldest message has been due for ${span}`,
   stopped: "stopped",
+  failing: "failing",
   webhook: (id: number) => `Webhook ${id}`,
 }

@@ -117,12 +117,13 @@ export const deleteWords = {
 
 export const portalLinkWords = {
   actions: "Actions",
-  title: "Portal links",
+  title: "Customer access",
   about: "A link opens this workspace once, for one person with one role.",
   make: "Make a link",
-  caption: "Portal links, the newest first",
+  caption: "Links for customers, the newest first",
   empty: "No link yet",
-  emptyAbout: "Send a link to a customer: it lets them link a phone and see why a message waits.",
+  emptyAbout:
+    "Send a link to a customer. What they may do with it depends on the role that you choose.",
   role: "Role",
   roleAbout: {
     owner: "Owner: everything in this workspace, keys and links too",

@@ -53,10 +53,13 @@ export const Palette = ({
   close,
   commands,
   guess,
+  isOperator,
 }: {
   commands: ReadonlyArray<Command>
   /** What else the letters could mean, such as the number of a message. */
   guess: (letters: string) => ReadonlyArray<Command>
+  /** Others have one workspace only. */
+  isOperator: boolean
   close: () => void
 }) => {
   const dialog = useModal()
@@ -102,7 +105,7 @@ export const Palette = ({
           aria-autocomplete="list"
           autoFocus
           value={letters}
-          placeholder={words.example}
+          placeholder={words.example(isOperator)}
           onChange={(event) => {
             setLetters(event.target.value)
             setAt(0)

@@ -82,7 +82,9 @@ export const Shell = () => {
         {workspace?.account_disabled === true && <DisabledBar isOperator={isOperator} />}
         <Outlet />
       </div>
-      {over === "palette" && <Palette commands={commands} guess={guess} close={close} />}
+      {over === "palette" && (
+        <Palette commands={commands} guess={guess} isOperator={isOperator} close={close} />
+      )}
       {hasEnded && <SignedOut kind={session.kind} />}
       {over === "keys" && <KeysHelp rows={keyRows(pages)} close={close} />}
     </div>

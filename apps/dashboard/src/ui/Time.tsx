@@ -54,6 +54,17 @@ export const When = ({ at, how = "ago" }: { at: string; how?: "ago" | "clock" })
   )
 }
 
+/** A time that is still to come, after its words; nothing once it has passed. */
+export const Ahead = ({ at, words }: { at: string; words: string }) => {
+  const now = useServiceTime()
+  return Date.parse(at) <= now ? null : (
+    <>
+      {words}
+      <When at={at} />
+    </>
+  )
+}
+
 /** A span in the largest unit that says enough: 340 ms, 2.4 s, 3 min, 5 h. */
 export const span = (millis: number): string => {
   if (millis < 1000) return `${Math.round(millis)} ms`

@@ -63,7 +63,7 @@ export const useCommands = ({
     ...(isOperator ? [toAllWorkspaces, toHeld] : []),
     ...ofWorkspaces,
     { name: words.changeTheme, icon: "half", group: groups.action, act: changeTheme },
-    { name: words.showKeys, icon: "key", group: groups.action, keys: "?", act: showKeys },
+    { name: words.showKeys, icon: "keyboard", group: groups.action, keys: "?", act: showKeys },
     { name: words.signOut, icon: "exit", group: groups.action, act: signOut },
   ]
 

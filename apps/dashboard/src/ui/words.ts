@@ -4,10 +4,11 @@ import type { LiveState } from "../api/live.ts"
 export const paletteWords = {
   title: "Go to or do",
   field: "What for",
-  example: "A page, a workspace, a message’s number, a phone",
+  example: (isOperator: boolean) =>
+    `A page, ${isOperator ? "a workspace, " : ""}a message’s number, a phone`,
   found: "Found",
   nothing: "Nothing has that name.",
-  keys: "Keys",
+  keys: "Keyboard shortcuts",
 }
 
 export const pageNames = {
@@ -48,7 +49,7 @@ export const shellWords = {
   holdStill: "hold the page still",
   groups: { page: "Page", action: "Action", find: "Find", open: "Open" },
   changeTheme: "Change between light and dark",
-  showKeys: "Show all keys",
+  showKeys: "Keyboard shortcuts",
   messagesTo: (phone: string) => `Messages to ${phone}`,
   message: (id: string) => `Message ${id}`,
   keys: {
@@ -58,7 +59,7 @@ export const shellWords = {
     previous: "Previous",
     open: "Open",
     close: "Close",
-    all: "All keys",
+    all: "Keyboard shortcuts",
   },
 }
 

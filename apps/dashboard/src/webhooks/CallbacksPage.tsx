@@ -7,9 +7,9 @@ import { Answer } from "../ui/Answer.tsx"
 import { Pager } from "../ui/Pager.tsx"
 import { Empty, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
-import { When, span } from "../ui/Time.tsx"
+import { Ahead, When, span } from "../ui/Time.tsx"
 import { toTrail } from "../ui/trail.ts"
-import { callbacksWords as words, deliveryErrorWords, logWords } from "./words.ts"
+import { answerWords, callbacksWords as words, logWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks/callbacks")
 
@@ -82,13 +82,11 @@ const Log = ({ attempts }: { attempts: ReadonlyArray<CallbackDelivery> }) =>
           </Cell>
           <Cell>
             <span className={attempt.error === null ? "text-accent" : "text-red"}>
-              {attempt.response_status ?? ""}{" "}
-              {attempt.error !== null && deliveryErrorWords[attempt.error]}
+              {answerWords(attempt.error, attempt.response_status)}
             </span>
             {attempt.next_attempt_at && (
               <p className="text-xs text-soft">
-                {logWords.again}
-                <When at={attempt.next_attempt_at} />
+                <Ahead at={attempt.next_attempt_at} words={logWords.again} />
               </p>
             )}
           </Cell>

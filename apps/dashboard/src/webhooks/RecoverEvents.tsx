@@ -1,6 +1,7 @@
 /** Delivers again what an endpoint has missed since a time. */
 import { useState } from "react"
 import type { FormEvent } from "react"
+import { useServiceTime } from "../api/serviceTime.ts"
 import { useCall } from "../api/useCall.ts"
 import { Dialog } from "../ui/Dialog.tsx"
 import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
@@ -9,7 +10,26 @@ import { dialogWords } from "../ui/words.ts"
 import { recoverWords as words } from "./words.ts"
 import type { WebhookPath } from "./WebhookPath.ts"
 
-export const RecoverEvents = ({ close, path }: { path: WebhookPath; close: () => void }) => {
+const minuteMillis = 60_000
+const dayMillis = 86_400_000
+
+/** As a field of local time takes it, in whole minutes. */
+const toField = (at: number): string =>
+  new Date(at - new Date(at).getTimezoneOffset() * minuteMillis).toISOString().slice(0, 16)
+
+export const RecoverEvents = ({
+  close,
+  firstFailure,
+  path,
+}: {
+  path: WebhookPath
+  /** When the first of the shown attempts failed; null when none did. */
+  firstFailure: number | null
+  close: () => void
+}) => {
+  const now = useServiceTime()
+  // An event is a little older than its first attempt.
+  const proposed = firstFailure === null ? now - dayMillis : firstFailure - minuteMillis
   const recover = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/recover")
   const [isMissing, setMissing] = useState(false)
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -36,6 +56,7 @@ export const RecoverEvents = ({ close, path }: { path: WebhookPath; close: () =>
         <TextField
           name="since"
           type="datetime-local"
+          defaultValue={toField(proposed)}
           label={words.since}
           about={words.sinceAbout}
           problem={isMissing ? words.sinceMissing : fieldProblem(recover.error, "since")}

@@ -11,7 +11,15 @@ import { RecoverEvents } from "./RecoverEvents.tsx"
 import type { WebhookPath } from "./WebhookPath.ts"
 import { recoverWords, webhookActionWords as words } from "./words.ts"
 
-export const WebhookActions = ({ path, webhook }: { path: WebhookPath; webhook: Webhook }) => {
+export const WebhookActions = ({
+  firstFailure,
+  path,
+  webhook,
+}: {
+  path: WebhookPath
+  webhook: Webhook
+  firstFailure: number | null
+}) => {
   const [asking, setAsking] = useState<"change" | "recover" | "rotate" | "remove" | null>(null)
   const close = () => setAsking(null)
   const test = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/test")
@@ -31,7 +39,9 @@ export const WebhookActions = ({ path, webhook }: { path: WebhookPath; webhook: 
         {test.isSuccess && words.tested}
       </p>
       {asking === "change" && <ChangeWebhook path={path} webhook={webhook} close={close} />}
-      {asking === "recover" && <RecoverEvents path={path} close={close} />}
+      {asking === "recover" && (
+        <RecoverEvents path={path} firstFailure={firstFailure} close={close} />
+      )}
       {asking === "rotate" && <Rotate path={path} close={close} />}
       {asking === "remove" && <Remove path={path} close={close} />}
     </div>

@@ -10,12 +10,12 @@ import { Pager } from "../ui/Pager.tsx"
 import { toTrail } from "../ui/trail.ts"
 import { Button, Empty, Failure, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
-import { When, span } from "../ui/Time.tsx"
+import { Ahead, When, span } from "../ui/Time.tsx"
 import { DeliveryDialog } from "./DeliveryDialog.tsx"
 import { WebhookActions } from "./WebhookActions.tsx"
 import type { WebhookPath } from "./WebhookPath.ts"
 import { WebhookState } from "./WebhookState.tsx"
-import { deliveryErrorWords, logWords as words, stoppedWords } from "./words.ts"
+import { answerWords, logWords as words, stoppedWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks/$webhookId")
 
@@ -45,7 +45,14 @@ export const WebhookPage = () => {
           {words.all}
         </Link>
       </PageHead>
-      {webhook && <About webhook={webhook} path={path} mayChange={mayChange} />}
+      {webhook && (
+        <About
+          webhook={webhook}
+          path={path}
+          mayChange={mayChange}
+          firstFailure={firstFailureOf(log.data?.data ?? [])}
+        />
+      )}
       <Answer query={log} rows={8}>
         {({ data, next_cursor: next }) => (
           <div className="flex flex-col gap-4">
@@ -66,7 +73,14 @@ export const WebhookPage = () => {
   )
 }
 
+const firstFailureOf = (attempts: ReadonlyArray<Delivery>): number | null => {
+  const failed = attempts.filter(({ error }) => error !== null)
+  if (failed.length === 0) return null
+  return Math.min(...failed.map(({ attempted_at: at }) => Date.parse(at)))
+}
+
 const About = ({
+  firstFailure,
   mayChange,
   path,
   webhook,
@@ -74,6 +88,7 @@ const About = ({
   webhook: Webhook
   path: WebhookPath
   mayChange: boolean
+  firstFailure: number | null
 }) => {
   const resume = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/resume")
   return (
@@ -94,7 +109,7 @@ const About = ({
         </p>
       )}
       {resume.error && <Failure error={resume.error} />}
-      {mayChange && <WebhookActions path={path} webhook={webhook} />}
+      {mayChange && <WebhookActions path={path} webhook={webhook} firstFailure={firstFailure} />}
     </section>
   )
 }
@@ -170,13 +185,11 @@ const Attempt = ({
     </Cell>
     <Cell>
       <span className={attempt.error === null ? "text-accent" : "text-red"}>
-        {attempt.response_status ?? ""}{" "}
-        {attempt.error !== null && deliveryErrorWords[attempt.error]}
+        {answerWords(attempt.error, attempt.response_status)}
       </span>
       {attempt.next_attempt_at && (
         <p className="text-xs text-soft">
-          {words.again}
-          <When at={attempt.next_attempt_at} />
+          <Ahead at={attempt.next_attempt_at} words={words.again} />
         </p>
       )}
     </Cell>

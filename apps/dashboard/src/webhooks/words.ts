@@ -47,13 +47,21 @@ export const logWords = {
   secret: (last4: string) => `secret ends in ${last4}`,
 }
 
-export const deliveryErrorWords: Readonly<Record<NonNullable<Delivery["error"]>, string>> = {
+const deliveryErrorWords: Readonly<Record<NonNullable<Delivery["error"]>, string>> = {
   timeout: "no answer in time",
   dns: "the host has no address",
   tls: "the certificate is not valid",
   connection: "no connection",
   blocked_address: "a private address, which is not allowed",
-  http_status: "refused",
+  http_status: "answered with an error",
+}
+
+/** What came back from an attempt: the status, or why there is none. */
+export const answerWords = (error: string | null, status: Delivery["response_status"]): string => {
+  if (error === null) return String(status ?? "")
+  if (error === "http_status" && status !== null) return `answered ${status}`
+  const named: Readonly<Record<string, string>> = deliveryErrorWords
+  return named[error] ?? error
 }
 
 export const newWebhookWords = {
