@@ -250,7 +250,10 @@ const Foot = ({
 
 /** The pages of operators that belong to no workspace. */
 const ConsolePages = () => (
-  <nav aria-label={words.pages} className="flex gap-0.5 max-md:order-3 max-md:w-full md:flex-col">
+  <nav
+    aria-label={words.pages}
+    className="flex gap-0.5 max-md:order-3 max-md:-mx-3 max-md:w-[calc(100%+1.5rem)] max-md:overflow-x-auto max-md:px-3 max-md:pb-1 md:flex-col"
+  >
     <Link to="/workspaces" className={place}>
       <Icon name="grid" />
       {pageNames.workspaces}
