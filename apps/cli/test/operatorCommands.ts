@@ -1,4 +1,5 @@
 /** Commands about parts of a workspace: numbers, webhooks, keys and contacts; and about workspaces. */
+import { setTimeout } from "node:timers/promises"
 import { assert } from "@effect/vitest"
 import type { NewsEvent } from "@messaging-service/client"
 import { to } from "./Scene.ts"
@@ -210,12 +211,12 @@ export const operatorCommands: Entries = {
       const hello = { to: { phone: to }, text: "Hello" }
       sent.push((await operator.messages.send(workspace, hello)).id)
     }
-    // Messages come until the reader of the first lines has gone.
+    // Messages come until the reader of the first lines has gone, few enough for their number's quota.
     const shown = async (lines: number, ...more: ReadonlyArray<string>) => {
       const over = new AbortController()
       const ran = messaging([...line, ...more, "--json"], { outputTakes: [lines, "EPIPE"] })
       const ended = ran.finally(() => over.abort())
-      while (!over.signal.aborted) await send()
+      while (!over.signal.aborted) await Promise.all([send(), setTimeout(50)])
       const { code, output, remarks } = await ended
       assert.strictEqual(code, 0, remarks)
       return output

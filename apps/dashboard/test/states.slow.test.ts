@@ -143,7 +143,7 @@ interface Form {
   readonly types: Readonly<Record<string, string>>
   readonly sends: RegExp
   readonly button: string
-  /** A field of the contract, and its label. */
+  /** A field as refusals name it, and its label. */
   readonly field: readonly [name: string, label: string]
 }
 
