@@ -470,7 +470,9 @@ const close = ({ client, scope }: Connection): Effect.Effect<void> =>
  * Undici, which loads with the first call: most programs make none. Load it before the socket is open,
  * for nothing listens to a socket while the module loads.
  */
-export const loadUndici = Effect.promise(() => import("undici"))
+export const loadUndici: Effect.Effect<typeof import("undici")> = Effect.promise(
+  () => import("undici"),
+)
 
 /** A client over that one socket. It is useless once the socket closes. */
 export const clientOver = (
