@@ -12,15 +12,19 @@ import type { TestDashboard } from "./startDashboard.ts"
 
 const phone = "+15550101001"
 
+/** Presses it, and waits for the service's answer: leaving the page earlier would take the request back. */
+const press = async (page: Page, name: string): Promise<number> => {
+  const answered = page.waitForResponse((answer) => answer.request().method() === "POST")
+  await page.getByRole("button", { name, exact: true }).click()
+  return (await answered).status()
+}
+
 /** Sends from the page, and finds the message on the recipient's phone. */
 const sendAndSeeItArrive = async (page: Page, dashboard: TestDashboard): Promise<void> => {
   await goTo(page, dashboard, "/w/1/messages/new")
   await page.getByLabel("To", { exact: true }).fill(phone)
   await page.getByLabel("Text", { exact: true }).fill("Your table is ready")
-  // Leaving the page earlier would take the request back.
-  const accepted = page.waitForResponse((answer) => answer.request().method() === "POST")
-  await page.getByRole("button", { name: "Send", exact: true }).click()
-  assert.strictEqual((await accepted).status(), 202)
+  assert.strictEqual(await press(page, "Send"), 202)
   await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(phone)}`)
   const bubbles = page.getByRole("list", { name: "Messages on the phone" })
   await bubbles.getByText("Your table is ready").waitFor()
@@ -29,7 +33,7 @@ const sendAndSeeItArrive = async (page: Page, dashboard: TestDashboard): Promise
 /** Logs the number out on its phone: the page of numbers says so by itself. */
 const seeTheLogout = async (page: Page, dashboard: TestDashboard): Promise<void> => {
   await goTo(page, dashboard, "/w/1/emulator")
-  await page.getByRole("button", { name: "Log out on the phone" }).click()
+  assert.strictEqual(await press(page, "Log out on the phone"), 200)
   await goTo(page, dashboard, "/w/1/numbers")
   await shown(page, /logged out/i)
     .first()
