@@ -436,6 +436,25 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         await page.getByText("The account is logged in").waitFor()
       }))
 
+    it("keeps what is chosen and typed while the page asks again", () =>
+      onPage("/w/1/numbers", async (page) => {
+        await addAccount(page, "+15550260003")
+        await page.getByLabel("Enter a code").check()
+        await page.getByLabel("Phone", { exact: true }).fill("+15550260004")
+        const again = page.waitForResponse(/telegram-login$/)
+        await dashboard.operate(
+          "PATCH",
+          `/admin/v1/workspaces/1/numbers/${/numbers\/(\d+)/.exec(page.url())?.[1]}`,
+          { label: "Later" },
+        )
+        await again
+        await page.waitForLoadState("networkidle")
+        assert.strictEqual(
+          await page.getByLabel("Phone", { exact: true }).inputValue(),
+          "+15550260004",
+        )
+      }))
+
     it("says why a login failed or is over, and begins again", () =>
       onPage("/w/1/numbers", async (page) => {
         await addAccount(page, "+15550260000")

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { TelegramLogin } from "@messaging-service/client"
-import { Refused, asked } from "../api/call.ts"
+import { Refused, asked, call } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { useCall } from "../api/useCall.ts"
 import type { NumberPath } from "../numbers/connection.ts"
@@ -19,40 +19,47 @@ const pollMillis = 2000
 const open: ReadonlyArray<string> = ["showing_qr", "code_sent", "password_needed"]
 const loginName = "GET /admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"
 
-const isMissing = (error: Error | null): boolean =>
-  error instanceof Refused && error.code === "login_not_found"
+/** The login, or null: an answer and no failure, so that a form which begins one stays while the page asks again. */
+const loginOf = (path: NumberPath, signal: AbortSignal): Promise<TelegramLogin | null> =>
+  call(loginName, { path, signal }).catch((error: unknown) => {
+    if (error instanceof Refused && error.code === "login_not_found") return null
+    throw error
+  })
 
 export const TelegramPage = () => {
   const { numberId, workspaceId } = route.useParams()
   const path = { id: Number(workspaceId), number_id: Number(numberId) }
   const client = useQueryClient()
-  const question = asked(loginName, { path })
-  const { data, error, refetch } = useQuery({
-    ...question,
-    refetchInterval: ({ state }) =>
-      state.data !== undefined && open.includes(state.data.state) ? pollMillis : false,
+  const { queryKey } = asked(loginName, { path })
+  const {
+    data: login,
+    error,
+    refetch,
+  } = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => loginOf(path, signal),
+    refetchInterval: ({ state: { data } }) =>
+      data != null && open.includes(data.state) ? pollMillis : false,
   })
-  const isOver = isMissing(error)
-  const login = isOver ? undefined : data
   /** What an operation answered is newer than what was asked before. */
   const show = (answer: TelegramLogin) => {
-    client.setQueryData(question.queryKey, answer)
+    client.setQueryData(queryKey, answer)
     void refetch()
   }
   return (
     <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.title}>
-        {login !== undefined && open.includes(login.state) && (
+        {login != null && open.includes(login.state) && (
           <Cancel path={path} done={() => void refetch()} />
         )}
         <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
           {words.allNumbers}
         </Link>
       </PageHead>
-      {error && !isOver && <Failure error={error} again={() => void refetch()} />}
+      {error && <Failure error={error} again={() => void refetch()} />}
       {login === undefined && !error && <Loading rows={3} />}
-      {isOver && <BeginLogin path={path} begun={show} />}
-      {login !== undefined && <Step login={login} path={path} show={show} />}
+      {login === null && <BeginLogin path={path} begun={show} />}
+      {login != null && <Step login={login} path={path} show={show} />}
     </main>
   )
 }
