@@ -6,7 +6,7 @@ import type { NumberCheck, NumberCheckResult } from "@messaging-service/client"
 import { asked, call } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { SelectField } from "../ui/forms.tsx"
-import { Pager } from "../ui/Pager.tsx"
+import { PagedAnswer } from "../ui/PagedAnswer.tsx"
 import { Button, Empty, Fact, Failure, PageHead } from "../ui/parts.tsx"
 import { saveFile } from "../ui/saveFile.ts"
 import { Cell, Row, Table } from "../ui/Table.tsx"
@@ -104,24 +104,13 @@ const Results = ({ isRunning, path }: { path: CheckPath; isRunning: boolean }) =
           ))}
         </SelectField>
       </div>
-      <Answer query={found}>
-        {({ data, next_cursor: next }) => (
-          <div className="flex flex-col gap-4">
-            <Phones phones={data} />
-            {(next !== null || trail.length > 0) && (
-              <Pager
-                trail={trail}
-                shown={data.length}
-                isFetching={found.isFetching}
-                next={next}
-                go={(to) =>
-                  void navigate({ search: { ...(status && { status }), ...toTrail(to) } })
-                }
-              />
-            )}
-          </div>
-        )}
-      </Answer>
+      <PagedAnswer
+        query={found}
+        trail={trail}
+        go={(to) => void navigate({ search: { ...(status && { status }), ...toTrail(to) } })}
+      >
+        {(data) => <Phones phones={data} />}
+      </PagedAnswer>
     </>
   )
 }

@@ -4,8 +4,7 @@ import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { NumberCheck } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
-import { Answer } from "../ui/Answer.tsx"
-import { Pager } from "../ui/Pager.tsx"
+import { PagedAnswer } from "../ui/PagedAnswer.tsx"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
@@ -46,22 +45,9 @@ export const ChecksPage = () => {
           {words.add}
         </Button>
       </PageHead>
-      <Answer query={checks}>
-        {({ data, next_cursor: next }) => (
-          <div className="flex flex-col gap-4">
-            <Checks checks={data} workspaceId={workspaceId} />
-            {(next !== null || trail.length > 0) && (
-              <Pager
-                trail={trail}
-                shown={data.length}
-                isFetching={checks.isFetching}
-                next={next}
-                go={(to) => void navigate({ search: toTrail(to) })}
-              />
-            )}
-          </div>
-        )}
-      </Answer>
+      <PagedAnswer query={checks} trail={trail} go={(to) => void navigate({ search: toTrail(to) })}>
+        {(data) => <Checks checks={data} workspaceId={workspaceId} />}
+      </PagedAnswer>
       {isAdding && <NewCheck id={id} close={() => setAdding(false)} />}
     </main>
   )

@@ -6,10 +6,9 @@ import type { FormEvent } from "react"
 import type { Contact } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
-import { Answer } from "../ui/Answer.tsx"
 import { Confirm, Dialog } from "../ui/Dialog.tsx"
 import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
-import { Pager } from "../ui/Pager.tsx"
+import { PagedAnswer } from "../ui/PagedAnswer.tsx"
 import { toTrail } from "../ui/trail.ts"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
@@ -49,22 +48,13 @@ export const ContactsPage = () => {
           </Button>
         )}
       </PageHead>
-      <Answer query={contacts}>
-        {({ data, next_cursor: next }) => (
-          <div className="flex flex-col gap-4">
-            <Contacts contacts={data} remove={mayChange ? setRemoving : null} />
-            {(next !== null || trail.length > 0) && (
-              <Pager
-                trail={trail}
-                shown={data.length}
-                isFetching={contacts.isFetching}
-                next={next}
-                go={(to) => void navigate({ search: toTrail(to) })}
-              />
-            )}
-          </div>
-        )}
-      </Answer>
+      <PagedAnswer
+        query={contacts}
+        trail={trail}
+        go={(to) => void navigate({ search: toTrail(to) })}
+      >
+        {(data) => <Contacts contacts={data} remove={mayChange ? setRemoving : null} />}
+      </PagedAnswer>
       {isAdding && <AddContact id={id} close={() => setAdding(false)} />}
       {removing !== null && (
         <RemoveContact id={id} contact={removing} close={() => setRemoving(null)} />

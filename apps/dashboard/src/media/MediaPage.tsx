@@ -6,10 +6,9 @@ import type { MediaFile } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { ownLink } from "../api/upload.ts"
 import { useCall } from "../api/useCall.ts"
-import { Answer } from "../ui/Answer.tsx"
 import { Confirm, Dialog } from "../ui/Dialog.tsx"
 import { SelectField } from "../ui/forms.tsx"
-import { Pager } from "../ui/Pager.tsx"
+import { PagedAnswer } from "../ui/PagedAnswer.tsx"
 import { Button, Empty, Fact, PageHead, Secret } from "../ui/parts.tsx"
 import { sizeOf } from "../ui/size.ts"
 import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
@@ -60,27 +59,20 @@ export const MediaPage = () => {
           <option value="file">{words.kinds.file}</option>
         </SelectField>
       </div>
-      <Answer query={files}>
-        {({ data, next_cursor: next }) => (
-          <div className="flex flex-col gap-4">
-            <Files
-              workspaceId={workspaceId}
-              files={data}
-              isFiltered={kind !== undefined}
-              look={setShown}
-            />
-            {(next !== null || trail.length > 0) && (
-              <Pager
-                trail={trail}
-                shown={data.length}
-                isFetching={files.isFetching}
-                next={next}
-                go={(to) => void navigate({ search: { ...(kind && { kind }), ...toTrail(to) } })}
-              />
-            )}
-          </div>
+      <PagedAnswer
+        query={files}
+        trail={trail}
+        go={(to) => void navigate({ search: { ...(kind && { kind }), ...toTrail(to) } })}
+      >
+        {(data) => (
+          <Files
+            workspaceId={workspaceId}
+            files={data}
+            isFiltered={kind !== undefined}
+            look={setShown}
+          />
         )}
-      </Answer>
+      </PagedAnswer>
       {shown !== null && (
         <FileDetails
           workspaceId={workspaceId}

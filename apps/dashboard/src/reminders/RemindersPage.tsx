@@ -3,8 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import type { Reminder } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
-import { Answer } from "../ui/Answer.tsx"
-import { Pager } from "../ui/Pager.tsx"
+import { PagedAnswer } from "../ui/PagedAnswer.tsx"
 import { Empty, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
 import { toTrail } from "../ui/trail.ts"
@@ -47,22 +46,13 @@ export const RemindersPage = () => {
           </Link>
         )}
       </PageHead>
-      <Answer query={reminders}>
-        {({ data, next_cursor: next }) => (
-          <div className="flex flex-col gap-4">
-            <Reminders reminders={data} workspaceId={workspaceId} />
-            {(next !== null || trail.length > 0) && (
-              <Pager
-                trail={trail}
-                shown={data.length}
-                isFetching={reminders.isFetching}
-                next={next}
-                go={(to) => void navigate({ search: toTrail(to) })}
-              />
-            )}
-          </div>
-        )}
-      </Answer>
+      <PagedAnswer
+        query={reminders}
+        trail={trail}
+        go={(to) => void navigate({ search: toTrail(to) })}
+      >
+        {(data) => <Reminders reminders={data} workspaceId={workspaceId} />}
+      </PagedAnswer>
     </main>
   )
 }

@@ -3,8 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import type { ReminderRun } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
-import { Answer } from "../ui/Answer.tsx"
-import { Pager } from "../ui/Pager.tsx"
+import { PagedAnswer } from "../ui/PagedAnswer.tsx"
 import { Empty } from "../ui/parts.tsx"
 import { Section } from "../ui/Section.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
@@ -33,22 +32,9 @@ export const Runs = ({ path }: { path: { readonly id: number; readonly reminder_
   })
   return (
     <Section title={words.title} about={words.about}>
-      <Answer query={runs}>
-        {({ data, next_cursor: next }) => (
-          <div className="flex flex-col gap-4">
-            <Log runs={data} workspaceId={String(path.id)} />
-            {(next !== null || trail.length > 0) && (
-              <Pager
-                trail={trail}
-                shown={data.length}
-                isFetching={runs.isFetching}
-                next={next}
-                go={(to) => void navigate({ search: toTrail(to) })}
-              />
-            )}
-          </div>
-        )}
-      </Answer>
+      <PagedAnswer query={runs} trail={trail} go={(to) => void navigate({ search: toTrail(to) })}>
+        {(data) => <Log runs={data} workspaceId={String(path.id)} />}
+      </PagedAnswer>
     </Section>
   )
 }

@@ -3,13 +3,12 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import type { CallbackDelivery } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
-import { Answer } from "../ui/Answer.tsx"
-import { Pager } from "../ui/Pager.tsx"
+import { PagedAnswer } from "../ui/PagedAnswer.tsx"
 import { Empty, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
-import { Ahead, When, span } from "../ui/Time.tsx"
 import { toTrail } from "../ui/trail.ts"
-import { answerWords, callbacksWords as words, logWords } from "./words.ts"
+import { AttemptResult } from "./AttemptResult.tsx"
+import { callbacksWords as words, logWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks/callbacks")
 
@@ -40,22 +39,13 @@ export const CallbacksPage = () => {
           {words.back}
         </Link>
       </PageHead>
-      <Answer query={attempts}>
-        {({ data, next_cursor: next }) => (
-          <div className="flex flex-col gap-4">
-            <Log attempts={data} />
-            {(next !== null || trail.length > 0) && (
-              <Pager
-                trail={trail}
-                shown={data.length}
-                isFetching={attempts.isFetching}
-                next={next}
-                go={(to) => void navigate({ search: toTrail(to) })}
-              />
-            )}
-          </div>
-        )}
-      </Answer>
+      <PagedAnswer
+        query={attempts}
+        trail={trail}
+        go={(to) => void navigate({ search: toTrail(to) })}
+      >
+        {(data) => <Log attempts={data} />}
+      </PagedAnswer>
     </main>
   )
 }
@@ -80,22 +70,7 @@ const Log = ({ attempts }: { attempts: ReadonlyArray<CallbackDelivery> }) =>
           <Cell wide right>
             {attempt.attempt}
           </Cell>
-          <Cell>
-            <span className={attempt.error === null ? "text-accent" : "text-red"}>
-              {answerWords(attempt.error, attempt.response_status)}
-            </span>
-            {attempt.next_attempt_at && (
-              <p className="text-xs text-soft">
-                <Ahead at={attempt.next_attempt_at} words={logWords.again} />
-              </p>
-            )}
-          </Cell>
-          <Cell wide right>
-            {span(attempt.duration_ms)}
-          </Cell>
-          <Cell wide right>
-            <When at={attempt.attempted_at} how="clock" />
-          </Cell>
+          <AttemptResult attempt={attempt} />
         </Row>
       ))}
     </Table>

@@ -5,17 +5,16 @@ import { useState } from "react"
 import type { Delivery, Webhook } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
-import { Answer } from "../ui/Answer.tsx"
-import { Pager } from "../ui/Pager.tsx"
+import { PagedAnswer } from "../ui/PagedAnswer.tsx"
 import { toTrail } from "../ui/trail.ts"
+import { AttemptResult } from "./AttemptResult.tsx"
 import { Button, Empty, Failure, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
-import { Ahead, When, span } from "../ui/Time.tsx"
 import { DeliveryDialog } from "./DeliveryDialog.tsx"
 import { WebhookActions } from "./WebhookActions.tsx"
 import type { WebhookPath } from "./WebhookPath.ts"
 import { WebhookState } from "./WebhookState.tsx"
-import { answerWords, logWords as words, stoppedWords } from "./words.ts"
+import { logWords as words, stoppedWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks/$webhookId")
 
@@ -53,22 +52,14 @@ export const WebhookPage = () => {
           firstFailure={firstFailureOf(log.data?.data ?? [])}
         />
       )}
-      <Answer query={log} rows={8}>
-        {({ data, next_cursor: next }) => (
-          <div className="flex flex-col gap-4">
-            <Log attempts={data} path={path} mayChange={mayChange} />
-            {(next !== null || trail.length > 0) && (
-              <Pager
-                trail={trail}
-                shown={data.length}
-                isFetching={log.isFetching}
-                next={next}
-                go={(to) => void navigate({ search: toTrail(to) })}
-              />
-            )}
-          </div>
-        )}
-      </Answer>
+      <PagedAnswer
+        query={log}
+        rows={8}
+        trail={trail}
+        go={(to) => void navigate({ search: toTrail(to) })}
+      >
+        {(data) => <Log attempts={data} path={path} mayChange={mayChange} />}
+      </PagedAnswer>
     </main>
   )
 }
@@ -183,22 +174,7 @@ const Attempt = ({
     <Cell wide right>
       {attempt.attempt}
     </Cell>
-    <Cell>
-      <span className={attempt.error === null ? "text-accent" : "text-red"}>
-        {answerWords(attempt.error, attempt.response_status)}
-      </span>
-      {attempt.next_attempt_at && (
-        <p className="text-xs text-soft">
-          <Ahead at={attempt.next_attempt_at} words={words.again} />
-        </p>
-      )}
-    </Cell>
-    <Cell wide right>
-      {span(attempt.duration_ms)}
-    </Cell>
-    <Cell wide right>
-      <When at={attempt.attempted_at} how="clock" />
-    </Cell>
+    <AttemptResult attempt={attempt} />
     <Cell right>
       {mayChange && (
         <button
