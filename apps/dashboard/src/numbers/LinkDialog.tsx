@@ -3,6 +3,7 @@ import { useMutation } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useId, useRef, useState } from "react"
 import { Refused, call } from "../api/call.ts"
+import { Choice } from "../ui/forms.tsx"
 import { Button } from "../ui/parts.tsx"
 import { linkDialogWords as words } from "./words.ts"
 
@@ -79,23 +80,15 @@ const Methods = ({
   <fieldset className="flex flex-col gap-2">
     <legend className="sr-only">{words.how}</legend>
     {methods.map(([value, name, about]) => (
-      <label
+      <Choice
         key={value}
-        className="flex cursor-pointer gap-3 rounded-lg border border-line p-3 has-checked:border-accent has-checked:bg-accent-wash"
-      >
-        <input
-          type="radio"
-          name="method"
-          value={value}
-          checked={method === value}
-          onChange={() => setMethod(value)}
-          className="mt-0.5 size-4 shrink-0 self-start accent-accent"
-        />
-        <span>
-          <span className="block font-medium">{name}</span>
-          <span className="text-sm text-soft">{about}</span>
-        </span>
-      </label>
+        group="method"
+        value={value}
+        name={name}
+        about={about}
+        checked={method === value}
+        choose={() => setMethod(value)}
+      />
     ))}
   </fieldset>
 )

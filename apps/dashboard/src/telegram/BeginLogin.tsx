@@ -6,7 +6,7 @@ import type { TelegramLogin, TelegramLoginRequest } from "@messaging-service/cli
 import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import type { NumberPath } from "../numbers/connection.ts"
-import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { Choice, FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
 import { telegramWords as words } from "./words.ts"
 
 const methods = [
@@ -37,22 +37,15 @@ export const BeginLogin = ({
       <fieldset className="flex flex-col gap-2">
         <legend className="mb-2 text-sm font-medium">{words.how}</legend>
         {methods.map(([value, name, about]) => (
-          <label
+          <Choice
             key={value}
-            className="flex cursor-pointer gap-3 rounded-lg border border-line p-3 has-checked:border-accent has-checked:bg-accent-wash"
-          >
-            <input
-              type="radio"
-              name="method"
-              checked={method === value}
-              onChange={() => setMethod(value)}
-              className="mt-0.5 size-4 shrink-0 accent-accent"
-            />
-            <span>
-              <span className="block font-medium">{name}</span>
-              <span className="text-sm text-soft">{about}</span>
-            </span>
-          </label>
+            group="method"
+            value={value}
+            name={name}
+            about={about}
+            checked={method === value}
+            choose={() => setMethod(value)}
+          />
         ))}
       </fieldset>
       {method === "code" && (

@@ -172,3 +172,36 @@ export const textOf = (data: FormData, name: string): string => {
   const value = data.get(name)
   return typeof value === "string" ? value.trim() : ""
 }
+
+/** One of a few ways, with a sentence about it. */
+export const Choice = ({
+  about,
+  checked,
+  choose,
+  group,
+  name,
+  value,
+}: {
+  /** The name of the radio buttons of which one is checked. */
+  group: string
+  value: string
+  name: string
+  about: string
+  checked: boolean
+  choose: () => void
+}) => (
+  <label className="flex cursor-pointer gap-3 rounded-lg border border-line p-3 has-checked:border-accent has-checked:bg-accent-wash">
+    <input
+      type="radio"
+      name={group}
+      value={value}
+      checked={checked}
+      onChange={choose}
+      className="mt-0.5 size-4 shrink-0 self-start accent-accent"
+    />
+    <span>
+      <span className="block font-medium">{name}</span>
+      <span className="text-sm text-soft">{about}</span>
+    </span>
+  </label>
+)
