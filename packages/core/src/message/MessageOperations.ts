@@ -6,10 +6,18 @@ import type { MessageId, NumberId, WorkspaceId } from "../Ids.ts"
 import { markMissingFiles } from "../media/Media.ts"
 import { ConnectedFromTheStart } from "../number/Numbers.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Recipient.ts"
-import { described, IdInput, inputDecoder, InstantInput, parsed } from "../request/Input.ts"
+import {
+  described,
+  IdInput,
+  idsOrFilter,
+  idsUpTo,
+  inputDecoder,
+  InstantInput,
+  parsed,
+} from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
 import { Store } from "../store/Store.ts"
-import { ceilingMillis } from "../time/Time.ts"
+import { boundMillis } from "../time/Time.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import type { WorkspaceCode } from "../workspace/Workspaces.ts"
@@ -41,8 +49,6 @@ export interface Timeline {
 /** What one call cancels at most. */
 const cancelledAtOnce = 1000
 
-const cancelIdsRule = `must hold 1 to ${cancelledAtOnce.toLocaleString("en")} ids`
-
 const CancelFilter = Schema.Struct({
   status: described(Schema.optionalKey(Schema.Literals(waitingStatuses)), "Default: both."),
   from: described(Schema.optionalKey(IdInput), "Id of the sending number."),
@@ -66,12 +72,7 @@ const CancelFilter = Schema.Struct({
 /** The body of POST …/messages/cancel. */
 export const CancelBody = Schema.Struct({
   ids: described(
-    Schema.optionalKey(
-      Schema.Array(IdInput).check(
-        Schema.isMinLength(1, { message: cancelIdsRule }),
-        Schema.isMaxLength(cancelledAtOnce, { message: cancelIdsRule }),
-      ),
-    ),
+    Schema.optionalKey(idsUpTo(cancelledAtOnce)),
     "Messages of either mode; either these or `filter`.",
   ),
   filter: described(Schema.optionalKey(CancelFilter), "Waiting messages, the first by id."),
@@ -79,15 +80,7 @@ export const CancelBody = Schema.Struct({
     default: "live",
   }),
 })
-  .check(
-    Schema.makeFilter(
-      ({ filter, ids }) =>
-        (ids === undefined) !== (filter === undefined)
-          ? undefined
-          : "must have exactly one of ids and filter",
-      { toJsonSchema: () => ({ oneOf: [{ required: ["ids"] }, { required: ["filter"] }] }) },
-    ),
-  )
+  .check(idsOrFilter)
   .annotate({ identifier: "CancelMessages", description: "Exactly one of `ids` and `filter`." })
 
 /** Which waiting messages to cancel. */
@@ -109,8 +102,8 @@ const waitingFilter = ({
   statuses: status === undefined ? waitingStatuses : [status],
   from: (from ?? null) as NumberId | null,
   phone: to ?? null,
-  since: since === undefined ? null : ceilingMillis(since),
-  until: until === undefined ? null : ceilingMillis(until),
+  since: boundMillis(since),
+  until: boundMillis(until),
 })
 
 /** What one call did. */

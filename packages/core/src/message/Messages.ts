@@ -35,7 +35,7 @@ import {
   queryId,
 } from "../request/Page.ts"
 import type { CursorPage, ListPage, PageQuery } from "../request/Page.ts"
-import { ceilingMillis, RealTime, sleep } from "../time/Time.ts"
+import { boundMillis, RealTime, sleep } from "../time/Time.ts"
 import type { Moment } from "../time/Time.ts"
 import { WorkGate } from "../monitoring/Readiness.ts"
 import {
@@ -283,8 +283,8 @@ export const parseListRequest = (given: ReferencedList, knowsReferences: boolean
       statuses: query.status ?? null,
       from: (query.from as NumberId | undefined) ?? null,
       phone: query.to ?? null,
-      since: query.since === undefined ? null : ceilingMillis(query.since),
-      until: query.until === undefined ? null : ceilingMillis(query.until),
+      since: boundMillis(query.since),
+      until: boundMillis(query.until),
       reference: query.reference ?? null,
       error: query.error ?? null,
     }

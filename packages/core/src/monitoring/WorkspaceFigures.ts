@@ -12,10 +12,12 @@ import { messagesRemaining } from "../workspace/Workspace.ts"
 import type { Mode } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import {
+  addedFigures,
   figureBuckets,
   figureRanges,
   figureSpan,
   figureStreams,
+  noFigures,
   tallyFigures,
 } from "./HourlyFigures.ts"
 import type {
@@ -141,17 +143,10 @@ const readUncounted = Effect.fnUntraced(function* readUncounted(
   return hours
 })
 
-const failuresOf = (buckets: ReadonlyArray<FigureCounts>): ShownFigures["failures"] => {
-  const counts = new Map<string, number>()
-  for (const { failures } of buckets) {
-    for (const [code, count] of Object.entries(failures)) {
-      counts.set(code, (counts.get(code) ?? 0) + count)
-    }
-  }
-  return Array.from(counts, ([code, count]) => ({ code, count })).toSorted(
-    (a, b) => b.count - a.count || (a.code < b.code ? -1 : 1),
-  )
-}
+const failuresOf = (buckets: ReadonlyArray<FigureCounts>): ShownFigures["failures"] =>
+  Object.entries(buckets.reduce(addedFigures, noFigures).failures)
+    .map(([code, count]) => ({ code, count }))
+    .toSorted((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1))
 
 /** What a workspace did in the span that ends with the present hour, counted or not. */
 export const readSpan = Effect.fnUntraced(function* readSpan(

@@ -339,6 +339,27 @@ export const integerBetween = (minimum: number, maximum: number) => {
 /** An id. Whether there is anything of that id, such as of one below zero, is for the store to say. */
 export const IdInput = Schema.Int
 
+/** The ids that one call takes. */
+export const idsUpTo = (maximum: number) => {
+  const message = `must hold 1 to ${maximum.toLocaleString("en")} ids`
+  return Schema.Array(IdInput).check(
+    Schema.isMinLength(1, { message }),
+    Schema.isMaxLength(maximum, { message }),
+  )
+}
+
+/** A call that acts on many takes them by `ids` or by `filter`, never both. */
+export const idsOrFilter = Schema.makeFilter<{
+  readonly ids?: unknown
+  readonly filter?: unknown
+}>(
+  ({ filter, ids }) =>
+    (ids === undefined) !== (filter === undefined)
+      ? undefined
+      : "must have exactly one of ids and filter",
+  { toJsonSchema: () => ({ oneOf: [{ required: ["ids"] }, { required: ["filter"] }] }) },
+)
+
 const pathText = (path: ReadonlyArray<PropertyKey>): string | null => {
   if (path.length === 0) return null
   return path

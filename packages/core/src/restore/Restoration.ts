@@ -13,12 +13,19 @@ import { MediaLinks } from "../media/Media.ts"
 import type { Message } from "../message/Message.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { firstRun } from "../reminder/Reminder.ts"
-import { described, IdInput, inputDecoder, InstantInput, integerBetween } from "../request/Input.ts"
+import {
+  described,
+  IdInput,
+  idsOrFilter,
+  idsUpTo,
+  inputDecoder,
+  InstantInput,
+  integerBetween,
+} from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
-import { ceilingMillis } from "../time/Time.ts"
-import type { Instant } from "../time/Time.ts"
+import { boundMillis } from "../time/Time.ts"
 import { requireRole } from "../workspace/Workspace.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -29,8 +36,6 @@ import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 
 /** What one call releases or cancels at most. */
 const heldAtOnce = 1000
-
-const heldIdsRule = `must hold 1 to ${heldAtOnce.toLocaleString("en")} ids`
 
 export const RestoredBody = Schema.Struct({
   above: described(
@@ -50,12 +55,7 @@ export type StoreRestored = CommandOf<typeof RestoredBody.Encoded>
 
 export const HeldBody = Schema.Struct({
   ids: described(
-    Schema.optionalKey(
-      Schema.Array(IdInput).check(
-        Schema.isMinLength(1, { message: heldIdsRule }),
-        Schema.isMaxLength(heldAtOnce, { message: heldIdsRule }),
-      ),
-    ),
+    Schema.optionalKey(idsUpTo(heldAtOnce)),
     "Held messages; either these or `filter`.",
   ),
   filter: described(
@@ -69,15 +69,7 @@ export const HeldBody = Schema.Struct({
     "Held messages and reminders; `{}` for all.",
   ),
 })
-  .check(
-    Schema.makeFilter(
-      ({ filter, ids }) =>
-        (ids === undefined) !== (filter === undefined)
-          ? undefined
-          : "must have exactly one of ids and filter",
-      { toJsonSchema: () => ({ oneOf: [{ required: ["ids"] }, { required: ["filter"] }] }) },
-    ),
-  )
+  .check(idsOrFilter)
   .annotate({ identifier: "SelectHeld", description: "Exactly one of `ids` and `filter`." })
 
 /** Which of what is held. */
@@ -86,16 +78,13 @@ export type SelectHeld = CommandOf<typeof HeldBody.Encoded>
 const decodeRestored = inputDecoder(RestoredBody)
 const decodeHeld = inputDecoder(HeldBody, { codes: ["invalid_datetime"] })
 
-const ceiling = (instant: Instant | undefined): number | null =>
-  instant === undefined ? null : ceilingMillis(instant)
-
 const selectionOf = ({ filter, ids }: typeof HeldBody.Type): HeldSelection =>
   ids === undefined
     ? {
         filter: {
           from: (filter?.from ?? null) as NumberId | null,
-          since: ceiling(filter?.since),
-          until: ceiling(filter?.until),
+          since: boundMillis(filter?.since),
+          until: boundMillis(filter?.until),
         },
       }
     : { ids: ids as ReadonlyArray<MessageId> }

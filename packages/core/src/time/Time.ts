@@ -18,6 +18,10 @@ export interface Instant {
 export const ceilingMillis = ({ beyond, millis }: Instant): number =>
   millis + (beyond === "" ? 0 : 1)
 
+/** The same of an end of a span in a filter: null without one. */
+export const boundMillis = (instant: Instant | undefined): number | null =>
+  instant === undefined ? null : ceilingMillis(instant)
+
 /**
  * Reads `YYYY-MM-DDTHH:MM[:SS[.fraction]](Z|±HH:MM|±HHMM)`; `undefined` for what is refused as
  * `invalid_datetime` (contract: JSON and text). Days, hours and leap seconds that no clock of this service

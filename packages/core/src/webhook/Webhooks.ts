@@ -31,7 +31,7 @@ import {
   refusedFor,
 } from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
-import { ceilingMillis } from "../time/Time.ts"
+import { boundMillis, ceilingMillis } from "../time/Time.ts"
 import type { Moment } from "../time/Time.ts"
 import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
 import { makeIdempotent } from "../request/makeIdempotent.ts"
@@ -344,8 +344,8 @@ const listDeliveries = (
   const filter: DeliveryFilter = {
     types: type ?? null,
     failed: failed === true,
-    since: since === undefined ? null : ceilingMillis(since),
-    until: until === undefined ? null : ceilingMillis(until),
+    since: boundMillis(since),
+    until: boundMillis(until),
   }
   const binding = ["deliveries", id, ...Object.values(filter).map(String)]
   return cursors.page(asked, binding, (page) => store.attempts(id, filter, page))
