@@ -296,7 +296,7 @@ export {
   shownMedia,
 } from "./message/Message.ts"
 
-export { connectedShown } from "./message/MessageStore.ts"
+export { connectedShown, everyMessage } from "./message/MessageStore.ts"
 export type { MessageStore } from "./message/MessageStore.ts"
 export { SentTexts } from "./message/Messages.ts"
 export type {

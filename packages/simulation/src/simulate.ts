@@ -7,6 +7,7 @@
 import {
   Admission,
   CallbackSecrets,
+  everyMessage,
   Keys,
   kindsOfWork,
   MediaFiles,
@@ -14,9 +15,9 @@ import {
   Numbers,
   Reminders,
   SessionVault,
+  Store,
   Webhooks,
   Workspaces,
-  Store,
 } from "@messaging-service/core"
 import type { Message, MessageId, NumberId, Platform, ReminderId } from "@messaging-service/core"
 import { Chance, World } from "@messaging-service/emulator"
@@ -813,15 +814,7 @@ class Simulation {
         Store.use(({ messages: service }) =>
           service.list(
             { workspaceId: workspace, mode, restriction: null },
-            {
-              statuses: null,
-              from: null,
-              phone: null,
-              reference: null,
-              error: null,
-              since: null,
-              until: null,
-            },
+            everyMessage,
             { before: null, limit: everything },
             this.#world.now,
           ),

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { Store } from "@messaging-service/core"
+import { everyMessage, Store } from "@messaging-service/core"
 import type { Message } from "@messaging-service/core"
 import {
   accepted,
@@ -39,18 +39,9 @@ it.effect(
       }
       const total = 50 * 1000 + 50 * 99 * 10
 
-      const everything = {
-        statuses: null,
-        from: null,
-        phone: null,
-        reference: null,
-        error: null,
-        since: null,
-        until: null,
-      }
       const page = yield* store.list(
         scopeOf(workspace.id),
-        everything,
+        everyMessage,
         { before: total - 90_000, limit: 100 },
         noon,
       )

@@ -3,24 +3,14 @@
  * the tests count the rows read between two turns.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Store } from "@messaging-service/core"
-import type { Message, MessageFilter, MessageId } from "@messaging-service/core"
+import { everyMessage, Store } from "@messaging-service/core"
+import type { Message, MessageId } from "@messaging-service/core"
 import { accepted, aStage, noon, scopeOf } from "@messaging-service/testkit"
 import { Context, Effect, Fiber } from "effect"
 import { newestFirst } from "../src/collections.ts"
 import { memoryStore } from "../src/MemoryStore.ts"
 import { newMessageRow, Tables } from "../src/tables.ts"
 import type { MessageRow } from "../src/tables.ts"
-
-const everything: MessageFilter = {
-  statuses: null,
-  from: null,
-  phone: null,
-  reference: null,
-  error: null,
-  since: null,
-  until: null,
-}
 
 /** The maximum of rows read between two turns of another fiber, and its number of turns. */
 const watched = <A, E, R>(looked: () => ReadonlySet<unknown>, work: Effect.Effect<A, E, R>) =>
@@ -81,7 +71,7 @@ describe("with many messages the store in memory", () => {
       const many = 500_000
       const { context, first, looked, workspace } = yield* aStoreOf(many)
       const store = Context.get(context, Store).messages
-      const filter = { ...everything, since: first.createdAt + 1 }
+      const filter = { ...everyMessage, since: first.createdAt + 1 }
       const { answer, most, turns } = yield* watched(
         () => looked,
         store.list(scopeOf(workspace.id), filter, { before: null, limit: 100 }, noon),

@@ -3,7 +3,7 @@
  * the store really sends reads a page's worth of rows. Rows and pages are counted, not time.
  */
 import { assert, layer } from "@effect/vitest"
-import { StoreUnavailable, sharedLimits, Store } from "@messaging-service/core"
+import { everyMessage, sharedLimits, Store, StoreUnavailable } from "@messaging-service/core"
 import type {
   MessageFilter,
   MessageId,
@@ -92,15 +92,6 @@ const fill = Effect.fnUntraced(function* (door: DatabaseService) {
   for (const { definition } of indexes) yield* door.query("index", definition)
 })
 
-const everything: MessageFilter = {
-  statuses: null,
-  from: null,
-  phone: null,
-  reference: null,
-  error: null,
-  since: null,
-  until: null,
-}
 const scope: CallerScope = { workspaceId, mode: "live", restriction: null }
 
 interface Case {
@@ -262,7 +253,7 @@ const explained = (door: DatabaseService, one: Case, options: string) =>
     Effect.gen(function* () {
       const { list, params } = listFor(
         { ...scope, ...one.scope },
-        { ...everything, ...one.filter },
+        { ...everyMessage, ...one.filter },
         { before: (one.before ?? null) as MessageId | null, limit },
         now,
       )
@@ -307,7 +298,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "120 secon
             assert.isAtMost(pages, mostPages, about)
             const page = yield* store.list(
               { ...scope, ...one.scope },
-              { ...everything, ...one.filter },
+              { ...everyMessage, ...one.filter },
               { before: (one.before ?? null) as MessageId | null, limit },
               now,
             )
@@ -347,7 +338,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "120 secon
             Effect.flip(
               store.list(
                 { workspaceId: id, mode: "live", restriction: null },
-                everything,
+                everyMessage,
                 { before: null, limit },
                 now,
               ),
@@ -392,7 +383,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "120 secon
           // What gave up holds no place and no connection.
           const page = yield* store.list(
             { workspaceId: stage.workspace.id, mode: "live", restriction: null },
-            everything,
+            everyMessage,
             { before: null, limit },
             now,
           )

@@ -5,7 +5,7 @@
  * counted, not time.
  */
 import { assert, layer } from "@effect/vitest"
-import { dailyQuota, mostCounted, readSpan, Store } from "@messaging-service/core"
+import { dailyQuota, everyMessage, mostCounted, readSpan, Store } from "@messaging-service/core"
 import type {
   CallerScope,
   MessageFilter,
@@ -169,15 +169,6 @@ const fill = Effect.fnUntraced(function* (door: DatabaseService) {
   yield* door.query("analyze", "vacuum analyze")
 })
 
-const everything: MessageFilter = {
-  statuses: null,
-  from: null,
-  phone: null,
-  reference: null,
-  error: null,
-  since: null,
-  until: null,
-}
 const scope: CallerScope = { workspaceId, mode: "live", restriction: null }
 const page = { before: null, limit }
 
@@ -339,13 +330,13 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
       const { figures, messages: store, numbers } = Context.get(stores, Store)
 
       for (const { filter, most = pageRows, name, shown = limit } of lists) {
-        const list = store.list(scope, { ...everything, ...filter }, page, now)
+        const list = store.list(scope, { ...everyMessage, ...filter }, page, now)
         assert.lengthOf((yield* reads(name, list, most)).items, shown, name)
       }
 
       for (const { filter, most, name, shown, text } of searches) {
         const search = { pattern: text, most: textsLookedAt }
-        const found = store.search(scope, { ...everything, ...filter }, search, page, now)
+        const found = store.search(scope, { ...everyMessage, ...filter }, search, page, now)
         assert.lengthOf((yield* reads(name, found, most)).items, shown, name)
       }
 

@@ -1,5 +1,5 @@
 /** A page far down a long list, against its first page. */
-import { Store } from "@messaging-service/core"
+import { everyMessage, Store } from "@messaging-service/core"
 import type { MessageId, WorkspaceId } from "@messaging-service/core"
 import { Context, Effect, Layer } from "effect"
 import { loadWorkspace } from "../database/fixture.ts"
@@ -15,15 +15,7 @@ const limit = 50
 /** Calls come in such numbers that a pause of the machine is seen as what it is. */
 const callsOfARun = 4
 
-const filter = {
-  statuses: null,
-  from: null,
-  phone: null,
-  reference: null,
-  error: null,
-  since: null,
-  until: null,
-}
+const filter = everyMessage
 
 export const listRow: Row = {
   id: "list",

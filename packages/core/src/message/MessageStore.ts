@@ -127,6 +127,17 @@ export interface MessageFilter {
   readonly until: number | null
 }
 
+/** Leaves out no message. */
+export const everyMessage: MessageFilter = {
+  statuses: null,
+  from: null,
+  phone: null,
+  reference: null,
+  error: null,
+  since: null,
+  until: null,
+}
+
 /** What to look for in texts. */
 export interface TextSearch {
   /** A regular expression (see `textPattern`). */

@@ -4,13 +4,14 @@ import { Emulator, SimulatedPhones } from "@messaging-service/emulator"
 import type { SentCopy } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
 import {
+  dailyQuota,
+  everyMessage,
   MediaLinks,
+  messageJson,
   Messages,
   Numbers,
-  Workspaces,
-  dailyQuota,
-  messageJson,
   Store,
+  Workspaces,
 } from "../../src/index.ts"
 import type {
   Caller,
@@ -170,15 +171,7 @@ export const messagesOf = (workspaceId: WorkspaceId) =>
   Effect.gen(function* () {
     const store = (yield* Store).messages
     const now = yield* Clock.currentTimeMillis
-    const filter = {
-      statuses: null,
-      from: null,
-      phone: null,
-      reference: null,
-      error: null,
-      since: null,
-      until: null,
-    }
+    const filter = everyMessage
     const page = { before: null, limit: Number.MAX_SAFE_INTEGER }
     const lists = yield* Effect.forEach(["live", "test"] as const, (mode) =>
       store.list({ workspaceId, mode, restriction: null }, filter, page, now),

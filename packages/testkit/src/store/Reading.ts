@@ -1,5 +1,5 @@
 /** Queries of a store for tests: one each, about the present state. */
-import { Store } from "@messaging-service/core"
+import { everyMessage, Store } from "@messaging-service/core"
 import type {
   Acceptance,
   AcceptanceQuery,
@@ -102,20 +102,7 @@ export const scopeOf = (workspaceId: WorkspaceId, mode: Mode = "live"): CallerSc
 export const messagesOf = (workspaceId: WorkspaceId, mode: Mode = "live", now = noon) =>
   Effect.map(
     Store.use(({ messages: store }) =>
-      store.list(
-        scopeOf(workspaceId, mode),
-        {
-          statuses: null,
-          from: null,
-          phone: null,
-          reference: null,
-          error: null,
-          since: null,
-          until: null,
-        },
-        { before: null, limit: 100 },
-        now,
-      ),
+      store.list(scopeOf(workspaceId, mode), everyMessage, { before: null, limit: 100 }, now),
     ),
     ({ items }) => items,
   )

@@ -1,6 +1,6 @@
 /** `search`, `waitingIds`, `found`, and lists of one error: how operators choose messages. */
 import { assert } from "@effect/vitest"
-import { Store } from "@messaging-service/core"
+import { everyMessage, Store } from "@messaging-service/core"
 import type { CallerScope, MessageFilter, PageQuery, WaitingFilter } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, present } from "../Expect.ts"
@@ -8,16 +8,6 @@ import { scopeOf } from "../Reading.ts"
 import { cancelled, claimOne, end, failed, sendNext, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import { accepted, aMessage, aNumber, aStage, hour, minute, noon } from "../Records.ts"
-
-const everything: MessageFilter = {
-  statuses: null,
-  from: null,
-  phone: null,
-  reference: null,
-  error: null,
-  since: null,
-  until: null,
-}
 
 const search = (
   scope: CallerScope,
@@ -32,7 +22,13 @@ const search = (
 ) =>
   Effect.map(
     Store.use(({ messages: store }) =>
-      store.search(scope, { ...everything, ...filter }, { pattern, most }, { before, limit }, now),
+      store.search(
+        scope,
+        { ...everyMessage, ...filter },
+        { pattern, most },
+        { before, limit },
+        now,
+      ),
     ),
     ({ items, lookedUntil, next }) => ({ ids: ids(items), next, lookedUntil }),
   )
@@ -155,7 +151,7 @@ export const choices: Topic = (it) => {
         Effect.map(
           store.list(
             scopeOf(workspace.id),
-            { ...everything, ...filter },
+            { ...everyMessage, ...filter },
             { before: null, limit: 10 },
             noon,
           ),

@@ -1,6 +1,6 @@
 /** `ErasureStore`: erases everything past its retention, and nothing else. */
 import { assert } from "@effect/vitest"
-import { Store } from "@messaging-service/core"
+import { everyMessage, Store } from "@messaging-service/core"
 import type { AdmitQuery, Message, Mode, WorkspaceId } from "@messaging-service/core"
 import { SimulatedPhones } from "@messaging-service/emulator"
 import { Effect } from "effect"
@@ -147,20 +147,7 @@ export const erasure: Topic = (it) => {
       const all = yield* accepted(number, { count: 6 })
       const all3 = all.slice(0, 3)
       const page = (before: number | null) =>
-        store.list(
-          scopeOf(workspace.id),
-          {
-            statuses: null,
-            from: null,
-            phone: null,
-            reference: null,
-            error: null,
-            since: null,
-            until: null,
-          },
-          { before, limit: 2 },
-          noon,
-        )
+        store.list(scopeOf(workspace.id), everyMessage, { before, limit: 2 }, noon)
       const first = yield* page(null)
       // The cursor's message is erased too.
       yield* end(...all.slice(2).map((one) => cancelled(one)))

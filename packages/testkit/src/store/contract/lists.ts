@@ -1,6 +1,6 @@
 /** Reading messages: by id, by scope, in pages with filters. */
 import { assert } from "@effect/vitest"
-import { Store } from "@messaging-service/core"
+import { everyMessage, Store } from "@messaging-service/core"
 import type {
   Message,
   MessageFilter,
@@ -27,20 +27,10 @@ import {
   noon,
 } from "../Records.ts"
 
-const everything: MessageFilter = {
-  statuses: null,
-  from: null,
-  phone: null,
-  reference: null,
-  error: null,
-  since: null,
-  until: null,
-}
-
 const listed = (scope: CallerScope, filter: Partial<MessageFilter> = {}, now = noon) =>
   Effect.map(
     Store.use(({ messages: store }) =>
-      store.list(scope, { ...everything, ...filter }, { before: null, limit: 100 }, now),
+      store.list(scope, { ...everyMessage, ...filter }, { before: null, limit: 100 }, now),
     ),
     (page) => ids(page.items),
   )
@@ -93,7 +83,7 @@ export const lists: Topic = (it) => {
       const messages = (yield* accepted(number, { count: 5 })).toReversed()
       yield* aMessage((yield* aStage()).number)
       const page = (before: number | null, limit: number) =>
-        store.list(scopeOf(workspace.id), everything, { before, limit }, noon)
+        store.list(scopeOf(workspace.id), everyMessage, { before, limit }, noon)
       const first = yield* page(null, 2)
       assert.deepStrictEqual(first, { items: messages.slice(0, 2), next: at(messages, 1).id })
       yield* accepted(number, { count: 3 })
@@ -128,9 +118,9 @@ export const lists: Topic = (it) => {
       const scope = { ...scopeOf(workspace.id), restriction: [c.id, a.id] }
       const mine = newestFirst(...all.filter((message) => message.from.id !== b.id))
       assert.deepStrictEqual(yield* listed(scope), mine)
-      const page = yield* store.list(scope, everything, { before: null, limit: 4 }, noon)
+      const page = yield* store.list(scope, everyMessage, { before: null, limit: 4 }, noon)
       assert.deepStrictEqual(ids(page.items), mine.slice(0, 4))
-      const rest = yield* store.list(scope, everything, { before: page.next, limit: 4 }, noon)
+      const rest = yield* store.list(scope, everyMessage, { before: page.next, limit: 4 }, noon)
       assert.deepStrictEqual(ids(rest.items), mine.slice(4))
       assert.isNull(rest.next)
       assert.deepStrictEqual(
@@ -290,7 +280,7 @@ export const lists: Topic = (it) => {
         mine.push(yield* aMessage(number))
         yield* accepted(other, { count: 3 })
       }
-      const filter = { ...everything, from: number.id }
+      const filter = { ...everyMessage, from: number.id }
       const page = (before: number | null) =>
         store.list(scopeOf(workspace.id), filter, { before, limit: 2 }, noon)
       const first = yield* page(null)

@@ -1,6 +1,6 @@
 /** The phone that a message shows: its number's while it waits, then the one that it left from. */
 import { assert } from "@effect/vitest"
-import { Store } from "@messaging-service/core"
+import { everyMessage, Store } from "@messaging-service/core"
 import type { Message, SendingNumber } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids, only, present } from "../Expect.ts"
@@ -91,15 +91,7 @@ export const messagePhones: Topic = (it) => {
       const mine = (messages: ReadonlyArray<Message>) =>
         phones(messages.filter(({ from }) => from.id === number.id))
       const scope = scopeOf(number.workspaceId)
-      const filter = {
-        statuses: null,
-        from: null,
-        phone: null,
-        reference: null,
-        error: null,
-        since: null,
-        until: null,
-      }
+      const filter = everyMessage
       const page = { before: null, limit: 10 }
       const listed = yield* store.list(scope, filter, page, era)
       assert.deepStrictEqual(phones(listed.items), ["15550000001"])
