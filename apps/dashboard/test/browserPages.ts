@@ -18,7 +18,7 @@ const pageTimeoutMillis = 15_000
 /** Opens a page, acts on it, and fails when the page asked another host, breached its policy or complained. */
 export const withPage = async (
   browser: Browser,
-  dashboard: Pick<TestDashboard, "standIn" | "url">,
+  dashboard: Pick<TestDashboard, "url">,
   act: (page: Page) => Promise<void>,
   { mayComplain = false, theme = "light", width = 1280 }: PageOptions = {},
 ): Promise<void> => {
@@ -35,7 +35,6 @@ export const withPage = async (
     await act(page)
     if (!mayComplain) assert.deepStrictEqual(problems, [])
   } finally {
-    dashboard.standIn?.failWith(null)
     await context.close()
   }
 }

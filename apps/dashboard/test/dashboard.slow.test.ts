@@ -10,33 +10,35 @@ import {
   withPage as withBrowserPage,
 } from "./browserPages.ts"
 import type { PageOptions } from "./browserPages.ts"
+import { startFaultyProxy } from "./faultyProxy.ts"
+import type { FaultyProxy } from "./faultyProxy.ts"
 import { fillWorkspace, screens } from "./screens.ts"
-import {
-  openBrowser,
-  skipsWithoutBrowser,
-  startDashboard,
-  watchProblems,
-} from "./startDashboard.ts"
+import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
 import type { TestDashboard } from "./startDashboard.ts"
 
 describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
   let browser: Browser
+  let proxy: FaultyProxy
+  /** Behind the proxy. */
   let service: TestDashboard
   let endReceiver: () => Promise<void>
 
   beforeAll(async () => {
-    service = await startDashboard({ withStandIn: true })
+    const started = await startDashboard()
+    proxy = await startFaultyProxy(started.url)
+    service = { ...started, url: proxy.url }
     endReceiver = await fillWorkspace(service)
     browser = await openBrowser()
   })
   afterAll(async () => {
     await browser?.close()
+    await proxy?.close()
     await service?.stop()
     await endReceiver?.()
   })
 
   const withPage = (act: (page: Page) => Promise<void>, options?: PageOptions) =>
-    withBrowserPage(browser, service, act, options)
+    withBrowserPage(browser, service, act, options).finally(() => proxy.failWith(null))
   const signIn = (page: Page) => signInAsOperator(page, service)
   const open = (page: Page, name: string) => goTo(page, service, `/w/1/${name}`)
 
@@ -178,10 +180,10 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
     }))
 
   it.each([
-    ["away", /does not answer/],
-    [500, /internal_error · req_/],
-    [429, /again in 30 s/],
-  ] as const)("says what is wrong when the service answers %s, and recovers", (status, words) =>
+    ["nothing", /does not answer/, "away"],
+    ["500", /internal_error · req_/, { status: 500, code: "internal_error" }],
+    ["429", /again in 30 s/, { status: 429, code: "rate_limited", retryAfterSeconds: 30 }],
+  ] as const)("says what is wrong when the service answers %s, and recovers", (_, words, fault) =>
     withPage(
       async (page) => {
         await signIn(page)
@@ -190,25 +192,23 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
         // News would ask again by themselves, and take the button away.
         await page.getByRole("button", { name: /^Live: / }).click()
         await page.getByText("Paused", { exact: true }).waitFor()
-        const code = status === 429 ? "rate_limited" : "internal_error"
-        service.standIn?.failWith({ path: /\/messages$/, status, code })
+        proxy.failWith({ on: /\/messages$/, with: fault })
         await page.getByRole("button", { name: "failed" }).click()
         await page.getByRole("alert").filter({ hasText: words }).waitFor()
-        service.standIn?.failWith(null)
+        proxy.failWith(null)
         await page.getByRole("button", { name: "Try again" }).click()
         await shown(page, "is not registered").waitFor()
       },
-      { mayComplain: status === "away" },
+      { mayComplain: fault === "away" },
     ),
   )
 
   it("says that a role does not allow it, and offers no second try", () =>
     withPage(async (page) => {
       await signIn(page)
-      service.standIn?.failWith({
-        path: /^\/admin.*\/messages$/,
-        status: 403,
-        code: "role_required",
+      proxy.failWith({
+        on: /^GET \/admin.*\/messages$/,
+        with: { status: 403, code: "role_required" },
       })
       await open(page, "messages")
       const refusal = page.getByRole("alert").filter({ hasText: /role_required · req_/ })
@@ -255,31 +255,4 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       { theme, width },
     ),
   )
-})
-
-describe.skipIf(skipsWithoutBrowser)("the dashboard below a path of another server", () => {
-  it("loads its files, its pages and its answers from below that path", async () => {
-    const service = await startDashboard({ withStandIn: true, base: "/inner/messaging/" })
-    const browser = await openBrowser()
-    try {
-      const page = await browser.newPage()
-      const problems = watchProblems(page, service.url)
-      await page.goto(`${service.url}/w/1/messages`)
-      await page.getByLabel("Operator token").fill(service.operatorToken)
-      await page.keyboard.press("Enter")
-      await page.getByText("No message yet").waitFor()
-      await page.getByRole("link", { name: "Numbers" }).click()
-      await page.getByRole("button", { name: "Link a phone" }).click()
-      await page.getByRole("button", { name: "Show the code" }).click()
-      await page.getByAltText("QR code to scan with the phone").waitFor()
-      assert.include(page.url(), "/inner/messaging/w/1/numbers/")
-      assert.deepStrictEqual(problems, [])
-      const unknown = await fetch(`${service.url}/api/v9/messages`)
-      assert.strictEqual(unknown.status, 404)
-      assert.include(unknown.headers.get("content-type"), "application/json")
-    } finally {
-      await browser.close()
-      await service.stop()
-    }
-  })
 })

@@ -24,7 +24,7 @@ describe("the pictures of the documentation", () => {
 
   it.skipIf(skipsWithoutBrowser)("are taken by doing what the tutorials say", async () => {
     const folder = await mkdtemp(join(tmpdir(), "pictures-"))
-    const dashboard = await startDashboard({ withStandIn: true })
+    const dashboard = await startDashboard()
     const endReceiver = await fillWorkspace(dashboard)
     const browser = await openBrowser()
     try {

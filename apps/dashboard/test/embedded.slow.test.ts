@@ -6,17 +6,37 @@ import type { Browser } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { shown, withPage } from "./browserPages.ts"
 import { buildPages, openBrowser, skipsWithoutBrowser } from "./startDashboard.ts"
-import type { TestDashboard } from "./startDashboard.ts"
 
-/** Runs the example in a program of its own, as people do. */
-const program = `
+const operatorToken = "operator-token-of-the-test-below-a-path"
+
+/** Node's own server, with the pages of the operator below two segments of its path. */
+const operatorsProgram = `
+  const { createServer } = await import("node:http")
+  const { open } = await import("@messaging-service/service")
+  const server = createServer().listen(0, "127.0.0.1")
+  await new Promise((resolve) => server.once("listening", resolve))
+  const publicUrl = "http://127.0.0.1:" + server.address().port
+  const operatorToken = ${JSON.stringify(operatorToken)}
+  const messaging = await open({ http: { basePath: "/inner/messaging", publicUrl, operatorToken } })
+  server.on("request", messaging.nodeHandler({ dashboard: true }))
+  await messaging.workspaces.ensure("shop", { numbers: [{ phone: "+15550100001" }] })
+  console.log(JSON.stringify({ link: "", url: publicUrl }))
+  process.once("SIGTERM", () => {
+    server.closeAllConnections()
+    server.close()
+    messaging.close()
+  })
+`
+
+/** The example as people run it. */
+const portalsProgram = `
   const { withPortal } = await import("./src/withPortal.ts")
   const { link, stop, url } = await withPortal()
   console.log(JSON.stringify({ link, url }))
   process.once("SIGTERM", stop)
 `
 
-const startExample = async () => {
+const startProgram = async (program: string) => {
   const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
     cwd: resolve(import.meta.dirname, "../../examples"),
     stdio: ["ignore", "pipe", "inherit"],
@@ -31,7 +51,7 @@ const startExample = async () => {
   return { link, url, stop }
 }
 
-type Example = Awaited<ReturnType<typeof startExample>>
+type Example = Awaited<ReturnType<typeof startProgram>>
 
 describe.skipIf(skipsWithoutBrowser)("the portal below a path of another server", () => {
   let browser: Browser
@@ -39,7 +59,7 @@ describe.skipIf(skipsWithoutBrowser)("the portal below a path of another server"
 
   beforeAll(async () => {
     await buildPages()
-    example = await startExample()
+    example = await startProgram(portalsProgram)
     browser = await openBrowser()
   }, 120_000)
   afterAll(async () => {
@@ -47,16 +67,10 @@ describe.skipIf(skipsWithoutBrowser)("the portal below a path of another server"
     await example?.stop()
   })
 
-  /** What pages of tests ask of a dashboard. */
-  const dashboardOf = ({ url }: Example): Pick<TestDashboard, "standIn" | "url"> => ({
-    url,
-    standIn: null,
-  })
-
   it("opens by its link, keeps to its path, and leads back", async () => {
     const { link, url } = example
     assert.isTrue(link.startsWith(`${url}/messaging/portal#code=`), "the link has the path")
-    await withPage(browser, dashboardOf(example), async (page) => {
+    await withPage(browser, example, async (page) => {
       await page.goto(link)
       await page.getByRole("button", { name: "Open the workspace" }).click()
       await page.getByRole("heading", { level: 1 }).waitFor()
@@ -71,7 +85,7 @@ describe.skipIf(skipsWithoutBrowser)("the portal below a path of another server"
       assert.match(name, /^messaging-/)
       assert.strictEqual(path, "/messaging")
     })
-    await withPage(browser, dashboardOf(example), async (page) => {
+    await withPage(browser, example, async (page) => {
       await page.goto(`${url}/`)
       await page.getByText("my own page").waitFor()
       assert.isEmpty(await page.context().cookies(url))
@@ -81,7 +95,7 @@ describe.skipIf(skipsWithoutBrowser)("the portal below a path of another server"
   it("opens no second time by the same link", async () => {
     await withPage(
       browser,
-      dashboardOf(example),
+      example,
       async (page) => {
         await page.goto(example.link)
         await page.getByRole("button", { name: "Open the workspace" }).click()
@@ -90,5 +104,33 @@ describe.skipIf(skipsWithoutBrowser)("the portal below a path of another server"
       },
       { mayComplain: true },
     )
+  })
+})
+
+describe.skipIf(skipsWithoutBrowser)("the dashboard below a path of another server", () => {
+  it("loads its files, its pages and its answers from below that path", async () => {
+    await buildPages()
+    const example = await startProgram(operatorsProgram)
+    const browser = await openBrowser()
+    const url = `${example.url}/inner/messaging`
+    try {
+      await withPage(browser, { url }, async (page) => {
+        await page.goto(`${url}/w/1/messages`)
+        await page.getByLabel("Operator token").fill(operatorToken)
+        await page.keyboard.press("Enter")
+        await page.getByText("No message yet").waitFor()
+        await page.getByRole("link", { name: "Numbers" }).click()
+        await page.getByRole("button", { name: "Link a phone" }).click()
+        await page.getByRole("button", { name: "Show the code" }).click()
+        await page.getByAltText("QR code to scan with the phone").waitFor()
+        assert.include(page.url(), "/inner/messaging/w/1/numbers/")
+      })
+      const unknown = await fetch(`${url}/api/v9/messages`)
+      assert.strictEqual(unknown.status, 404)
+      assert.include(unknown.headers.get("content-type"), "application/json")
+    } finally {
+      await browser.close()
+      await example.stop()
+    }
   })
 })

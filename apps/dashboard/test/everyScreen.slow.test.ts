@@ -59,7 +59,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen", () => {
   let endReceiver: () => Promise<void>
 
   beforeAll(async () => {
-    dashboard = await startDashboard({ withStandIn: true })
+    dashboard = await startDashboard()
     endReceiver = await fillWorkspace(dashboard)
     browser = await openBrowser()
   })

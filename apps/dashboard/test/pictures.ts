@@ -22,7 +22,7 @@ const folder = forDocs
   ? resolve(root, "docs/pictures")
   : resolve(process.argv[2] ?? resolve(root, "node_modules/.cache/pictures"))
 await mkdir(folder, { recursive: true })
-const dashboard = await startDashboard({ withStandIn: true })
+const dashboard = await startDashboard()
 const endReceiver = await fillWorkspace(dashboard)
 const browser = await openBrowser()
 

@@ -11,8 +11,6 @@ import { join, resolve } from "node:path"
 import { promisify } from "node:util"
 import { chromium } from "playwright-core"
 import type { Browser, Page } from "playwright-core"
-import { standIn } from "./standIn.ts"
-import type { StandIn } from "./standIn.ts"
 
 const places = [
   process.env["CHROMIUM"] ?? "",
@@ -66,24 +64,22 @@ export const watchProblems = (page: Page, origin: string): ReadonlyArray<string>
 
 const app = resolve(import.meta.dirname, "..")
 
-/** Builds in a process of its own: under a test runner Vite builds what developers use. */
-const build = async (args: ReadonlyArray<string>, env: Readonly<Record<string, string>>) => {
-  await promisify(execFile)(process.execPath, [join(app, "build.ts"), ...args], {
-    env: { PATH: process.env["PATH"], ...env },
+/**
+ * Builds the pages that the service serves, in a process of its own: under a test runner Vite builds what
+ * developers use.
+ */
+export const buildPages = async (): Promise<void> => {
+  await promisify(execFile)(process.execPath, [join(app, "build.ts")], {
+    env: { PATH: process.env["PATH"] },
   })
 }
 
-/** Builds the pages that the service serves. */
-export const buildPages = (): Promise<void> => build([], {})
-
 export interface TestDashboard {
-  /** Where the operator's pages are: the stand-in, `ADMIN_PORT`, or the service itself. */
+  /** Where the operator's pages are: `ADMIN_PORT`, or where all is. */
   readonly url: string
   /** Where customers are, and keys. */
   readonly serviceUrl: string
   readonly operatorToken: string
-  /** Plays what the service does not answer yet, and makes requests fail. Null for the service alone. */
-  readonly standIn: StandIn | null
   /** Sends a request with the live key; returns its answer. */
   readonly ask: (method: string, path: string, body?: unknown) => Promise<unknown>
   /** Sends a request of the operator; returns its answer. */
@@ -149,22 +145,15 @@ const uploadTo =
   }
 
 interface StartOptions {
-  /** Plays operations that the service does not answer yet, with pages that call them. Default: false. */
-  readonly withStandIn?: boolean
-  /** The base path below which the stand-in serves everything. */
-  readonly base?: string
   /** Variables of the service, above those of a service on memory. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
 export const startDashboard = async ({
-  base = "/",
   settings = {},
-  withStandIn = false,
 }: StartOptions = {}): Promise<TestDashboard> => {
   const directory = await mkdtemp(join(tmpdir(), "dashboard-"))
-  const files = join(directory, "files")
-  await (withStandIn ? build([files], { VITE_STAND_IN: "true" }) : build([], {}))
+  await buildPages()
 
   const operatorToken = "operator-token-of-the-test-of-the-dashboard"
   const env: Readonly<Record<string, string>> & { readonly DATA_DIR: string } = {
@@ -178,7 +167,7 @@ export const startDashboard = async ({
   }
   const server = startProgram("server", env)
   const programs = [server]
-  const stopService = async () => {
+  const stop = async () => {
     await Promise.all(programs.map(({ stop }) => stop()))
     await rm(directory, { recursive: true, force: true })
   }
@@ -194,23 +183,17 @@ export const startDashboard = async ({
     }
     const ending = env["DATABASE_URL"] === "memory:" ? ".memory" : ""
     const liveKey = await readFile(join(env.DATA_DIR, `example-live-key${ending}`), "utf8")
-    const edge = withStandIn ? await standIn(origin, files, base) : null
-    const url = edge?.url ?? adminOrigin
     return {
-      url,
+      url: adminOrigin,
       serviceUrl: origin,
       operatorToken,
-      standIn: edge,
       ask: request(origin, liveKey.trim()),
       operate: request(adminOrigin, operatorToken),
       upload: uploadTo(origin, liveKey.trim()),
-      stop: async () => {
-        await edge?.close()
-        await stopService()
-      },
+      stop,
     }
   } catch (error) {
-    await stopService()
+    await stop()
     throw error
   }
 }

@@ -262,7 +262,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
     try {
       await withPage(
         browser,
-        { url: proxy.url, standIn: null },
+        proxy,
         async (page) => {
           await page.clock.install()
           const answer = await page.request.post(`${proxy.url}/admin/v1/session`, {
