@@ -1,4 +1,4 @@
-/** The pages where a browser, a network or a stranger does what nobody wishes for. */
+/** The pages when the browser, the network or a stranger misbehaves. */
 import { createServer } from "node:http"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -202,7 +202,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
       await signIn(page, dashboard)
       await goTo(page, dashboard, "/w/1/messages")
       const time = page.locator("tbody tr time").first()
-      // Today's are told by the second.
+      // The page shows seconds for times of today.
       assert.match((await time.textContent()) ?? "", /^\d\d:\d\d:\d\d$/)
     }))
 

@@ -71,7 +71,7 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
     })
   })
 
-  it("shows what the service counted, what waits, what is left, and who needs somebody", async () => {
+  it("shows what the service counted, what waits, what is left, and what needs attention", async () => {
     const workspace = await makeWorkspace("Figures", {
       plan: {
         name: "Small",

@@ -52,6 +52,6 @@ export const remember = (
   place.setItem(nameOf(workspaceId, digest), JSON.stringify(memory))
 }
 
-/** The line of a slot of which nobody can tell any more whether the service accepted it. */
+/** The line of a slot whose outcome the service has forgotten: it keeps a key for 24 hours. */
 export const unknownSlot = ({ begun }: FileMemory, now: number): number | null =>
   begun !== null && now - begun.at > keyMillis ? begun.line : null

@@ -93,7 +93,7 @@ const problemOf = (to: Recipient | undefined): RowProblemCode | null => {
   return username.test(to.username ?? "") ? null : "wrong_username"
 }
 
-/** With an offset as it is, without one in the viewer's zone. Undefined for what is no time. */
+/** Reads a time with its offset, or in the viewer's zone without one. Undefined when it cannot be read. */
 const instantOf = (text: string): string | undefined => {
   const match = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?( ?(Z|[+-]\d{2}:?\d{2}))?)?$/i
   const instant = match.test(text)

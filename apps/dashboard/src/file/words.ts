@@ -60,7 +60,7 @@ export const fileWords = {
     `This browser sent this file with another text or other settings: the service has accepted ${messages(accepted)} of it.`,
   again: "Send all of it in addition",
   unknown: (line: number) =>
-    `Sending broke off at line ${line.toLocaleString()} more than 23 hours ago. Nobody can tell any more whether that request was accepted; look for its recipients in Messages.`,
+    `Sending broke off at line ${line.toLocaleString()} more than 23 hours ago. The service no longer knows whether it accepted that request: look for its recipients in Messages.`,
   sendUnknown: "Send the rows of that request once more",
 }
 

@@ -26,7 +26,7 @@ export const mediaWords = {
   picture: "The image",
   details: "Details",
   detailsNamed: (name: string) => `Details of ${name}`,
-  linkAbout: "Whoever has this link can open the file for the next 26 hours.",
+  linkAbout: "Anyone with this link can open the file for the next 26 hours.",
   send: "Send",
   sendNamed: (name: string) => `Send ${name}`,
   remove: "Delete",

@@ -45,7 +45,7 @@ const timeOf = (entry: Entry): string => (entry.kind === "run" ? entry.run.at : 
 
 const byTime = (a: Entry, b: Entry): number => Date.parse(timeOf(a)) - Date.parse(timeOf(b))
 
-/** Changes between two runs are told as one; those that come to nothing, as within a whole year, are not told. */
+/** Joins the clock changes between two runs, and leaves out those that cancel each other, as within a year. */
 const entriesOf = ({ clock_changes: changes, data }: ReminderPreview): ReadonlyArray<Entry> => {
   const all = [
     ...changes.map((change): Entry => ({ kind: "change", change })),
