@@ -8,7 +8,7 @@ import type { Scope } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../Ids.ts"
-import { makeRejectingBulkhead, sharedLimits } from "../limit/Bulkhead.ts"
+import { makeScopedBulkhead, sharedLimits } from "../limit/Bulkhead.ts"
 import { logFailure } from "../monitoring/logThrottled.ts"
 import { Store } from "../store/Store.ts"
 import { RealTime, sleep } from "../time/Time.ts"
@@ -113,25 +113,6 @@ const tooManyStreams = refuse("rate_limited", {
 })
 
 const noRoom = refuse("service_unavailable", { retryAfter: 5 })
-
-/** Streams at once, in all and of one holder. */
-const makeRoom = () => {
-  const streams = makeRejectingBulkhead<string>(sharedLimits.eventStreams)
-  return (holder: string) =>
-    Effect.acquireRelease(
-      Effect.gen(function* take() {
-        if (!streams.tryAcquireShare(holder)) return yield* tooManyStreams
-        if (streams.tryAcquire()) return
-        streams.releaseShare(holder)
-        return yield* noRoom
-      }),
-      () =>
-        Effect.sync(() => {
-          streams.release()
-          streams.releaseShare(holder)
-        }),
-    )
-}
 
 /** The looks of a process, while it has viewers. */
 interface Looks {
@@ -269,7 +250,10 @@ export class WorkspaceNews extends Context.Service<
     Effect.gen(function* make() {
       const { news: store } = yield* Store
       const { join } = yield* makeLooks
-      const takeRoom = makeRoom()
+      const takeRoom = makeScopedBulkhead<string, typeof tooManyStreams, typeof noRoom>(
+        sharedLimits.eventStreams,
+        { shareUsed: tooManyStreams, full: noRoom },
+      )
 
       const noteMissed = Effect.fnUntraced(function* noteMissed(
         viewer: Viewer,

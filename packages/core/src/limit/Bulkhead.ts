@@ -228,6 +228,31 @@ export const makeRejectingBulkhead = <Holder>({
   }
 }
 
+/**
+ * The same for the time of a scope. Fails with `shareUsed` when the holder has its share, and with `full`
+ * when the whole is taken.
+ */
+export const makeScopedBulkhead = <Holder, ShareUsed, Full>(
+  bounds: Bounds,
+  { full, shareUsed }: { readonly shareUsed: ShareUsed; readonly full: Full },
+): ((holder: Holder) => Effect.Effect<void, ShareUsed | Full, Scope.Scope>) => {
+  const bulkhead = makeRejectingBulkhead<Holder>(bounds)
+  return (holder) =>
+    Effect.acquireRelease(
+      Effect.gen(function* acquire() {
+        if (!bulkhead.tryAcquireShare(holder)) return yield* Effect.fail(shareUsed)
+        if (bulkhead.tryAcquire()) return
+        bulkhead.releaseShare(holder)
+        return yield* Effect.fail(full)
+      }),
+      () =>
+        Effect.sync(() => {
+          bulkhead.release()
+          bulkhead.releaseShare(holder)
+        }),
+    )
+}
+
 // A cache for pure functions that answer the same few questions thousands of times a second.
 
 const maxAnswers = 1000

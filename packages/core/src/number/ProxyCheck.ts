@@ -4,7 +4,7 @@ import type { Redacted, Scope } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId, WorkspaceId } from "../Ids.ts"
-import { makeRejectingBulkhead, sharedLimits } from "../limit/Bulkhead.ts"
+import { makeScopedBulkhead, sharedLimits } from "../limit/Bulkhead.ts"
 import type { CannotOpen } from "../secret/Secrets.ts"
 import { RealTime, sleep } from "../time/Time.ts"
 import type { Platform, SendingNumber } from "./SendingNumber.ts"
@@ -55,31 +55,15 @@ const tooMany = refuse("rate_limited", {
 
 const noRoom = refuse("service_unavailable", { retryAfter: 5 })
 
-/** Checks under way, in all and of one workspace. */
-const makeRoom = () => {
-  const checks = makeRejectingBulkhead<WorkspaceId>(proxyChecks)
-  return (workspace: WorkspaceId) =>
-    Effect.acquireRelease(
-      Effect.gen(function* take() {
-        if (!checks.tryAcquireShare(workspace)) return yield* tooMany
-        if (checks.tryAcquire()) return
-        checks.releaseShare(workspace)
-        return yield* noRoom
-      }),
-      () =>
-        Effect.sync(() => {
-          checks.release()
-          checks.releaseShare(workspace)
-        }),
-    )
-}
-
 /** Checks the proxy of a number. `proxyOf` is `NumberProxies.of`. */
 export const makeProxyCheck = Effect.fnUntraced(function* makeProxyCheck(
   proxyOf: (id: NumberId) => Effect.Effect<Redacted.Redacted | null, StoreUnavailable | CannotOpen>,
 ) {
   const probe = yield* ProxyProbe
-  const enter = makeRoom()
+  const enter = makeScopedBulkhead<WorkspaceId, typeof tooMany, typeof noRoom>(proxyChecks, {
+    shareUsed: tooMany,
+    full: noRoom,
+  })
 
   return Effect.fnUntraced(function* checkProxy({
     id,
