@@ -10,7 +10,7 @@ import type { MessageId } from "../Ids.ts"
 import type { Acceptance } from "../message/MessageStore.ts"
 import type { Settlement } from "../queue/Lane.ts"
 import { Store } from "../store/Store.ts"
-import { formatInstant } from "../time/Time.ts"
+import { instantOrNull } from "../time/Time.ts"
 import { WorkGate } from "./Readiness.ts"
 import { logThrottled } from "./logThrottled.ts"
 import { countAccepted, countAttempts, countEnded } from "./Metrics.ts"
@@ -47,7 +47,7 @@ const logPauses = (
     const log = logThrottled("number paused", {
       number: settlement.numberId,
       reason: pause.reason,
-      until: pause.until === null ? null : formatInstant(pause.until),
+      until: instantOrNull(pause.until),
     })
     logs = Effect.andThen(logs, log)
   }

@@ -6,6 +6,7 @@ import {
   connectionReasons,
   described,
   formatInstant,
+  instantOrNull,
   timelineTypes,
   waitReasons,
 } from "@messaging-service/core"
@@ -65,9 +66,6 @@ const TimelineJson = Schema.Struct({
 
 type EntryFields = typeof EntryJson.Type
 
-const instant = (moment: number | null): string | null =>
-  moment === null ? null : formatInstant(moment)
-
 const entryJson = (entry: Timeline["entries"][number]): EntryFields => ({
   at: formatInstant(entry.at),
   type: entry.type,
@@ -77,12 +75,16 @@ const entryJson = (entry: Timeline["entries"][number]): EntryFields => ({
   url: entry.url,
   response_status: entry.responseStatus,
   duration_ms: entry.durationMillis,
-  next_attempt_at: instant(entry.nextAttemptAt),
+  next_attempt_at: instantOrNull(entry.nextAttemptAt),
   error: entry.error,
 })
 
 const waitingJson = ({ ahead, for: reasons }: NonNullable<Timeline["waiting"]>) => ({
-  for: reasons.map(({ because, reason, until }) => ({ reason, until: instant(until), because })),
+  for: reasons.map(({ because, reason, until }) => ({
+    reason,
+    until: instantOrNull(until),
+    because,
+  })),
   ahead,
 })
 

@@ -9,7 +9,7 @@ import {
   ReferencedSendBody,
   SendBody,
   described,
-  formatInstant,
+  instantOrNull,
   mediaTypes,
   messageErrorCodes,
   messageStatuses,
@@ -273,7 +273,7 @@ const workspaceList = route("GET /api/v2/messages", {
     const shown = yield* shownPage(workspaceForm, page)
     return lookedUntil === undefined
       ? shown
-      : { ...shown, looked_until: lookedUntil === null ? null : formatInstant(lookedUntil) }
+      : { ...shown, looked_until: instantOrNull(lookedUntil) }
   }),
 })
 
