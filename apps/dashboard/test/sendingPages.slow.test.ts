@@ -211,9 +211,10 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         .setInputFiles({ name: "<img src=x>.png", mimeType: "image/png", buffer: picture })
       await page.getByText("<img src=x>.png is uploaded.").waitFor()
       await page.getByText("in 1 file").waitFor()
-      const image = page.locator("tbody img")
-      await image.waitFor()
-      assert.strictEqual(await image.evaluate((one) => (one as HTMLImageElement).naturalWidth), 8)
+      // The image has its box before its bytes arrive.
+      await page.waitForFunction(
+        () => document.querySelector<HTMLImageElement>("tbody img")?.naturalWidth === 8,
+      )
       await page.getByRole("button", { name: "Details of <img src=x>.png" }).click()
       const link = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
       assert.strictEqual((await fetch(link)).status, 200)
