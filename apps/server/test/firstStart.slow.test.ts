@@ -23,34 +23,44 @@ const asTerminal = { NODE_OPTIONS: "--import=data:text/javascript,process.stdout
 const ownToken = "my-own-token-of-enough-characters"
 
 describe.concurrent("a first start", () => {
-  it.effect(
-    "takes the README's first message, and prints lines that send another and read it",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* aServer()
-        const key = server.kept.liveKey ?? ""
-        const page = yield* Effect.promise(() => readFile(join(root, "README.md"), "utf8"))
-        const shown = Array.from(page.matchAll(/```sh\n([^`]*curl [^`]*)```/g), ([, lines = ""]) =>
-          lines.replaceAll("http://127.0.0.1:8080", server.url).replace("the live key", key),
+  it.effect("takes the README's messages, and prints lines that send another and read it", () =>
+    Effect.gen(function* () {
+      const server = yield* aServer()
+      const key = server.kept.liveKey ?? ""
+      const page = yield* Effect.promise(() => readFile(join(root, "README.md"), "utf8"))
+      const [send = "", read = "", appointment = "", callOff = "", ...others] = Array.from(
+        page.matchAll(/```sh\n([^`]*curl [^`]*)```/g),
+        ([, lines = ""]) =>
+          `KEY=${key}\n${lines}`
+            .replaceAll("http://127.0.0.1:8080", server.url)
+            .replace("the live key", key),
+      )
+      assert.isEmpty(others)
+      const [printedSend = "", printedRead = ""] =
+        (yield* server.stdout).match(/^ *curl .+$/gm) ?? []
+      const steps: ReadonlyArray<readonly [string, number, string]> = [
+        [send, 1, "queued"],
+        [appointment, 2, "scheduled"],
+        [appointment, 2, "scheduled"],
+        [callOff, 2, "cancelled"],
+        [printedSend, 3, "queued"],
+      ]
+      for (const [lines, ...expected] of steps) {
+        const { id, status } = yield* pasted<processes.SeenMessage>(lines)
+        assert.deepStrictEqual([id, status], expected)
+      }
+      // Both read the first.
+      for (const lines of [read, printedRead]) {
+        yield* processes.waitUntil(
+          "the message is sent",
+          Effect.map(pasted<processes.SeenMessage>(lines), ({ id, status }) =>
+            id === 1 && status === "sent" ? true : undefined,
+          ),
         )
-        assert.lengthOf(shown, 2)
-        const printed = (yield* server.stdout).match(/^ *curl .+$/gm) ?? []
-        for (const [at, [send = ""]] of [shown, printed].entries()) {
-          const { id, status } = yield* pasted<processes.SeenMessage>(send)
-          assert.deepStrictEqual([id, status], [at + 1, "queued"])
-        }
-        // Both read the first.
-        for (const [, read = ""] of [shown, printed]) {
-          yield* processes.waitUntil(
-            "the message is sent",
-            Effect.map(pasted<processes.SeenMessage>(`KEY=${key}; ${read}`), ({ id, status }) =>
-              id === 1 && status === "sent" ? true : undefined,
-            ),
-          )
-        }
-        yield* server.caller.until(2, "sent")
-        assert.deepStrictEqual(yield* server.operator.sent, ["Hello", "Hello"])
-      }),
+      }
+      yield* server.caller.until(3, "sent")
+      assert.deepStrictEqual(yield* server.operator.sent, ["Hello", "Hello"])
+    }),
   )
 
   it.effect(

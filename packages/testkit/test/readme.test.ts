@@ -1,6 +1,6 @@
 /**
  * README is short, its figures are those of the code, its pictures are small, and every cell of its table
- * of alternatives is filled and dated.
+ * of alternatives is filled and dated as its sources.
  */
 import { assert, it } from "@effect/vitest"
 import { readFileSync, statSync } from "node:fs"
@@ -38,8 +38,14 @@ it("README's pictures have at most 150 kB", () => {
   for (const file of pictures) assert.isAtMost(statSync(resolve(root, file)).size, 150_000, file)
 })
 
-it("README dates the table of alternatives and leaves no cell empty", () => {
-  assert.match(readme, /As their public sources said on \d+ \w+ \d{4}\./)
+it("README dates the table of alternatives as its sources and the page on moving", () => {
+  const [, date = ""] = /As their public sources said on (\d+ \w+ \d{4})\./.exec(readme) ?? []
+  assert.notStrictEqual(date, "")
+  assert.include(read("docs/decisions/alternatives.md"), `looked at on ${date}\n`)
+  assert.include(read("docs/moving.md"), `as of ${date}`)
+})
+
+it("README leaves no cell of the table of alternatives empty", () => {
   const [, table = ""] = /## Against the alternatives\n[^|]*((?:\|.*\n)+)/.exec(readme) ?? []
   const [head = [], , ...rows] = table
     .trimEnd()
