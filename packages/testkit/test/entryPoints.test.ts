@@ -100,3 +100,23 @@ it("the page on writing a transport names each port that one may provide or use"
     [],
   )
 })
+
+it("the page on installing names the service with every package of ours that it needs", () => {
+  const needed = new Set<string>()
+  const add = (name: string): void => {
+    if (needed.has(name)) return
+    needed.add(name)
+    const { dependencies = {} } = JSON.parse(read(`packages/${name}/package.json`)) as {
+      readonly dependencies?: Readonly<Record<string, string>>
+    }
+    for (const [, each = ""] of Object.keys(dependencies)
+      .join("\n")
+      .matchAll(/^@messaging-service\/(.+)$/gm)) {
+      add(each)
+    }
+  }
+  add("service")
+  const [, named = ""] =
+    /messaging-service-\{([\w,-]+)\}-\*\.tgz/.exec(read("docs/installing.md")) ?? []
+  assert.deepStrictEqual(named.split(","), [...needed].toSorted())
+})
