@@ -108,17 +108,50 @@ export interface TestReceiver {
   readonly serve: (url: string, content: Uint8Array, mimeType: string) => void
 }
 
+/** A statement as an object, as `pg` and the libraries above it write one. */
+export interface TestStatement {
+  /** Its text. */
+  readonly text: string
+  /** Values for `$1`, `$2` …; those of a second argument win. */
+  readonly values?: ReadonlyArray<unknown> | undefined
+  /** Of a prepared statement; unused. */
+  readonly name?: string | undefined
+  /** With `array` each row is an array of its values. */
+  readonly rowMode?: string | undefined
+}
+
+/** The result of a statement. */
+export interface TestResult {
+  /** The first word of its text, in upper case. */
+  readonly command: string
+  /** One per row: an object, or an array with `rowMode: "array"`. */
+  readonly rows: ReadonlyArray<unknown>
+  /** Rows that it returned or changed. */
+  readonly rowCount: number
+  /** Its columns, as the first row has them. */
+  readonly fields: ReadonlyArray<{
+    /** Name of the column. */
+    readonly name: string
+  }>
+}
+
+/**
+ * Answers your program's own statements: with the rows, each an object with its columns in the order of
+ * the statement, or with the number of rows that it changed.
+ */
+export type TestAnswer = (
+  text: string,
+  values: ReadonlyArray<unknown>,
+) => ReadonlyArray<unknown> | number | Promise<ReadonlyArray<unknown> | number>
+
 /** A client of no database, for `transaction` of a send. */
 export interface TestClient {
   /** Runs a statement. Fails with `message_rejected`, at a commit, and with what `answer` fails with. */
   readonly query: (
-    text: string,
+    statement: string | TestStatement,
     values?: ReadonlyArray<unknown>,
-  ) => Promise<{
-    /** What `answer` returned. */
-    readonly rows: ReadonlyArray<unknown>
-  }>
-  /** Every statement, oldest first. */
+  ) => Promise<TestResult>
+  /** Every statement of your program, oldest first. */
   readonly statements: ReadonlyArray<string>
   /** Does nothing, as a pool has no use for it. Fails with nothing of its own. */
   readonly release: () => void
@@ -218,17 +251,13 @@ export interface TestMessaging {
   /** The simulated phones. */
   readonly phones: TestPhones
   /**
-   * Makes a client whose transactions `messages.send` can join, as with one of the package `pg`. `begin`,
-   * `commit` and `rollback` are understood; `answer` returns the rows of all other statements, none when left
-   * out. A message exists after `commit`, and not after `rollback`. A commit fails with `message_rejected` when
-   * other sends have used up the room meanwhile. Fails with nothing of its own.
+   * Makes a client whose transactions `messages.send` can join, as with one of the package `pg`, itself or
+   * behind the function of another library. `begin`, `commit`, `rollback` and savepoints are understood;
+   * `answer` gets all other statements, which return no rows without it. A message exists after `commit`, and
+   * not after `rollback`. A commit fails with `message_rejected` when other sends have used up the room
+   * meanwhile. Fails with nothing of its own.
    */
-  readonly client: (
-    answer?: (
-      text: string,
-      values: ReadonlyArray<unknown>,
-    ) => ReadonlyArray<unknown> | Promise<ReadonlyArray<unknown>>,
-  ) => TestClient
+  readonly client: (answer?: TestAnswer) => TestClient
   /** Messages that recipients received, oldest first. */
   readonly sent: ReadonlyArray<SentCopy>
   /** Current service time. */

@@ -125,7 +125,6 @@ test("a receiver that is down for an hour", async () => {
 
 test("an order and its message, in one transaction or not at all", async () => {
   const t = await openTest()
-  // With a function it answers your own statements; without one they return no rows.
   const client = t.client()
   const place = async (paid: boolean) => {
     await client.query("begin")

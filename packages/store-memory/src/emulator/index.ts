@@ -7,7 +7,7 @@ import { simulatedPhones } from "./simulatedPhones.ts"
 import { Tables } from "../tables.ts"
 
 export { layerMediaFiles } from "../media.ts"
-export { layerForTests, TestControls } from "./testControls.ts"
+export { layerForTests, TestControls, whichClient } from "./testControls.ts"
 
 /** An empty store, and phones that have sent nothing; new ones for each build of the layer. */
 export const layer: Layer.Layer<Store | SimulatedPhones> = Layer.syncContext(() => {

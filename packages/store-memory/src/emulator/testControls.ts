@@ -35,7 +35,19 @@ interface Staged {
   readonly ids: ReadonlyArray<MessageId>
 }
 
-type Transaction = Array<Staged>
+interface Transaction {
+  readonly staged: Array<Staged>
+  /** The latest last; `length` is how many sends came before. */
+  readonly savepoints: Array<{ readonly name: string; readonly length: number }>
+}
+
+/**
+ * A statement that a client of a test answers with itself. Behind the function that another library
+ * needs, a send finds the client by it.
+ */
+export const whichClient = "select client from openTest"
+
+const newTransaction = (): Transaction => ({ staged: [], savepoints: [] })
 
 /** The transaction that the running send has joined. */
 const Joined = Context.Reference<Transaction | null>("store-memory/Joined", {
@@ -51,7 +63,7 @@ const stage = (tables: Tables, transaction: Transaction, acceptance: Acceptance)
     tables.messages.moveOn(1, 0)
     return id
   })
-  transaction.push({ acceptance, ids })
+  transaction.staged.push({ acceptance, ids })
   return { _tag: "Accepted", ids } as const
 }
 
@@ -60,7 +72,7 @@ const earlierIn = (
   transaction: Transaction,
   { idempotency }: AcceptanceQuery,
 ): AcceptanceFacts["claim"] => {
-  const found = transaction.find(
+  const found = transaction.staged.find(
     ({ acceptance }) =>
       idempotency !== null &&
       acceptance.idempotency?.key === idempotency.key &&
@@ -72,8 +84,8 @@ const earlierIn = (
   return { _tag: "Finished", record: { fingerprint, madeIds: ids, createdAt: acceptance.now } }
 }
 
-const stagedMessages = (transaction: Transaction): ReadonlyArray<Message> =>
-  transaction.flatMap(({ acceptance, ids }) =>
+const stagedMessages = (transaction: Transaction | null): ReadonlyArray<Message> =>
+  (transaction?.staged ?? []).flatMap(({ acceptance, ids }) =>
     acceptance.messages.map((message, index) => ({
       ...message,
       id: ids[index] ?? (0 as MessageId),
@@ -82,6 +94,19 @@ const stagedMessages = (transaction: Transaction): ReadonlyArray<Message> =>
       error: null,
     })),
   )
+
+/** The client itself, or the one that its function asks; null for any other. */
+const clientOf = (given: TransactionClient): Effect.Effect<object | null> =>
+  Effect.tryPromise(async () => {
+    const { rows } = await given.query(whichClient, [])
+    const [row] = rows as ReadonlyArray<{ readonly client?: object } | undefined>
+    return row?.client ?? null
+  }).pipe(Effect.orElseSucceed(() => null))
+
+const notBegun = new CannotJoin({
+  message:
+    "A test joins a transaction that a client of `openTest` has begun: run begin on `t.client()` first.",
+})
 
 const joinable = (
   tables: Tables,
@@ -108,30 +133,26 @@ const joinable = (
         }),
       byIds: (ids) =>
         Effect.flatMap(Joined, (joined) => {
-          const staged = stagedMessages(joined ?? []).filter(({ id }) => ids.includes(id))
+          const staged = stagedMessages(joined).filter(({ id }) => ids.includes(id))
           return staged.length > 0 ? Effect.succeed(staged) : messages.byIds(ids)
         }),
     },
     system: {
       ...system,
-      joinTransaction: (client, effect) => {
-        const transaction = open.get(client)
-        return transaction === undefined
-          ? Effect.fail(
-              new CannotJoin({
-                message:
-                  "A test joins a transaction that a client of `openTest` has begun: run begin on `t.client()` first.",
-              }),
-            )
-          : Effect.provideService(effect, Joined, transaction)
-      },
+      joinTransaction: (given, effect) =>
+        Effect.gen(function* () {
+          const client = open.has(given) ? given : yield* clientOf(given)
+          const transaction = client === null ? undefined : open.get(client)
+          if (transaction === undefined) return yield* notBegun
+          return yield* Effect.provideService(effect, Joined, transaction)
+        }),
     },
   }
 }
 
 const commit = (tables: Tables, transaction: Transaction): Effect.Effect<void, CommitRefused> =>
   Effect.suspend(() => {
-    for (const { acceptance, ids } of transaction) {
+    for (const { acceptance, ids } of transaction.staged) {
       const outcome = accept(tables, acceptance, ids)
       if (outcome._tag === "Broken") return new CommitRefused({ guard: outcome.guard })
     }
@@ -176,6 +197,9 @@ export class TestControls extends Context.Service<
     readonly begin: (client: TransactionClient) => Effect.Effect<void>
     readonly commit: (client: TransactionClient) => Effect.Effect<void, CommitRefused>
     readonly rollback: (client: TransactionClient) => Effect.Effect<void>
+    readonly savepoint: (client: TransactionClient, name: string) => Effect.Effect<void>
+    /** Undoes what came after the savepoint, which stays. */
+    readonly rollbackTo: (client: TransactionClient, name: string) => Effect.Effect<void>
   }
 >()("store-memory/TestControls") {}
 
@@ -187,9 +211,18 @@ export const layerForTests: Layer.Layer<Store | SimulatedPhones | TestControls> 
     const phones: typeof SimulatedPhones.Service = operations(simulatedPhones(tables))
     let filled = 0
     const end = (client: TransactionClient): Transaction => {
-      const transaction = open.get(client) ?? []
+      const transaction = open.get(client) ?? newTransaction()
       open.delete(client)
       return transaction
+    }
+    const undo = (sends: ReadonlyArray<Staged>) => {
+      const store = memoryStore(tables).messages
+      return Effect.forEach(
+        sends,
+        ({ acceptance: { idempotency } }) =>
+          idempotency === null ? Effect.void : Effect.orDie(store.releaseClaim(idempotency)),
+        { discard: true },
+      )
     }
     const controls = TestControls.of({
       fillQuota: (id, leave, limit, now) =>
@@ -204,17 +237,22 @@ export const layerForTests: Layer.Layer<Store | SimulatedPhones | TestControls> 
           }
         }),
       isOpen: (client) => open.has(client),
-      begin: (client) => Effect.sync(() => void open.set(client, open.get(client) ?? [])),
+      begin: (client) =>
+        Effect.sync(() => void open.set(client, open.get(client) ?? newTransaction())),
       commit: (client) => Effect.suspend(() => commit(tables, end(client))),
-      rollback: (client) =>
+      rollback: (client) => Effect.suspend(() => undo(end(client).staged)),
+      savepoint: (client, name) =>
+        Effect.sync(() => {
+          const { savepoints, staged } = open.get(client) ?? newTransaction()
+          savepoints.push({ name, length: staged.length })
+        }),
+      rollbackTo: (client, name) =>
         Effect.suspend(() => {
-          const store = memoryStore(tables).messages
-          return Effect.forEach(
-            end(client),
-            ({ acceptance: { idempotency } }) =>
-              idempotency === null ? Effect.void : Effect.orDie(store.releaseClaim(idempotency)),
-            { discard: true },
-          )
+          const { savepoints, staged } = open.get(client) ?? newTransaction()
+          const at = savepoints.findLastIndex((savepoint) => savepoint.name === name)
+          const kept = savepoints[at]?.length ?? staged.length
+          if (at >= 0) savepoints.splice(at + 1)
+          return undo(staged.splice(kept))
         }),
     })
     return Context.make(Store, joinable(tables, memoryStore(tables), open)).pipe(
