@@ -78,6 +78,28 @@ describe("a subscription", () => {
     await t.close()
   })
 
+  it("leaves its name to the next call only once a handler that runs has ended", async () => {
+    const t = await openTest()
+    const steps: Array<string> = []
+    const handlers: Array<() => void> = []
+    const one = t.messaging.subscribe("receipts", "message.sent", async ({ message }) => {
+      steps.push(`one begins ${message.text}`)
+      await new Promise<void>((resolve) => handlers.push(resolve))
+      steps.push(`one ends ${message.text}`)
+    })
+    t.messaging.subscribe("receipts", "message.sent", ({ message }) => {
+      steps.push(`two ${message.text}`)
+    })
+    await t.api.messages.send({ to: { phone }, text: "a" })
+    await one.stop()
+    await t.api.messages.send({ to: { phone }, text: "b" })
+    assert.deepStrictEqual(steps, ["one begins a"])
+    for (const finish of handlers) finish()
+    await t.advance({ seconds: 1 })
+    assert.deepStrictEqual(steps, ["one begins a", "one ends a", "two b"])
+    await t.close()
+  })
+
   it("is still there after a year with nothing to hear", async () => {
     const t = await openTest()
     const heard: Array<MessageEvent> = []

@@ -92,8 +92,10 @@ export const subscriptionStore = ({ subscriptions }: Tables): Steps<Subscription
   },
 
   saveSubscription: ({ lease, name, reached, until }) => {
-    if (subscriptions.get(name)?.lease !== lease) return false
-    subscriptions.set(name, { reached, lease, leaseUntil: until })
+    const known = subscriptions.get(name)
+    if (known?.lease !== lease) return false
+    const furthest = Math.max(known.reached, reached)
+    subscriptions.set(name, { reached: furthest, lease, leaseUntil: until })
     return true
   },
 

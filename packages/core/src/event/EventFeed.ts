@@ -85,14 +85,19 @@ export interface Subscriber {
   readonly known: Effect.Effect<void>
 }
 
-/** Passes one event to a listener until it succeeds; `pauseAfter` null skips the event. */
+/**
+ * Passes one event to a listener until it succeeds; `pauseAfter` null skips the event. `allowed` runs
+ * before each try.
+ */
 const tell = Effect.fnUntraced(
-  function* tell(
+  function* tell<E = never>(
     event: OutboxEvent,
     listener: Handler,
     pauseAfter: (failures: number) => number | null,
+    allowed: Effect.Effect<void, E> = Effect.void,
   ) {
     for (let failures = 0; ; failures++) {
+      yield* allowed
       const told = yield* Effect.exit(listener(event))
       if (Exit.isSuccess(told)) return
       if (Cause.hasInterruptsOnly(told.cause)) return yield* Effect.interrupt
@@ -217,12 +222,15 @@ const claimed = Effect.fnUntraced(function* claimed(
 const holding = Effect.fnUntraced(function* holding(
   { isShared, readOn, store }: Reading,
   name: string,
-  { lease, reached }: StoredSubscription,
+  { lease, leaseUntil, reached }: StoredSubscription,
   { concerns, listener }: Subscriber,
   note: (reached: number) => void,
 ) {
   let position = reached
   let saved = reached
+  let heldUntil = leaseUntil
+  /** Taken while the listener runs: an interrupted one may still run its program's code. */
+  const busy = Semaphore.makeUnsafe(1)
   const write = Effect.fnUntraced(function* write(lasting: number) {
     const until = (yield* Clock.currentTimeMillis) + lasting
     const written = position
@@ -230,11 +238,21 @@ const holding = Effect.fnUntraced(function* holding(
       return yield* new LeaseLost()
     }
     saved = written
+    heldUntil = until
   })
   /** A store that does not answer gets the position with the next renewal. */
   const save = Effect.catchTag(write(leaseMillis), "StoreUnavailable", (failure) =>
     logFailure("a subscription's position is saved later", Cause.fail(failure)),
   )
+  /** After a pause of this process, or a store that did not answer, another one may have the lease. */
+  const stillHeld = Effect.gen(function* stillHeld() {
+    while (isShared && heldUntil <= (yield* Clock.currentTimeMillis)) {
+      yield* save
+      if (heldUntil <= (yield* Clock.currentTimeMillis)) yield* sleep(storePauseMillis)
+    }
+  })
+  const one: Handler = (event) => busy.withPermits(1)(listener(event))
+  const pauseAfter = (failures: number) => listenerPauses[failures] ?? lastingPause
   const reach = (event: OutboxEvent) =>
     Effect.sync(() => {
       position = event.id
@@ -243,13 +261,16 @@ const holding = Effect.fnUntraced(function* holding(
   const handle = (event: OutboxEvent) =>
     concerns(event)
       ? Effect.uninterruptibleMask((restore) =>
-          restore(
-            tell(event, listener, (failures) => listenerPauses[failures] ?? lastingPause),
-          ).pipe(Effect.andThen(reach(event)), Effect.andThen(save)),
+          restore(tell(event, one, pauseAfter, stillHeld)).pipe(
+            Effect.andThen(reach(event)),
+            Effect.andThen(save),
+          ),
         )
       : reach(event)
   const caughtUp = Effect.suspend(() => (position === saved ? Effect.void : save))
-  const renewing = Effect.forever(Effect.andThen(sleep(isShared ? renewMillis : showMillis), save))
+  const renewing = Effect.forever(
+    Effect.andThen(sleep(isShared ? renewMillis : showMillis), save),
+  ).pipe(Effect.catchTag("LeaseLost", (lost) => busy.withPermits(1)(lost)))
   // The next process need not wait for the end of the lease.
   return yield* Effect.raceFirst(readOn(reached, handle, caughtUp), renewing).pipe(
     Effect.onExit(() => Effect.ignore(write(0))),

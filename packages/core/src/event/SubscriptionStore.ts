@@ -36,7 +36,7 @@ export interface SubscriptionStore {
     readonly lease: number
     readonly until: number
   }): Effect.Effect<StoredSubscription | null, StoreUnavailable>
-  /** Writes the position and renews the lease; false when `lease` is not the latest. */
+  /** Writes the position, which never goes back, and renews the lease; false when `lease` is not the latest. */
   saveSubscription(held: {
     readonly name: string
     readonly lease: number

@@ -1,8 +1,8 @@
 /** Events delivered in process: in order, again after a failure, and within a bound. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Context, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { EventFeed, StoreUnavailable } from "../../src/index.ts"
+import { EventFeed, EventSignal, Store, StoreUnavailable, WakeUp } from "../../src/index.ts"
 import type { MessageId, OutboxEvent } from "../../src/index.ts"
 import { cancel, send } from "./Operations.ts"
 import { ahead, aSender, hour, inAService, pass, second } from "./Service.ts"
@@ -133,4 +133,115 @@ describe("an event listener", () => {
       { store },
     )
   })
+})
+
+describe("a subscription whose lease another process may take", () => {
+  const away = new StoreUnavailable({ operation: "webhooks.saveSubscription", cause: "away" })
+
+  /** Two processes on one store; the first cannot write while `isAway`. */
+  const twoFeeds = Effect.gen(function* () {
+    const store = yield* Store
+    const wakeUp = yield* WakeUp
+    const state = { isAway: false }
+    const webhooks: typeof store.webhooks = {
+      ...store.webhooks,
+      saveSubscription: (held) =>
+        Effect.suspend(() =>
+          state.isAway ? Effect.fail(away) : store.webhooks.saveSubscription(held),
+        ),
+    }
+    const feedOn = (own: typeof store) =>
+      Effect.map(
+        Layer.build(
+          Layer.fresh(EventFeed.layer).pipe(
+            Layer.provide(Layer.fresh(EventSignal.layer)),
+            Layer.provide(Layer.succeed(Store, own)),
+            Layer.provide(Layer.succeed(WakeUp, { ...wakeUp, poll: second })),
+          ),
+        ),
+        (context) => Context.get(context, EventFeed),
+      )
+    return { state, first: yield* feedOn({ ...store, webhooks }), other: yield* feedOn(store) }
+  })
+
+  const subscriber = (listener: (event: OutboxEvent) => Effect.Effect<void>) => ({
+    concerns: () => true,
+    listener,
+    known: Effect.void,
+  })
+
+  it.effect("handles no event after the lease has run out, before the store has renewed it", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { first, other, state } = yield* twoFeeds
+        const heard: Array<string> = []
+        const hearing = (who: string, rest: number) =>
+          subscriber(({ messageId }) =>
+            Effect.andThen(
+              Effect.sync(() => void heard.push(`${who} ${messageId}`)),
+              Effect.sleep(rest),
+            ),
+          )
+        yield* Effect.forkScoped(first.subscribe("a", hearing("first", 40 * second)))
+        yield* pass(2 * second)
+        yield* Effect.forkScoped(other.subscribe("a", hearing("other", 0)))
+        yield* pass(2 * second)
+        state.isAway = true
+        const [one, two, three] = yield* cancelled(3)
+        yield* pass(60 * second)
+        const all = [`first ${one}`, `other ${one}`, `other ${two}`, `other ${three}`]
+        assert.deepStrictEqual(heard, all)
+        state.isAway = false
+        yield* pass(60 * second)
+        const [four] = yield* cancelled(1)
+        yield* pass(5 * second)
+        assert.deepStrictEqual(heard, [...all, `other ${four}`])
+      }),
+    ),
+  )
+
+  it.effect("takes the name up again only once its own handler has ended", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { first, other, state } = yield* twoFeeds
+        const steps: Array<string> = []
+        let finish: () => void = () => undefined
+        const slow = subscriber(({ messageId }) =>
+          // A promise goes on when the effect that waits for it is interrupted.
+          Effect.promise(
+            () =>
+              new Promise<void>((resolve) => {
+                steps.push(`begins ${messageId}`)
+                finish = () => {
+                  steps.push(`ends ${messageId}`)
+                  resolve()
+                }
+              }),
+          ),
+        )
+        yield* Effect.forkScoped(first.subscribe("a", slow))
+        yield* pass(2 * second)
+        const [one] = yield* cancelled(1)
+        yield* pass(2 * second)
+        state.isAway = true
+        const failing = subscriber(() => Effect.never)
+        const waiting = yield* Effect.forkScoped(other.subscribe("a", failing))
+        yield* pass(60 * second)
+        state.isAway = false
+        yield* pass(20 * second)
+        yield* Fiber.interrupt(waiting)
+        yield* pass(20 * second)
+        assert.deepStrictEqual(steps, [`begins ${one}`])
+        finish()
+        yield* pass(5 * second)
+        finish()
+        assert.deepStrictEqual(steps, [
+          `begins ${one}`,
+          `ends ${one}`,
+          `begins ${one}`,
+          `ends ${one}`,
+        ])
+      }),
+    ),
+  )
 })

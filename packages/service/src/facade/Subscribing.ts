@@ -1,7 +1,7 @@
 /** Delivers events to the handlers of named subscriptions. */
 import { EventFeed, sleepInRealTime } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
-import { Cause, Deferred, Effect, Fiber, FiberSet, Option } from "effect"
+import { Cause, Deferred, Effect, Fiber, FiberSet, Latch, Option } from "effect"
 import type { Scope } from "effect"
 import type { Messaging } from "../api/Messaging.ts"
 import type { ComposedService } from "../compose/index.ts"
@@ -34,11 +34,19 @@ export const makeSubscribing = (
     const fork = yield* FiberSet.makeRuntime<ComposedService>()
     const runPromise = Effect.runPromiseWith(yield* Effect.context<ComposedService>())
     const handlers = { running: 0 }
-    const counted = <A, E>(told: Effect.Effect<A, E>) =>
+    /** `idle` is closed while the handler runs. */
+    const counted = <A, E>(told: Effect.Effect<A, E>, idle: Latch.Latch) =>
       Effect.acquireUseRelease(
-        Effect.sync(() => void handlers.running++),
+        Effect.andThen(
+          Effect.sync(() => void handlers.running++),
+          idle.close,
+        ),
         () => whileTold(told),
-        () => Effect.sync(() => void handlers.running--),
+        () =>
+          Effect.andThen(
+            Effect.sync(() => void handlers.running--),
+            idle.open,
+          ),
       )
     const atRest = Effect.gen(function* atRest() {
       while (handlers.running > 0) yield* sleepInRealTime(lookMillis)
@@ -50,11 +58,15 @@ export const makeSubscribing = (
       if (wrong !== undefined) throw errorOfRefusal(wrong)
       const tell = telling(types, handler)
       const known = Deferred.makeUnsafe<void, Refusal>()
+      const idle = Latch.makeUnsafe(true)
+      let isStopped = false
       const subscribing = feed.subscribe(name, {
         concerns: (event) => types.includes(event.type),
         // The next process gets what a closing one does not begin.
         listener: (event) =>
-          Effect.suspend(() => (isClosed() ? Effect.never : counted(tell(event)))),
+          Effect.suspend(() =>
+            isStopped || isClosed() ? Effect.never : counted(tell(event), idle),
+          ),
         known: Effect.asVoid(Deferred.succeed(known, undefined)),
       })
       const fiber = fork(
@@ -71,7 +83,13 @@ export const makeSubscribing = (
       ).then((refusal) => (refusal === null ? undefined : Promise.reject(errorOfRefusal(refusal))))
       // A program that does not wait for it finds the refusal in the log.
       holdUp(ready.catch(() => undefined))
-      return { ready, stop: () => runPromise(Fiber.interrupt(fiber)) }
+      const stop = async () => {
+        isStopped = true
+        const ending = Effect.andThen(idle.await, Fiber.interrupt(fiber))
+        // A handler may wait for it: the name goes to the next process once that handler has ended.
+        await runPromise(idle.isOpen() ? ending : Effect.forkDetach(ending))
+      }
+      return { ready, stop }
     }
     return { atRest, subscribe }
   })

@@ -12,8 +12,9 @@ where s.name = :name
 returning s.reached, s.lease, s.lease_until
 
 -- name: save
+-- A renewal may arrive after a later write of the same holder: the position never goes back.
 update subscriptions s
-set reached = :reached,
+set reached = greatest(s.reached, :reached),
   lease_until = :until
 where s.name = :name
   and s.lease = :lease

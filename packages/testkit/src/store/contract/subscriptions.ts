@@ -46,6 +46,23 @@ export const subscriptions: Topic = (it) => {
     }),
   )
 
+  it.effect("a late write of its holder renews the lease, and moves no position back", () =>
+    Effect.gen(function* () {
+      const now = anEra()
+      const { name, store } = yield* aSubscription(now)
+      yield* store.claimSubscription({ name, lease: 0, until: now + hour })
+      const write = (reached: number, until: number) =>
+        store.saveSubscription({ name, lease: 1, reached, until })
+      assert.isTrue(yield* write(12, now + hour))
+      assert.isTrue(yield* write(11, now + 2 * hour))
+      assert.deepStrictEqual(yield* store.findSubscription(name), {
+        reached: 12,
+        lease: 1,
+        leaseUntil: now + 2 * hour,
+      })
+    }),
+  )
+
   it.effect("one of concurrent claims wins, and concurrent names keep to the limit", () =>
     Effect.gen(function* () {
       const now = anEra()
