@@ -1,7 +1,9 @@
 /** Portal links, and the pages of an embedded service, of which it loads nothing before it is asked. */
+import { execFile } from "node:child_process"
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { promisify } from "node:util"
 import { assert, beforeEach, describe, it, onTestFinished, vi } from "vitest"
 import type { Messaging, OpenOptions } from "../src/index.ts"
 import { aShop, failure, opened } from "./Opened.ts"
@@ -138,6 +140,69 @@ describe("a handler with pages", () => {
     const read = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text()
     assert.include(await read("/inner/messaging/portal"), "Dashboard")
     assert.strictEqual(await read("/"), "my own page")
+  })
+
+  it("cannot start without its package, and says what to install", async () => {
+    const program = `
+import { registerHooks } from "node:module"
+registerHooks({
+  resolve(name, context, next) {
+    if (name !== "@messaging-service/dashboard") return next(name, context)
+    const missing = new Error("Cannot find package '" + name + "' imported from shop.js")
+    throw Object.assign(missing, { code: "ERR_MODULE_NOT_FOUND" })
+  },
+})
+const { open } = await import("${new URL("../src/index.ts", import.meta.url).href}")
+const messaging = await open()
+const told = []
+for (const make of [messaging.handler, messaging.nodeHandler]) {
+  try {
+    make({ dashboard: true })
+  } catch ({ code, field, message, name }) {
+    told.push({ code, field, message, name })
+  }
+}
+console.log(JSON.stringify(told))
+await messaging.close()
+`
+    const args = ["--input-type=module", "-e", program]
+    const { stdout } = await promisify(execFile)(process.execPath, args)
+    const missing = {
+      code: "cannot_start",
+      field: "dashboard",
+      message:
+        "dashboard: true needs the package @messaging-service/dashboard, which is not installed: npm install @messaging-service/dashboard",
+      name: "MessagingError",
+    }
+    assert.deepStrictEqual(JSON.parse(stdout), [missing, missing])
+  })
+
+  it("says once in the log why it answers 404: no pages, no token, or another base path", async () => {
+    const lines: Array<string> = []
+    const note = (line: string) => void lines.push(line)
+    const nothing = () => undefined
+    const logger = { debug: nothing, info: nothing, warn: note, error: note }
+    const messaging = await opened({ worker: false, http, logger })
+    const pages = messaging.handler({ dashboard: true })
+    const asked: ReadonlyArray<readonly [Answering, string]> = [
+      [messaging.handler, "/admin/v1/simulator/clock"],
+      [messaging.handler, "/portal"],
+      [messaging.handler, "/api/v2/nothing"],
+      [pages, "/admin/v1/simulator/clock"],
+    ]
+    for (const [handler, path] of [...asked, ...asked]) {
+      assert.strictEqual((await ask(handler, path)).status, 404)
+    }
+    for (const path of ["/api/v2/me", "/media/secret"]) {
+      assert.strictEqual((await messaging.handler(new Request(`${origin}${path}`))).status, 404)
+    }
+    assert.lengthOf(lines, 3)
+    assert.match(lines[0] ?? "", /handler\(\{ dashboard: true \}\)/)
+    assert.match(lines[1] ?? "", /http\.operatorToken/)
+    assert.match(
+      lines[2] ?? "",
+      /outside http\.basePath .* such as \/inner\/messaging\/api\/v2\/me/,
+    )
   })
 
   it("takes no other option", async () => {

@@ -245,10 +245,11 @@ const holding = Effect.fnUntraced(function* holding(
     logFailure("a subscription's position is saved later", Cause.fail(failure)),
   )
   /** After a pause of this process, or a store that did not answer, another one may have the lease. */
+  const isOver = Effect.map(Clock.currentTimeMillis, (now) => isShared && heldUntil <= now)
   const stillHeld = Effect.gen(function* stillHeld() {
-    while (isShared && heldUntil <= (yield* Clock.currentTimeMillis)) {
+    while (yield* isOver) {
       yield* save
-      if (heldUntil <= (yield* Clock.currentTimeMillis)) yield* sleep(storePauseMillis)
+      if (yield* isOver) yield* sleep(storePauseMillis)
     }
   })
   const one: Handler = (event) => busy.withPermits(1)(listener(event))

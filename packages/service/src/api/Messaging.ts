@@ -154,7 +154,10 @@ export interface ServedParts {
 export interface WebHandler {
   /** Answers a request. */
   (request: Request): Promise<Response>
-  /** A handler that serves these parts too. Fails with `validation_failed`, thrown at once. */
+  /**
+   * A handler that serves these parts too. Fails with `validation_failed`, and with `cannot_start` when the
+   * package of a part is not installed; both are thrown at once.
+   */
   (parts: ServedParts): (request: Request) => Promise<Response>
 }
 
@@ -162,7 +165,10 @@ export interface WebHandler {
 export interface NodeHandler {
   /** Answers a request, or passes it on. */
   (request: NodeRequest, response: NodeResponse, next?: () => void): Promise<void>
-  /** A handler that serves these parts too. Fails with `validation_failed`, thrown at once. */
+  /**
+   * A handler that serves these parts too. Fails with `validation_failed`, and with `cannot_start` when the
+   * package of a part is not installed; both are thrown at once.
+   */
   (
     parts: ServedParts,
   ): (request: NodeRequest, response: NodeResponse, next?: () => void) => Promise<void>

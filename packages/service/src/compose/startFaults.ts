@@ -17,6 +17,7 @@ export type Setting =
   | "live"
   | "telegram"
   | "simulated"
+  | "dashboard"
 
 /** Names of the settings: variables here, options where a program sets them. */
 export type SettingNames = Readonly<Record<Setting, string>>
@@ -33,6 +34,7 @@ const variableNames: SettingNames = {
   live: "TRANSPORT=live",
   telegram: "TELEGRAM_API_ID",
   simulated: "TRANSPORT=simulated",
+  dashboard: "DASHBOARD=true",
 }
 
 /** A `CannotStart` about a setting, in the words of its reader. */
@@ -137,6 +139,13 @@ const isMissing = (name: string, cause: unknown): boolean =>
   "code" in cause &&
   missing.includes(String(cause.code))
 
+const notInstalled = (name: string, setting: Setting) =>
+  new SettingFault(
+    setting,
+    (names) =>
+      `${names[setting]} needs the package ${name}, which is not installed: npm install ${name}`,
+  )
+
 /**
  * Loads a module of a package that the setting needs. Fails with a line that names the package to
  * install. The name may carry a version.
@@ -148,14 +157,23 @@ export const optionalPackage = <Module>(
 ): Effect.Effect<Module, CannotStart> =>
   Effect.tryPromise({ try: load, catch: (cause) => new NotLoaded({ cause }) }).pipe(
     Effect.catchTag("NotLoaded", ({ cause }) =>
-      isMissing(name, cause)
-        ? Effect.fail(
-            new SettingFault(
-              setting,
-              (names) =>
-                `${names[setting]} needs the package ${name}, which is not installed: npm install ${name}`,
-            ),
-          )
-        : Effect.die(cause),
+      isMissing(name, cause) ? Effect.fail(notInstalled(name, setting)) : Effect.die(cause),
     ),
   )
+
+/**
+ * The same line, before anything is loaded; null where the package is there, or where the host cannot
+ * tell. `resolve` throws for a missing package.
+ */
+export const missingPackage = (
+  name: string,
+  setting: Setting,
+  resolve: ((name: string) => unknown) | undefined,
+): CannotStart | null => {
+  try {
+    resolve?.(name)
+  } catch (cause) {
+    if (isMissing(name, cause)) return notInstalled(name, setting)
+  }
+  return null
+}

@@ -124,7 +124,7 @@ const errorOfOptions = ({ first, others }: InvalidOptions): MessagingError => {
   return new MessagingError({ ...told(first), status: 500, errors: others.map(told) })
 }
 
-const errorOfFailure = (failure: Failure | CannotStart | InvalidOptions): MessagingError => {
+export const errorOfFailure = (failure: Failure | CannotStart | InvalidOptions): MessagingError => {
   if (failure instanceof Refusal) return errorOfRefusal(failure)
   if (failure instanceof InvalidOptions) return errorOfOptions(failure)
   if (failure instanceof StoreUnavailable) return errorOfRefusal(refusalOfStore(failure), failure)
@@ -141,11 +141,14 @@ const optionNames: SettingNames = {
   live: 'transport: "live"',
   telegram: "transport.live.telegram",
   simulated: 'transport: "simulated"',
+  dashboard: "dashboard: true",
 }
 
 /** The option itself, where the text names it by its value. */
-const optionOf = (setting: Setting): string =>
-  setting === "live" || setting === "simulated" ? "transport" : optionNames[setting]
+const optionOf = (setting: Setting): string => {
+  if (setting === "dashboard") return setting
+  return setting === "live" || setting === "simulated" ? "transport" : optionNames[setting]
+}
 
 /** The start's failure, in the words of the options. */
 const inOptions = (

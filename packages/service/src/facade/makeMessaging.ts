@@ -14,9 +14,10 @@ import type {
 } from "../api/Messaging.ts"
 import type { HandlerOptions, OpenOptions } from "../api/options.ts"
 import type { ComposedService } from "../compose/index.ts"
+import { missingPackage } from "../compose/startFaults.ts"
 import { requireNoLinkedNumbers } from "../compose/transports.ts"
 import { makeApi } from "./CallerApi.ts"
-import { closedError, errorOfRefusal, idOf, makeCalls } from "./Calls.ts"
+import { closedError, errorOfFailure, errorOfRefusal, idOf, makeCalls } from "./Calls.ts"
 import type { Run } from "./Calls.ts"
 import { makeListening } from "./Listening.ts"
 import { makeSubscribing } from "./Subscribing.ts"
@@ -60,11 +61,35 @@ interface Served {
 
 type Answer = (request: Request, address?: string) => Promise<Response>
 
+const dashboardPackage = "@messaging-service/dashboard"
+
 /** Loads with the first page. */
 const loadDashboard = async () => {
   const dashboard = await import("@messaging-service/dashboard")
   return dashboard.loadDashboard()
 }
+
+/** Why a 404 was answered, for the log of the program that mounted the handler; null: for no such reason. */
+const hintOf = (
+  path: string,
+  { operatorToken }: HandlerOptions,
+  { isSimulated }: Served,
+  { dashboard }: ServedParts,
+): string | null => {
+  const isControl = path.startsWith("/admin/v1/simulator")
+  const isPage = /^\/(?:(?:portal|sign-in|workspaces|w|service)(?:\/|$)|$)/.test(path)
+  if (!dashboard && (isControl || isPage)) {
+    return "a page or an emulator control was asked for: handler({ dashboard: true }) and nodeHandler({ dashboard: true }) serve them"
+  }
+  if (!isControl) return null
+  if (!isSimulated) return "an emulator control was asked for: they need simulated phones"
+  return operatorToken === undefined
+    ? "an emulator control was asked for: they need http.operatorToken"
+    : null
+}
+
+const outsideOf = (base: string): string =>
+  `a request came from outside http.basePath and was answered with 404: hand on whole addresses, such as ${base}/api/v2/me`
 
 /** What the interface has besides its own paths; the emulator controls move phones, so they need a token. */
 const partsOf = async (
@@ -92,6 +117,13 @@ const makeHandler = (
   const addresses = new WeakMap<Request, string>()
   const late = new WeakSet<Request>()
   let loaded: Promise<(request: Request) => Promise<Response>> | undefined
+  const hints = new Set<string>()
+  /** Logs each hint once: it is about how the program mounts the handler. */
+  const hint = (text: string | null) => {
+    if (text === null || hints.has(text)) return
+    hints.add(text)
+    Effect.runForkWith(context)(Effect.logWarning(text))
+  }
 
   const load = async () => {
     const { webHandler } = await import("@messaging-service/http")
@@ -112,19 +144,33 @@ const makeHandler = (
 
   return async (request, address) => {
     const url = new URL(request.url)
-    if (!isBelow(base, url.pathname)) return unmounted()
+    if (!isBelow(base, url.pathname)) {
+      hint(outsideOf(base))
+      return unmounted()
+    }
     url.pathname = url.pathname.slice(base.length)
     const inner = base === "" ? request : new Request(url, request)
     if (isClosed()) late.add(inner)
     const from = addressOf === undefined ? address : addressOf(request)
     if (from !== undefined) addresses.set(inner, from)
-    return (await (loaded ??= load()))(inner)
+    const answer = await (await (loaded ??= load()))(inner)
+    if (answer.status === 404) hint(hintOf(url.pathname, options, served, parts))
+    return answer
   }
 }
 
 const partsRules = fields<ServedParts>({
   dashboard: must("true or false", (value) => typeof value === "boolean"),
 })
+
+/** Throws for wrong parts, and for those whose package is not installed. */
+const assertServable = (parts: ServedParts) => {
+  refused(refusalOf(partsRules, parts))
+  if (!parts.dashboard) return
+  // Bundles and some hosts cannot tell; there the first page fails.
+  const missing = missingPackage(dashboardPackage, "dashboard", import.meta.resolve)
+  if (missing !== null) throw errorOfFailure(missing)
+}
 
 const isRequest = (given: Request | ServedParts): given is Request => "headers" in given
 
@@ -143,7 +189,7 @@ const handlersOf = (
   function handler(parts: ServedParts): (request: Request) => Promise<Response>
   function handler(given: Request | ServedParts) {
     if (isRequest(given)) return answer(given)
-    refused(refusalOf(partsRules, given))
+    assertServable(given)
     const wider = answerWith(given)
     return (request: Request) => wider(request)
   }
@@ -160,7 +206,7 @@ const handlersOf = (
     next?: () => void,
   ) {
     if (response !== undefined && !isParts(given)) return node(given, response, next)
-    refused(refusalOf(partsRules, given))
+    assertServable(given as ServedParts)
     return makeNodeHandler(base, answerWith(given as ServedParts))
   }
   return { handler, nodeHandler }
