@@ -20,6 +20,21 @@ it.each(quotes)("$page quotes $file exactly ($place)", ({ file, text }) => {
   assert.include(read(file), text)
 })
 
+const readmes = globSync("{apps,packages}/*/package.json", { cwd: root.pathname })
+  .filter((manifest) => JSON.parse(read(manifest)).private !== true)
+  .map((manifest) => manifest.replace("package.json", "README.md"))
+
+it.each(readmes)(
+  "%s leads nowhere outside its package, which is read where it was unpacked",
+  (page) => {
+    const links = Array.from(read(page).matchAll(/\]\((?!https?:|#)([^)]+)\)/g), ([, to]) => to)
+    assert.deepStrictEqual(
+      links.filter((to) => to?.startsWith("..")),
+      [],
+    )
+  },
+)
+
 const aboutStores = read("docs/writing-a-store.md")
 
 it("the guide to stores names every namespace of the store, and no other", () => {
