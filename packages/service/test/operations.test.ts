@@ -86,6 +86,74 @@ it("the latest run of a reminder says in words that no number is connected", asy
   await t.close()
 })
 
+it("a timeline says what happened to a message, and why it waits", async () => {
+  const t = await openTest({ at: "2026-01-01T00:00:00Z" })
+  const operator = t.messaging.operator(t.workspace)
+  t.receiver.answer(503)
+  const sendAt = new Date("2026-01-01T01:00:00Z")
+  const message = await t.api.messages.send({ to: { phone }, text: "Hello", sendAt })
+  const before = await operator.timeline(message)
+  assert.deepStrictEqual(before.waiting, {
+    for: [{ reason: "scheduled", until: sendAt, because: null }],
+    ahead: 0,
+  })
+  await t.advance({ hours: 2 })
+  const { entries, message: now, truncated, waiting } = await operator.timeline(message.id)
+  assert.deepStrictEqual([now.status, waiting, truncated], ["sent", null, false])
+  assert.deepStrictEqual(
+    entries
+      .map(({ at, responseStatus, type }) => [type, at.toISOString(), responseStatus])
+      .slice(0, 4),
+    [
+      ["accepted", "2026-01-01T00:00:00.000Z", null],
+      ["due", "2026-01-01T01:00:00.000Z", null],
+      ["sent", "2026-01-01T01:00:00.000Z", null],
+      ["delivery", "2026-01-01T01:00:00.000Z", 503],
+    ],
+  )
+  assert.deepStrictEqual(entries[3]?.nextAttemptAt, entries[4]?.at)
+  assert.strictEqual(entries[4]?.responseStatus, 200)
+  assert.strictEqual((await failure(operator.timeline(99))).code, "message_not_found")
+  await t.close()
+})
+
+it("many messages are cancelled by a filter or by id, and none by mistake", async () => {
+  const t = await openTest()
+  const operator = t.messaging.operator(t.workspace)
+  const sendAt = new Date("2026-02-01T00:00:00Z")
+  const { messages } = await t.api.messages.sendBatch({
+    to: [{ phone }, { phone }, { phone: "+15550100003" }],
+    text: "Too early",
+    sendAt,
+  })
+  const [first] = messages
+  assert.deepStrictEqual(await operator.cancelMessages({ ids: [first?.id ?? 0, 99] }), {
+    cancelled: 1,
+    notCancellable: 1,
+    more: false,
+  })
+  const filter = {
+    to: phone,
+    status: "scheduled",
+    since: new Date("2026-01-01T00:00:00Z"),
+  } as const
+  assert.deepStrictEqual(await operator.cancelMessages({ filter }), {
+    cancelled: 1,
+    notCancellable: 0,
+    more: false,
+  })
+  assert.deepStrictEqual(
+    (await all(t.api.messages.list())).map(({ status }) => status),
+    ["scheduled", "cancelled", "cancelled"],
+  )
+  for (const wrong of [{ filter: {} }, {}, { ids: [1], filter }]) {
+    assert.strictEqual((await failure(operator.cancelMessages(wrong))).code, "validation_failed")
+  }
+  const member = t.messaging.operator(t.workspace, { role: "member" })
+  assert.strictEqual((await failure(member.cancelMessages({ filter }))).code, "role_required")
+  await t.close()
+})
+
 it("linking a number reports every change", async () => {
   const { messaging, phones } = await openedWithPhones()
   const { api } = await aShop(messaging)

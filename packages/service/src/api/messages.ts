@@ -152,6 +152,103 @@ export interface SentBatch {
   readonly replayed: boolean
 }
 
+/** One condition that must end before a message leaves. */
+export interface WaitsFor {
+  /**
+   * In this order:
+   *
+   * - `disabled`: its workspace.
+   * - `held`: the store went back in time, and an operator has not released the message.
+   * - `paused`, `not_connected`: its number.
+   * - `scheduled`: its time has not come.
+   * - `limited`: its number used up its pacing or quota.
+   * - `no_room`: the disk has no room for its file, or for that of an earlier message.
+   * - `resting`: its number rests after a message, or because the remote server asked for it.
+   * - `sending`: its number is sending this message or an earlier one.
+   */
+  readonly reason:
+    | "disabled"
+    | "held"
+    | "paused"
+    | "not_connected"
+    | "scheduled"
+    | "limited"
+    | "no_room"
+    | "resting"
+    | "sending"
+  /** When it ends by itself; null when unknown. */
+  readonly until: Date | null
+  /**
+   * Why the workspace or the number sends nothing, such as `account_disabled` or `logged_out`; else
+   * null.
+   */
+  readonly because: string | null
+}
+
+/** What an entry of a timeline is about; `due` is its `sendAt`, once it has passed. */
+export type TimelineEntryType =
+  | "accepted"
+  | "due"
+  | "postponed"
+  | "attempt_refused"
+  | "attempt_interrupted"
+  | "sent"
+  | "failed"
+  | "expired"
+  | "cancelled"
+  | "delivered"
+  | "read"
+  | "delivery"
+
+/** One thing that happened to a message. */
+export interface TimelineEntry {
+  /** When. */
+  readonly at: Date
+  /**
+   * `postponed`, `attempt_refused` and `attempt_interrupted` are attempts that did not end it; `delivery` is a
+   * call of a webhook or callback about it.
+   */
+  readonly type: TimelineEntryType
+  /** Of a delivery, from 1; else null. */
+  readonly attempt: number | null
+  /** Id of the event that ended it, or that was delivered; else null. */
+  readonly eventId: string | null
+  /** The endpoint of a delivery; null for a callback, and for other entries. */
+  readonly webhookId: number | null
+  /** URL of a delivery; a member sees it without its query. Else null. */
+  readonly url: string | null
+  /** HTTP status of a delivery's response; null without one. */
+  readonly responseStatus: number | null
+  /** Milliseconds that a delivery took; null for other entries. */
+  readonly durationMillis: number | null
+  /** When the next attempt comes; null without one. */
+  readonly nextAttemptAt: Date | null
+  /** Why it failed or was put off; else null. */
+  readonly error: {
+    /** Code to branch on. */
+    readonly code: string
+    /** For people, in English; null without words. */
+    readonly message: string | null
+  } | null
+}
+
+/** What happened to a message, and what it waits for. */
+export interface Timeline {
+  /** The message as it is now. */
+  readonly message: Message
+  /** Null once it waits no more, and where its number was removed. */
+  readonly waiting: {
+    /** Everything that must end before it leaves. Empty when only earlier messages block it. */
+    readonly for: ReadonlyArray<WaitsFor>
+    /** Due messages of its number that leave before it, counted up to 1,000. */
+    readonly ahead: number
+  } | null
+  /** Oldest first, at most 200. */
+  readonly entries: ReadonlyArray<TimelineEntry>
+  /** Whether older attempts and deliveries were left out. */
+  readonly truncated: boolean
+}
+
 /** Filters messages. */
 export interface ListMessages extends PageOptions {
   /** One or several. */

@@ -1,6 +1,6 @@
 /** Workspaces, and what operators do inside them. */
 import type { HasId, Listing, Mode, Moment, PageOptions, Platform, Scope } from "./common.ts"
-import type { Message } from "./messages.ts"
+import type { Message, Timeline } from "./messages.ts"
 import type { SendingNumber } from "./numbers.ts"
 import type { ReminderRun } from "./reminders.ts"
 import type { Delivery, MessageEventType, QueuedEvent, Webhook } from "./webhooks.ts"
@@ -554,6 +554,40 @@ export interface HeldApi {
   readonly cancel: (selection: SelectHeld) => Promise<DecidedHeld>
 }
 
+/** Filters waiting messages; at least one field. */
+export interface CancelFilter {
+  /** Default: both. */
+  readonly status?: "queued" | "scheduled" | undefined
+  /** Id of the sending number. */
+  readonly from?: number | undefined
+  /** The recipient's phone, E.164 with a leading +. */
+  readonly to?: string | undefined
+  /** Created at that time or later. */
+  readonly since?: Moment | undefined
+  /** Created before that time. */
+  readonly until?: Moment | undefined
+}
+
+/** Selects messages to cancel: exactly one of `ids` and `filter`. */
+export interface SelectWaiting {
+  /** Ids of messages of either mode, 1 to 1,000. */
+  readonly ids?: ReadonlyArray<number> | undefined
+  /** A filter for waiting messages. */
+  readonly filter?: CancelFilter | undefined
+  /** Mode of `filter`. Default: `live`. */
+  readonly mode?: Mode | undefined
+}
+
+/** Result of a call, which cancels at most 1,000 messages. */
+export interface CancelledMessages {
+  /** Number of messages that it cancelled. */
+  readonly cancelled: number
+  /** Number of messages that were sent, ended or unknown by now, or are still being sent. */
+  readonly notCancellable: number
+  /** Whether the filter matches more: call again. */
+  readonly more: boolean
+}
+
 /** Operator actions inside one workspace. */
 export interface Operator {
   /** The workspace. */
@@ -576,4 +610,14 @@ export interface Operator {
   readonly held: HeldApi
   /** Cancels a waiting message of either mode. Fails with `message_not_found`, `not_cancellable`. */
   readonly cancelMessage: (message: HasId) => Promise<Message>
+  /**
+   * Cancels waiting messages, the first 1,000 by id, each with its event. Waits for those that are being sent, at
+   * most 5 seconds in all. Fails with `validation_failed`, `invalid_phone`, `invalid_datetime`.
+   */
+  readonly cancelMessages: (selection: SelectWaiting) => Promise<CancelledMessages>
+  /**
+   * Everything that happened to a message of either mode, and why it still waits. Fails with
+   * `message_not_found`.
+   */
+  readonly timeline: (message: HasId) => Promise<Timeline>
 }

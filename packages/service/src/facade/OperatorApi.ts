@@ -45,6 +45,7 @@ import {
   portalSessionShown,
   runShown,
   telegramLoginShown,
+  timelineShown,
   webhookShown,
   workspaceShown,
 } from "./records.ts"
@@ -120,6 +121,8 @@ export const workspacesApi = (run: Run): WorkspacesApi => ({
 })
 
 const messageShownNow = showingNow(messageShown)
+
+const timelineShownNow = showingNow(timelineShown)
 
 /** Operations on the whole store, and links into a workspace. */
 export const storeApi = (run: Run): Pick<Messaging, "restored" | "held" | "portalLink"> => ({
@@ -347,6 +350,16 @@ export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator =>
           const operations = yield* MessageOperations
           const cancelled = yield* operations.cancel(role, id, idOf<MessageId>(message))
           return (yield* messageShownNow)(cancelled)
+        }),
+      ),
+    cancelMessages: (selection) =>
+      run(MessageOperations.use((operations) => operations.cancelMany(role, id, selection))),
+    timeline: (message) =>
+      run(
+        Effect.gen(function* () {
+          const operations = yield* MessageOperations
+          const found = yield* operations.timeline(role, id, idOf<MessageId>(message))
+          return (yield* timelineShownNow)(found)
         }),
       ),
   }

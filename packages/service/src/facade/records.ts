@@ -3,7 +3,7 @@ import { runRefusalMessage, shownMedia, statusAt } from "@messaging-service/core
 import type * as Core from "@messaging-service/core"
 import type * as Kept from "@messaging-service/core"
 import type { PortalSession } from "../api/Messaging.ts"
-import type { MediaFile, Message } from "../api/messages.ts"
+import type { MediaFile, Message, Timeline, WaitsFor } from "../api/messages.ts"
 import type { NumberCheck, NumberCheckResult, NumberView, SendingNumber } from "../api/numbers.ts"
 import type {
   CallbackDelivery,
@@ -48,6 +48,26 @@ export const messageShown = (message: Kept.Message, now: number, link: Kept.Medi
     message,
   )
 }
+
+export const waitsForShown = ({ until, ...same }: Core.WaitsFor): WaitsFor => ({
+  ...same,
+  until: dateOrNull(until),
+})
+
+export const timelineShown = (
+  { entries, message, truncated, waiting }: Core.Timeline,
+  now: number,
+  link: Kept.MediaLink,
+): Timeline => ({
+  message: messageShown(message, now, link),
+  waiting: waiting === null ? null : { for: waiting.for.map(waitsForShown), ahead: waiting.ahead },
+  entries: entries.map(({ at, nextAttemptAt, ...same }) => ({
+    ...same,
+    at: date(at),
+    nextAttemptAt: dateOrNull(nextAttemptAt),
+  })),
+  truncated,
+})
 
 /** As the command named it. */
 const namedRecipient = (to: Core.RequestedRecipient): Reminder["to"] => {

@@ -4,6 +4,7 @@
 import type { Api, Messaging } from "../api/Messaging.ts"
 import type { HasId, Moment } from "../api/common.ts"
 import type { EnsureWorkspace, Workspace } from "../api/operator.ts"
+import type { WaitsFor } from "../api/messages.ts"
 import type { SendingNumber } from "../api/numbers.ts"
 import type { MessagingLogger } from "../api/options.ts"
 
@@ -201,39 +202,6 @@ export interface TestPhones {
    * Fails with `number_not_found`, `validation_failed`.
    */
   readonly useUpQuota: (options?: QuotaUse) => Promise<void>
-}
-
-/** One condition that must end before a message leaves. */
-export interface WaitsFor {
-  /**
-   * In this order:
-   *
-   * - `disabled`: its workspace.
-   * - `held`: the store went back in time, and an operator has not released the message.
-   * - `paused`, `not_connected`: its number.
-   * - `scheduled`: its time has not come.
-   * - `limited`: its number used up its pacing or quota.
-   * - `no_room`: the disk has no room for its file, or for that of an earlier message.
-   * - `resting`: its number rests after a message, or because the remote server asked for it.
-   * - `sending`: its number is sending this message or an earlier one.
-   */
-  readonly reason:
-    | "disabled"
-    | "held"
-    | "paused"
-    | "not_connected"
-    | "scheduled"
-    | "limited"
-    | "no_room"
-    | "resting"
-    | "sending"
-  /** When it ends by itself; null when unknown. */
-  readonly until: Date | null
-  /**
-   * Why the workspace or the number sends nothing, such as `account_disabled` or `logged_out`; else
-   * null.
-   */
-  readonly because: string | null
 }
 
 /** A service for one test: in memory, with simulated phones, at a time that only the test moves. */
