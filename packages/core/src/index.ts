@@ -144,6 +144,7 @@ export {
   Caller,
   operations,
   authorize,
+  countedInDay,
   countRequest,
   dayMillis,
   dayStart,

@@ -1,5 +1,6 @@
 /** `WorkspaceStore` in memory. */
 import {
+  countedInDay,
   countRequest,
   dayMillis,
   holdsAllKeys,
@@ -129,7 +130,8 @@ const count = (row: KeyRow, owner: WorkspaceRow, query: AdmitQuery): RequestCoun
   const { key } = row
   if (!isCounted(owner.admits.v2, key, null, query.now)) return null
   row.minute = countRequest(row.minute, query.minuteStart, minuteMillis)
-  row.day = countRequest(row.day, query.dayStart, dayMillis)
+  const inDay = countedInDay(row.minute.count, 1)
+  row.day = countRequest(row.day, query.dayStart, dayMillis, inDay)
   row.key = { ...key, lastUsedAt: query.now, lastUsedIp: query.clientAddress }
   return { minute: row.minute.count, day: row.day.count }
 }

@@ -510,6 +510,13 @@ create function is_in_same_window(
 language sql immutable parallel safe
 return begun - start between interval '0' and width;
 
+-- How many of the last requests count in the day: those that the minute's limit refuses do not.
+create function counted_in_day(
+  in_minute integer, requests integer, minute_limit integer
+) returns integer
+language sql immutable parallel safe
+return least(in_minute, minute_limit) - least(in_minute - requests, minute_limit);
+
 create function is_claim_void(claimed_at timestamptz, now timestamptz) returns boolean
 language sql stable parallel safe
 return claimed_at <= now - interval '30 seconds';

@@ -20,7 +20,7 @@ export const sqlTypes = {
     columns: { answer: "bigint[]" },
   },
   "admit_requests": {
-    params: { hash: "text", version: "integer", now: "timestamptz", minuteStart: "timestamptz", dayStart: "timestamptz", address: "text", count: "integer" },
+    params: { hash: "text", version: "integer", now: "timestamptz", minuteStart: "timestamptz", dayStart: "timestamptz", address: "text", count: "integer", minuteLimit: "integer" },
     columns: { minute_count: "integer?", day_count: "integer?", id: "bigint?", workspace_id: "bigint?", version: "smallint?", name: "text?", mode: "text?", scopes: "text[]?", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text?", created_at: "timestamptz?", revoked_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?", w_id: "bigint?", w_name: "text?", w_demo: "boolean?", w_account_disabled: "boolean?", w_api_v2_enabled: "boolean?", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean?", w_plan_qr_code_api: "boolean?", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint?", w_retention_days: "integer?", w_created_at: "timestamptz?", w_deleted_at: "timestamptz?" },
   },
   "answer_number_check": {
@@ -440,7 +440,7 @@ export const sqlTypes = {
     columns: { key_id: "bigint" },
   },
   "key.admit": {
-    params: { hash: "text[]", version: "integer[]", now: "timestamptz[]", minuteStart: "timestamptz[]", dayStart: "timestamptz[]", address: "text[]", count: "integer[]" },
+    params: { hash: "text[]", version: "integer[]", now: "timestamptz[]", minuteStart: "timestamptz[]", dayStart: "timestamptz[]", address: "text[]", count: "integer[]", minuteLimit: "integer" },
     columns: { place: "bigint", minute_count: "integer?", day_count: "integer?", id: "bigint", workspace_id: "bigint", version: "smallint", name: "text", mode: "text", scopes: "text[]", number_ids: "bigint[]?", expires_at: "timestamptz?", last4: "text", created_at: "timestamptz", revoked_at: "timestamptz?", last_used_at: "timestamptz?", last_used_ip: "text?", w_id: "bigint", w_name: "text", w_demo: "boolean", w_account_disabled: "boolean", w_api_v2_enabled: "boolean", w_plan_name: "text?", w_plan_messages_remaining: "bigint?", w_plan_reminders: "boolean", w_plan_qr_code_api: "boolean", w_plan_max_numbers: "bigint?", w_plan_media_storage_bytes: "bigint", w_retention_days: "integer?", w_created_at: "timestamptz", w_deleted_at: "timestamptz?" },
   },
   "key.admitV1": {

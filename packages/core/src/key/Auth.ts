@@ -98,7 +98,7 @@ export type NewKey = Omit<ApiKey, "id" | "lastUsedAt" | "lastUsedIp" | "revokedA
   readonly hash: string
 }
 
-/** Requests in the current windows, this one included. */
+/** Requests in the current windows, this one included; see `countedInDay`. */
 export interface RequestCount {
   readonly minute: number
   readonly day: number
@@ -185,7 +185,7 @@ export interface RequestWindow {
 }
 
 /**
- * Counts one more request in the window that begins at `start`; windows last `length` milliseconds.
+ * Counts requests in the window that begins at `start`; windows last `length` milliseconds.
  * A late request from the previous window (concurrent, or from a server with a slow clock) counts
  * in the current one. Restarting for it would let alternating requests evade the limit. Anything
  * older means that the clock was set back.
@@ -194,12 +194,20 @@ export const countRequest = (
   window: RequestWindow,
   start: number,
   length: number,
+  requests = 1,
 ): RequestWindow => {
   const ahead = window.start - start
   return ahead >= 0 && ahead <= length
-    ? { start: window.start, count: window.count + 1 }
-    : { start, count: 1 }
+    ? { start: window.start, count: window.count + requests }
+    : { start, count: requests }
 }
+
+/**
+ * How many of the last `requests` count in the day, when the minute then counts `inMinute`: those
+ * that the minute's limit refuses leave the day's allowance alone.
+ */
+export const countedInDay = (inMinute: number, requests: number): number =>
+  Math.min(inMinute, requestsPerMinute) - Math.min(inMinute - requests, requestsPerMinute)
 
 /** The `RateLimit-*` headers. */
 export interface RateState {

@@ -6,7 +6,8 @@ create function admit_requests(
   p_minute_start timestamptz,
   p_day_start timestamptz,
   p_address text,
-  p_count integer
+  p_count integer,
+  p_minute_limit integer
 ) returns table (
   minute_count integer,
   day_count integer,
@@ -55,7 +56,9 @@ begin
     insert into key_windows as windows (
       key_id, minute_start, minute_count, day_start, day_count, last_used_at, last_used_ip
     )
-    select (found.key).id, p_minute_start, p_count, p_day_start, p_count, p_now, p_address
+    select
+      (found.key).id, p_minute_start, p_count, p_day_start,
+      counted_in_day(p_count, p_count, p_minute_limit), p_now, p_address
     from found
     where is_counted((found.workspace).admits, found.key, p_now, null)
     on conflict (key_id) do update
@@ -74,7 +77,14 @@ begin
         then windows.day_start
         else excluded.day_start
       end,
-      day_count = excluded.day_count + case
+      day_count = counted_in_day(
+        excluded.minute_count + case
+          when is_in_same_window(windows.minute_start, excluded.minute_start, interval '1 minute')
+          then windows.minute_count
+          else 0
+        end,
+        p_count, p_minute_limit
+      ) + case
         when is_in_same_window(windows.day_start, excluded.day_start, interval '24 hours')
         then windows.day_count
         else 0

@@ -11,7 +11,7 @@ from unnest(
 ) with ordinality asked (hash, version, now, minute_start, day_start, address, count, place)
 cross join lateral admit_requests(
   asked.hash, asked.version, asked.now, asked.minute_start, asked.day_start, asked.address,
-  asked.count
+  asked.count, :minuteLimit::integer
 ) admitted
 
 -- name: admitV1

@@ -1,5 +1,5 @@
 /** API keys and the counts of what is asked with them. */
-import { dayMillis, minuteMillis } from "@messaging-service/core"
+import { countedInDay, dayMillis, minuteMillis, requestsPerMinute } from "@messaging-service/core"
 import type {
   AdmitQuery,
   Admitted,
@@ -83,7 +83,10 @@ const toGroupElement = ({ latest, places }: Group): Element<"key.admit"> => ({
 const admitAll = (database: DatabaseService) =>
   Effect.fnUntraced(function* admitBatch(queries: ReadonlyArray<AdmitQuery>) {
     const groups = groupsOf(queries)
-    const rows = yield* admitStatement.rows(database, toColumns(groups.map(toGroupElement)))
+    const rows = yield* admitStatement.rows(database, {
+      ...toColumns(groups.map(toGroupElement)),
+      minuteLimit: requestsPerMinute,
+    })
     const admitted = Array.from<Admitted | null>({ length: queries.length }).fill(null)
     for (const row of rows) {
       const places = groups[Number(row.place) - 1]?.places ?? []
@@ -122,7 +125,10 @@ const toAdmitted = (row: Row<"key.admit">, later: number): Admitted => ({
   count:
     row.minute_count === null || row.day_count === null
       ? null
-      : { minute: row.minute_count - later, day: row.day_count - later },
+      : {
+          minute: row.minute_count - later,
+          day: row.day_count - countedInDay(row.minute_count, later),
+        },
 })
 
 const admitStatementV1 = statement("key.admitV1")

@@ -4,7 +4,9 @@ import {
   answerKeptMillis,
   claimKeptMillis,
   claimOutcome,
+  countedInDay,
   countRequest,
+  requestsPerMinute,
   coversMessages,
   dayMillis,
   hasSessionEnded,
@@ -283,6 +285,21 @@ export const keyRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) =
             q: { count },
           },
           core: [messagesRemaining(plan), coversMessages(plan, count), isLimited(plan)],
+        }
+      }),
+    }),
+  )
+
+  it.effect("how many requests of a minute count in the day", () =>
+    compare("requests of a minute in the day", {
+      rows: { q: "(in_minute integer, requests integer, most integer)" },
+      sql: "counted_in_day(q.in_minute, q.requests, q.most)",
+      draw: Effect.gen(function* () {
+        const requests = 1 + (yield* draw.below(9))
+        const inMinute = requests + (yield* draw.from([0, 50, 55, 60, 65]))
+        return {
+          facts: { q: { in_minute: inMinute, requests, most: requestsPerMinute } },
+          core: countedInDay(inMinute, requests),
         }
       }),
     }),

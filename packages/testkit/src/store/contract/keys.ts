@@ -1,6 +1,6 @@
 /** `KeyStore`: admission, counting, and the number of keys. */
 import { assert } from "@effect/vitest"
-import { keyLimit, Store } from "@messaging-service/core"
+import { keyLimit, requestsPerMinute, Store } from "@messaging-service/core"
 import type { AdmitQuery } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, only, present } from "../Expect.ts"
@@ -128,6 +128,32 @@ export const keys: Topic = (it) => {
         { minute: 1, day: 1 },
         { minute: 2, day: 2 },
       ])
+    }),
+  )
+
+  it.effect("what the minute's limit refuses leaves the day's allowance alone", () =>
+    Effect.gen(function* () {
+      const issued = yield* aKey((yield* aWorkspace()).id)
+      const many = Array.from({ length: requestsPerMinute + 5 }, () => noon)
+      // Together, as concurrent requests, then one by one.
+      const together = yield* Effect.forEach(many, (now) => admit(issued, now), {
+        concurrency: "unbounded",
+      })
+      assert.deepStrictEqual(
+        together.map(({ count }) => count).toSorted((a, b) => (a?.minute ?? 0) - (b?.minute ?? 0)),
+        many.map((_, place) => ({
+          minute: place + 1,
+          day: Math.min(place + 1, requestsPerMinute),
+        })),
+      )
+      assert.deepStrictEqual((yield* admit(issued, noon + oneSecond)).count, {
+        minute: many.length + 1,
+        day: requestsPerMinute,
+      })
+      assert.deepStrictEqual((yield* admit(issued, noon + minute)).count, {
+        minute: 1,
+        day: requestsPerMinute + 1,
+      })
     }),
   )
 
