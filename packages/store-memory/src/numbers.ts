@@ -8,6 +8,7 @@ import {
   holdsLease,
   isSaturated,
   isInWindow,
+  isLeased,
   isOwned,
   isSameNumber,
   linksItself,
@@ -285,19 +286,20 @@ const hourMillis = 60 * 60 * 1000
 const factsOf = (lane: Lane, now: number, sendCap: QuotaLimit): ConnectionFacts => {
   const first = firstToLeave(lane, now)
   const { changed, control, inFlight, number, report: reported, restsUntil, sentTimes } = lane
+  const isSending = inFlight !== null && isLeased(inFlight.leaseUntil, now)
   return {
     number,
     changed,
     report: reported,
     waiting:
       lane.waiting.size -
-      (inFlight === null ? 0 : 1) +
+      (isSending ? 1 : 0) +
       [...lane.held].filter(({ message }) => message.mode === "live").length,
     sent: countInWindow(sentTimes, now, sendCap.windowMillis),
     lastSentAt: sentTimes.at(-1) ?? null,
     pause: control.pauses.first,
     isDisabled: isDisabled(lane),
-    isSending: inFlight !== null,
+    isSending,
     firstDueAt: first?.message.dueAt ?? null,
     restsUntil,
     limitedUntil: first === null ? null : limitsOf(lane, first, now, sendCap),

@@ -240,7 +240,7 @@ create table lanes (
   -- Rest after a message and its greatest addition, both in milliseconds; messages in a minute and in
   -- an hour; new recipients in a day. Each may be null. Null as a whole: never set.
   pacing integer[],
-  -- Rate-limited until this time, as of the last claim; with no_room above 0, resting for a full disk.
+  -- Rate-limited until this time, as of the last claim; with no_room above 0, resting for the disk.
   limited_until timestamptz,
   -- Infinite: paused until it is resumed.
   paused_until timestamptz,
@@ -253,7 +253,7 @@ create table lanes (
   pause_behind_reason text,
   -- The workspace is disabled: a claim passes the lane over without a look at the workspace.
   disabled boolean not null default false,
-  -- The latest attempts in a row for which the disk had no room.
+  -- The latest attempts in a row for which the disk had no room, or not the file.
   no_room integer not null default 0
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- Serves claims and the next due moment. A disconnected lane rests, unless something is in flight or
@@ -534,7 +534,7 @@ create table message_attempts (
   id bigint generated always as identity,
   -- When it was settled, or found to have broken off.
   attempted_at timestamptz not null,
-  -- postponed, not_connected, no_room or interrupted.
+  -- postponed, not_connected, no_room, no_file or interrupted.
   unfinished text not null,
   next_attempt_at timestamptz,
   -- Serves the timeline of a message, newest first, and erasure with the message.

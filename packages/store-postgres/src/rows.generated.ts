@@ -756,7 +756,7 @@ export const sqlTypes = {
     columns: {},
   },
   "number.connections": {
-    params: { fits: "integer", now: "timestamptz", windowMillis: "bigint", workspaceId: "bigint", id: "bigint", limit: "bigint" },
+    params: { now: "timestamptz", fits: "integer", windowMillis: "bigint", workspaceId: "bigint", id: "bigint", limit: "bigint" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", phone: "text?", label: "text", platform: "text", status: "text", login_method: "text", created_at: "timestamptz", status_since: "timestamptz?", status_reason: "text?", report_number_id: "bigint?", report_state: "text?", report_reason: "text?", report_since: "timestamptz?", report_last_seen_at: "timestamptz?", report_reconnects: "integer?", report_at: "timestamptz?", waiting: "bigint", sent: "bigint", last_sent_at: "timestamptz?", pause_reason: "text?", paused_until: "timestamptz?", is_disabled: "boolean", is_sending: "boolean", first_due_at: "timestamptz?", hold_until: "timestamptz?", limited_until: "timestamptz?", no_room_until: "timestamptz?", planned: "integer", room_at: "timestamptz?", hours: "integer[]" },
   },
   "number.lockWorkspace": {

@@ -79,7 +79,7 @@ export const whyWords = {
         ? "1 message of its number leaves before it."
         : `${count.toLocaleString()} messages of its number leave before it.`,
   others: "The messages before it leave first.",
-  soon: "A worker takes it in a moment.",
+  soon: "The next free worker takes it.",
 }
 
 export const waitingWords = {
@@ -91,7 +91,7 @@ export const waitingWords = {
   sending: "The number is sending another message now.",
   resting: "Its number rests between two messages.",
   limited: "Its number has reached its limit for now.",
-  no_room: "The disk has no room for its file.",
+  no_room: "The disk does not give its file, or has no room for it.",
 }
 
 export const disconnectedWords: Readonly<Record<string, string>> = {

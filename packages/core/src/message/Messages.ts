@@ -837,11 +837,11 @@ export const waitReasons = [
   "scheduled",
   // Pacing or the 24-hour quota of its number is used up.
   "limited",
-  // The disk has no room for its file, or for one before it.
+  // The disk does not give its file or has no room for it, or for one before it.
   "no_room",
   // The number rests after a message, or the remote asked for a pause.
   "resting",
-  // The number's transport has this message or one before it.
+  // A worker has a lease on this message or one before it.
   "sending",
 ] as const
 

@@ -88,6 +88,10 @@ const attemptTypes: Readonly<Record<UnfinishedAttempt, Pick<TimelineEntry, "type
     type: "postponed",
     error: { code: "no_room", message: "The disk had no room for the file." },
   },
+  no_file: {
+    type: "postponed",
+    error: { code: "media_unavailable", message: "The disk did not give the file." },
+  },
   not_connected: {
     type: "attempt_refused",
     error: { code: "not_connected", message: "The number was not connected." },

@@ -50,7 +50,7 @@ export interface ConnectionFacts {
   readonly pause: Pause | null
   /** Whether its workspace is disabled. */
   readonly isDisabled: boolean
-  /** Whether a transport has one of its messages. */
+  /** Whether a transport has one of its messages, as far as a worker's lease says. */
   readonly isSending: boolean
   /** When the first message of the lane is due; null when none waits. */
   readonly firstDueAt: number | null
@@ -58,7 +58,7 @@ export interface ConnectionFacts {
   readonly restsUntil: number | null
   /** Rate-limited until this time, by the current limits. */
   readonly limitedUntil: number | null
-  /** The disk has no room for its first message's file until this time. */
+  /** The disk lacked room for its first message's file, or the file; it is tried again then. */
   readonly noRoomUntil: number | null
 }
 

@@ -288,7 +288,7 @@ export interface ClaimedMessage extends Pick<LaneControl, "pacing" | "strikes"> 
   readonly lease: number
   /** Attempts of this message that began and never settled. */
   readonly interruptions: number
-  /** The number's latest consecutive attempts without room on the disk. */
+  /** The number's latest consecutive attempts without room on the disk, or without the file. */
   readonly noRoomInARow: number
 }
 
@@ -299,6 +299,8 @@ export type UnfinishedAttempt =
   | "not_connected"
   /** The disk had no room for the message's file. */
   | "no_room"
+  /** The disk did not give the message's file. */
+  | "no_file"
   /** The attempt broke off: the message may have left, so it counts (see `isOutcomeUnknown`). */
   | "interrupted"
 
@@ -309,8 +311,8 @@ export interface Aftermath {
   /** The number's consecutive failures and the pause they cause; null when unchanged. */
   readonly breaker: { readonly strikes: ConsecutiveFailures; readonly pause: Pause | null } | null
   /**
-   * The disk had no room for the message's file, so the lane rests; null otherwise. The rest ends
-   * when that message is cancelled or expires.
+   * The disk had no room for the message's file, or did not give it, so the lane rests; null
+   * otherwise. The rest ends when that message is cancelled or expires.
    */
   readonly noRoom: RoomRest | null
 }
@@ -323,7 +325,7 @@ interface RoomRest {
 
 export const noAftermath: Aftermath = { notBefore: null, breaker: null, noRoom: null }
 
-/** The first and the longest rest of a number without room on the disk. Milliseconds. */
+/** The first and the longest rest of a number whose disk lacks room or the file. Milliseconds. */
 const firstRoomRest = 1000
 const longestRoomRest = 300_000
 

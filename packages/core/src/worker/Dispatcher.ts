@@ -14,7 +14,6 @@ import { eventId, Ids } from "../Ids.ts"
 import type { MediaId, WorkspaceId } from "../Ids.ts"
 import { sharedLimits } from "../limit/Bulkhead.ts"
 import {
-  filesUnavailable,
   markMissingFiles,
   MediaFiles,
   MediaLinks,
@@ -77,6 +76,13 @@ export class NoRoom extends Data.TaggedError("NoRoom") {
   }
 }
 
+/** The disk does not give the file at present. */
+export class FileAway extends Data.TaggedError("FileAway")<{ readonly cause: MediaFilesError }> {
+  override get message() {
+    return "the file cannot be read at present"
+  }
+}
+
 export class OutgoingMediaSource extends Context.Service<
   OutgoingMediaSource,
   {
@@ -85,7 +91,7 @@ export class OutgoingMediaSource extends Context.Service<
       reference: MediaReference,
     ): Effect.Effect<
       OutgoingMedia,
-      MediaUnavailable | LinksBusy | NoRoom | StoreUnavailable,
+      MediaUnavailable | LinksBusy | NoRoom | FileAway | StoreUnavailable,
       Scope.Scope
     >
   }
@@ -129,7 +135,7 @@ export class OutgoingMediaSource extends Context.Service<
             Effect.mapError((error) =>
               isGone(error)
                 ? unavailable("The media file could not be read.")
-                : filesUnavailable("media.send")(error),
+                : new FileAway({ cause: error }),
             ),
           )
           return outgoing(reference, stored, file)
@@ -177,6 +183,7 @@ type AttemptOutcome =
   | { readonly _tag: "Unsendable"; readonly error: MessageError }
   | { readonly _tag: "TooLate" }
   | { readonly _tag: "NoRoom" }
+  | { readonly _tag: "FileAway" }
 
 /** What an outcome means: the end of the message, or another attempt. Pure. */
 export const judgeAttempt = (
@@ -218,6 +225,8 @@ export const judgeAttempt = (
       return again(null, "not_connected")
     case "NoRoom":
       return again(null, "no_room")
+    case "FileAway":
+      return again(null, "no_file")
     case "Unknown":
       return dropsCopies && claimed.interruptions + 1 < maximumInterruptions
         ? again(null, "interrupted")
@@ -228,6 +237,9 @@ export const judgeAttempt = (
 /** Whether the remote may have seen the attempt: the number's rest then starts at its end. */
 const mayHaveBeenSeen = ({ _tag }: AttemptOutcome): boolean =>
   _tag === "Accepted" || _tag === "Refused" || _tag === "Unknown"
+
+/** Whether the disk keeps it waiting: its number then rests longer each time. */
+const lacksDisk = ({ _tag }: AttemptOutcome): boolean => _tag === "NoRoom" || _tag === "FileAway"
 
 /** Why a claimed message must not be sent after all. Pure. */
 export const lastCheck = (
@@ -361,7 +373,7 @@ const aftermathOf = (
   return {
     notBefore: waits === 0 ? null : now + waits,
     breaker: failuresAfter(strikes, outcome, now),
-    noRoom: outcome._tag === "NoRoom" ? roomRestAfter(noRoomInARow + 1, now) : null,
+    noRoom: lacksDisk(outcome) ? roomRestAfter(noRoomInARow + 1, now) : null,
   }
 }
 
@@ -424,8 +436,10 @@ const handOverWith = (
         ),
       LinksBusy: () => Effect.succeed(postponed),
       NoRoom: () => Effect.as(logNoRoom(claimed), made({ _tag: "NoRoom" })),
+      FileAway: () => Effect.succeed(made({ _tag: "FileAway" })),
       StoreUnavailable: () => Effect.succeed(postponed),
     }),
+    Effect.annotateLogs({ message_id: claimed.message.id, number: claimed.number.id }),
   )
 
 // No span: one costs as much as all the other work on a message here.

@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Effect, Fiber, Layer, Random, Stream } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer, Logger, Random, References, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/error/Refusal.ts"
 import { Ids } from "../../src/Ids.ts"
 import type { MediaId } from "../../src/Ids.ts"
-import { MediaLinks } from "../../src/media/Media.ts"
+import { MediaFilesError, MediaLinks } from "../../src/media/Media.ts"
 import type { MediaReference } from "../../src/media/Media.ts"
 import { LinksBusy, MediaUnavailable } from "../../src/media/MediaDirectory.ts"
-import { makeAttempt, NoRoom, OutgoingMediaSource } from "../../src/worker/Dispatcher.ts"
+import { FileAway, makeAttempt, NoRoom, OutgoingMediaSource } from "../../src/worker/Dispatcher.ts"
 import type { Message } from "../../src/message/Message.ts"
 import type { NumberStore, ConnectionFacts } from "../../src/number/NumberStore.ts"
 import { noFailures } from "../../src/number/SendingNumber.ts"
@@ -202,6 +202,36 @@ describe("an attempt", () => {
       }
       assert.deepStrictEqual(rests, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300])
       assert.isEmpty(handed)
+    }),
+  )
+
+  it.effect("rests as long while the disk does not give the file", () =>
+    Effect.gen(function* () {
+      const away = new FileAway({ cause: new MediaFilesError({ reason: "io", cause: "no disk" }) })
+      const { handed, make } = yield* setup({ media: Effect.fail(away) })
+      const settlement = yield* make(claim({ message: { media: reference }, noRoomInARow: 2 }))
+      assert.deepInclude(settlement, {
+        _tag: "Again",
+        unfinished: "no_file",
+        notBefore: null,
+        noRoom: { until: noon + 4 * second, inARow: 3 },
+      })
+      assert.isEmpty(handed)
+    }),
+  )
+
+  it.effect("names message and number in what it logs while the file is away", () =>
+    Effect.gen(function* () {
+      const logged: Array<Readonly<Record<string, unknown>>> = []
+      const logger = Logger.make(({ fiber }) => {
+        logged.push(fiber.getRef(References.CurrentLogAnnotations))
+      })
+      const { make } = yield* setup({
+        media: Effect.andThen(Effect.logWarning("a line"), Effect.fail(new NoRoom())),
+      })
+      const claimed = claim({ message: { media: reference } })
+      yield* make(claimed).pipe(Effect.provide(Logger.layer([logger])))
+      assert.deepInclude(logged[0], { message_id: claimed.message.id, number: claimed.number.id })
     }),
   )
 

@@ -32,7 +32,7 @@ select
     where m.number_id = n.id
       and m.mode = 'live'
       and m.state = 'waiting'
-      and not coalesce(l.head_id = m.id and l.lease_until is not null, false)
+      and not coalesce(l.head_id = m.id and is_leased(l.lease_until, :now), false)
   ) as waiting,
   sent.count as sent,
   (
@@ -48,7 +48,7 @@ select
   l.pause_reason,
   nullif(l.paused_until, 'infinity') as paused_until,
   l.disabled as is_disabled,
-  l.lease_until is not null as is_sending,
+  coalesce(is_leased(l.lease_until, :now), false) as is_sending,
   head.due_at as first_due_at,
   l.hold_until,
   case when head.id is not null then lane_limit(

@@ -105,6 +105,12 @@ export const connections: Topic = (it) => {
       const leaseUntil = noon + minute
       yield* claimOne(number, { leaseUntil })
       assert.deepInclude(yield* connectionFacts(number), { waiting: 1, isSending: true })
+      // The worker died: its lease says nothing any more, whoever looks first.
+      assert.deepInclude(yield* connectionFacts(number, leaseUntil), {
+        waiting: 2,
+        isSending: false,
+        firstDueAt: noon,
+      })
       yield* Store.use(({ queue }) =>
         queue.pause(number.id, { until: null, reason: "paused" }, noon + 1),
       )

@@ -132,9 +132,15 @@ export const timelines: Topic = (it) => {
       const full = { until: rest + minute, inARow: 1 }
       yield* settle([again(yield* next(rest), { unfinished: "no_room", noRoom: full })], rest)
       yield* settle([again(yield* next(full.until), { unfinished: "not_connected" })], full.until)
+      const away = { until: full.until + oneSecond, inARow: 1 }
+      yield* settle(
+        [again(yield* next(full.until), { unfinished: "no_file", noRoom: away })],
+        full.until,
+      )
       // Handed back without an attempt.
-      yield* settle([again(yield* next(full.until))], full.until)
+      yield* settle([again(yield* next(away.until))], away.until)
       const attempts = [
+        { at: full.until, unfinished: "no_file", nextAttemptAt: away.until },
         { at: full.until, unfinished: "not_connected", nextAttemptAt: null },
         { at: rest, unfinished: "no_room", nextAttemptAt: full.until },
         { at: noon, unfinished: "postponed", nextAttemptAt: rest },
@@ -143,8 +149,8 @@ export const timelines: Topic = (it) => {
       const two = yield* timelineOf(message, { limit: 2 })
       assert.deepStrictEqual(two.attempts, attempts.slice(0, 2) as never)
       // They stay once it is sent, and that adds none.
-      yield* settle([sent(yield* next(full.until))], full.until)
-      assert.lengthOf((yield* timelineOf(message)).attempts, 3)
+      yield* settle([sent(yield* next(away.until))], away.until)
+      assert.lengthOf((yield* timelineOf(message)).attempts, 4)
     }),
   )
 
