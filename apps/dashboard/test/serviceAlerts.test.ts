@@ -53,7 +53,16 @@ it("an alert shows above its threshold, the worst first", () => {
     disk: null,
     clock_skew_seconds: -2,
     version: "0.1.0",
-    processes: [],
+    processes: [
+      {
+        name: "worker-1",
+        kind: "worker" as const,
+        works: true,
+        seen_at: "2030-01-31T06:59:26Z",
+        numbers_held: null,
+        shards_held: null,
+      },
+    ],
   }
   assert.deepStrictEqual(raisedBy(well), [])
   const ill = {
@@ -76,4 +85,15 @@ it("an alert shows above its threshold, the worst first", () => {
     raisedBy({ ...well, store_up: false, lane_lag_seconds: null }).map(({ name }) => name),
     ["MessagingStoreAway"],
   )
+  const [worker] = well.processes
+  for (const processes of [
+    [],
+    [{ ...worker!, works: false }],
+    [{ ...worker!, seen_at: "2030-01-31T06:59:25Z" }],
+  ]) {
+    assert.deepStrictEqual(
+      raisedBy({ ...well, processes }).map(({ name }) => name),
+      ["MessagingNoWorker"],
+    )
+  }
 })

@@ -5623,9 +5623,11 @@ export interface Process {
      * @enum {string}
      */
     readonly kind: "server" | "worker" | "embedded";
+    /** @description Whether it sends messages and calls webhooks: a server with `WORKER=separate` does not. */
+    readonly works: boolean;
     /**
      * Format: date-time
-     * @description A process reports itself every 15 s.
+     * @description Its last sign of life. It reports itself every 15 s; after 35 s without a report it has died or cannot reach the store.
      * @example 2030-01-31T07:00:00Z
      */
     readonly seen_at: string;

@@ -368,7 +368,7 @@ export {
   WorkspaceFigures,
 } from "./monitoring/WorkspaceFigures.ts"
 export type { ReadFigures, ShownFigures } from "./monitoring/WorkspaceFigures.ts"
-export { processKinds } from "./monitoring/Processes.ts"
+export { isProcessSilent, processKinds, processReportMillis } from "./monitoring/Processes.ts"
 export type { ProcessKind, ProcessReport, ProcessStore } from "./monitoring/Processes.ts"
 export { Readiness, notReadyReasons } from "./monitoring/Readiness.ts"
 export type { NotReadyReason } from "./monitoring/Readiness.ts"
@@ -814,7 +814,7 @@ export type {
 
 export { callsPerTarget, deliveryLeaseMillis, makeDeliverer } from "./worker/Deliverer.ts"
 
-export { OwnKind, reportProcess } from "./worker/ProcessReporter.ts"
+export { OwnKind, reportProcess, RunsWorker } from "./worker/ProcessReporter.ts"
 export { Housekeeping, HousekeepingRest } from "./worker/Housekeeper.ts"
 export { StopMillis } from "./worker/LeaseLoop.ts"
 export { IdleMonitor, Worker } from "./worker/Worker.ts"

@@ -8,6 +8,7 @@ import {
   isAskedBy,
   isSaturated,
   isLeased,
+  isProcessSilent,
   isOwned,
   kindsOfWork,
   statusAt,
@@ -113,6 +114,15 @@ const lookAtLanes = (tables: Tables, now: number) =>
     }))
   })
 
+/** What the reports of processes that work tell. */
+const lookAtWorkers = ({ processes }: Tables, now: number) => {
+  const seen = [...processes.values()].flatMap(({ seenAt, works }) => (works ? [seenAt] : []))
+  return {
+    workersAlive: seen.filter((at) => !isProcessSilent(at, now)).length,
+    workerSeenAt: seen.length === 0 ? null : Math.max(...seen),
+  }
+}
+
 export const serviceFigures = (tables: Tables): Steps<ServiceFigures> => ({
   figures: (now, countAtMost) =>
     Effect.gen(function* () {
@@ -123,6 +133,7 @@ export const serviceFigures = (tables: Tables): Steps<ServiceFigures> => ({
         ...waiting,
         ...lanes,
         laneDueAt: tables.agenda.first?.at ?? null,
+        ...lookAtWorkers(tables, now),
         ...deliveries,
         tables: [
           { name: "messages", rows: tables.messages.size, bytes: 0 },

@@ -510,6 +510,10 @@ create function is_in_same_window(
 language sql immutable parallel safe
 return begun - start between interval '0' and width;
 
+create function is_process_silent(seen_at timestamptz, now timestamptz) returns boolean
+language sql stable parallel safe
+return seen_at <= now - interval '35 seconds';
+
 -- How many of the last requests count in the day: those that the minute's limit refuses do not.
 create function counted_in_day(
   in_minute integer, requests integer, minute_limit integer

@@ -860,6 +860,8 @@ values ('messages', 0), ('events', 0), ('attempts', 0);
 create table processes (
   name text primary key,
   kind text not null,
+  -- Whether it runs the worker.
+  works boolean not null,
   seen_at timestamptz not null,
   -- Null where numbers are not shared out.
   numbers_held integer,

@@ -129,6 +129,7 @@ const forgetProcesses = statement("service.forgetProcesses")
 const toReport = (row: Row<"service.processes">): ProcessReport => ({
   name: row.name,
   kind: row.kind as ProcessReport["kind"],
+  works: row.works,
   seenAt: row.seen_at.getTime(),
   numbersHeld: row.numbers_held,
   shardsHeld: row.shards_held,

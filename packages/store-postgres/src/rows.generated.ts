@@ -944,12 +944,12 @@ export const sqlTypes = {
     columns: { figures: "json?" },
   },
   "service.reportProcess": {
-    params: { name: "text", kind: "text", seenAt: "timestamptz", numbersHeld: "integer", shardsHeld: "integer" },
+    params: { name: "text", kind: "text", works: "boolean", seenAt: "timestamptz", numbersHeld: "integer", shardsHeld: "integer" },
     columns: {},
   },
   "service.processes": {
     params: { most: "bigint" },
-    columns: { name: "text", kind: "text", seen_at: "timestamptz", numbers_held: "integer?", shards_held: "integer?" },
+    columns: { name: "text", kind: "text", works: "boolean", seen_at: "timestamptz", numbers_held: "integer?", shards_held: "integer?" },
   },
   "service.endProcess": {
     params: { name: "text" },

@@ -223,7 +223,7 @@ const Processes = ({ now, processes }: { now: string; processes: ReadonlyArray<P
               : words.held(one.numbers_held.toLocaleString(), one.shards_held ?? 0)}
           </Cell>
           <Cell right>
-            {Date.parse(now) - Date.parse(one.seen_at) > silentMillis && (
+            {Date.parse(now) - Date.parse(one.seen_at) >= silentMillis && (
               <span className="mr-2 text-amber">{words.silent}</span>
             )}
             <When at={one.seen_at} />

@@ -14,6 +14,7 @@ export interface Alert {
 
 /** An alert shows above its threshold. */
 export const thresholds = {
+  MessagingNoWorker: 0,
   MessagingNothingIsSent: 60,
   MessagingStoreAway: 0,
   MessagingClockWrong: 2,
@@ -21,7 +22,21 @@ export const thresholds = {
   MessagingWorkerDies: 0,
 } as const
 
+/** A process that reports itself every 15 s and did not for so long has died, or cannot reach the store. */
+export const silentMillis = 35_000
+
+const isAlive = ({ now }: ServiceFigures, seenAt: string) =>
+  Date.parse(now) - Date.parse(seenAt) < silentMillis
+
 export const alerts: ReadonlyArray<Alert> = [
+  {
+    name: "MessagingNoWorker",
+    severity: "page",
+    value: (figures) => {
+      if (!figures.store_up) return null
+      return figures.processes.some((one) => one.works && isAlive(figures, one.seen_at)) ? 0 : 1
+    },
+  },
   {
     name: "MessagingNothingIsSent",
     severity: "page",
@@ -64,9 +79,6 @@ export const raisedBy = (figures: ServiceFigures): ReadonlyArray<Alert> =>
   alerts
     .filter((alert) => (alert.value(figures) ?? 0) > thresholds[alert.name])
     .toSorted((a, b) => (a.severity === b.severity ? 0 : a.severity === "page" ? -1 : 1))
-
-/** A process that reports every 15 s and did not for so long has stopped, or cannot reach the store. */
-export const silentMillis = 60_000
 
 export const isDiskShort = ({ disk }: ServiceFigures): boolean =>
   disk !== null && disk.free_bytes < disk.reserve_bytes

@@ -58,6 +58,11 @@ export const serviceWords = {
 export const alertWords: Readonly<
   Record<Alert["name"], { readonly title: string; readonly about: string }>
 > = {
+  MessagingNoWorker: {
+    title: "No worker lives",
+    about:
+      "No process that does the work has reported itself for 35 seconds. Start one, and see how the last one ended.",
+  },
   MessagingNothingIsSent: {
     title: "Nothing is sent",
     about:

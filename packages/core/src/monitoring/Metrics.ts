@@ -226,6 +226,10 @@ export interface Figures {
   readonly lanesInFlight: number
   /** Lanes in flight whose lease ended: their worker died or cannot renew. */
   readonly leasesRunOut: number
+  /** Processes that run the worker and reported themselves of late (`isProcessSilent`). */
+  readonly workersAlive: number
+  /** The latest report of a process that runs the worker; null without one. */
+  readonly workerSeenAt: number | null
   /** Present numbers; zero counts may be absent. */
   readonly numbers: ReadonlyArray<NumberCount>
   /** Pending webhook deliveries of both modes, in flight or not; at most `countAtMost`. */

@@ -10,6 +10,8 @@ export type ProcessKind = (typeof processKinds)[number]
 export interface ProcessReport {
   readonly name: string
   readonly kind: ProcessKind
+  /** Whether it runs the worker: sends messages, calls webhooks. */
+  readonly works: boolean
   readonly seenAt: number
   /** Live numbers whose connections it has; null where numbers are not shared out. */
   readonly numbersHeld: number | null
@@ -26,6 +28,16 @@ export interface ProcessStore {
   /** Deletes the reports of processes that were not seen since `before`. */
   forgetProcesses(before: number): Effect.Effect<void, StoreUnavailable>
 }
+
+/** How often a process reports itself. */
+export const processReportMillis = 15_000
+
+/** Two reports missed, and some time to spare. */
+const processSilentMillis = 35_000
+
+/** Whether a process that was last seen then has died or cannot reach the store. */
+export const isProcessSilent = (seenAt: number, now: number): boolean =>
+  seenAt <= now - processSilentMillis
 
 /** How long a process that stopped without a word is shown. */
 export const processesKeptMillis = 24 * 3_600_000

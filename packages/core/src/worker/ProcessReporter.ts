@@ -1,6 +1,7 @@
 /** Reports this process to the store, so that operators see what works on it. */
 import { Clock, Context, Effect } from "effect"
 import { logFailure } from "../monitoring/logThrottled.ts"
+import { processReportMillis } from "../monitoring/Processes.ts"
 import type { ProcessKind } from "../monitoring/Processes.ts"
 import { Store } from "../store/Store.ts"
 import { DeferrableSleep, sleep } from "../time/Time.ts"
@@ -11,15 +12,18 @@ export const OwnKind = /*#__PURE__*/ Context.Reference<ProcessKind>("core/OwnKin
   defaultValue: () => "embedded",
 })
 
-/** How often a process reports itself: real milliseconds, and at most service time. */
-const reportMillis = 15_000
+/** Whether this process runs the worker. */
+export const RunsWorker = /*#__PURE__*/ Context.Reference<boolean>("core/RunsWorker", {
+  defaultValue: () => true,
+})
 
 /** How long a stopping process waits for the end of its report, in real milliseconds. */
 const longestFarewell = 500
 
+/** In real milliseconds, and at most service time. */
 const nextReport = Effect.raceFirst(
-  sleep(reportMillis),
-  Effect.provideService(Effect.sleep(reportMillis), DeferrableSleep, true),
+  sleep(processReportMillis),
+  Effect.provideService(Effect.sleep(processReportMillis), DeferrableSleep, true),
 )
 
 /** Reports this process until it is interrupted. */
@@ -28,11 +32,13 @@ export const reportProcess = Effect.gen(function* reportProcess() {
   const { held } = yield* NumberOwnership
   const name = yield* WorkerName
   const kind = yield* OwnKind
+  const works = yield* RunsWorker
   const report = Effect.gen(function* report() {
     const own = yield* held
     yield* store.reportProcess({
       name,
       kind,
+      works,
       seenAt: yield* Clock.currentTimeMillis,
       numbersHeld: own?.numbers ?? null,
       shardsHeld: own?.shards ?? null,

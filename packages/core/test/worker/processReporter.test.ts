@@ -37,7 +37,13 @@ it.effect(
       )
       yield* TestClock.adjust("31 seconds")
       yield* Fiber.interrupt(running)
-      const one = { name: "worker-1", kind: "worker", numbersHeld: 3, shardsHeld: 64 } as const
+      const one = {
+        name: "worker-1",
+        kind: "worker",
+        works: true,
+        numbersHeld: 3,
+        shardsHeld: 64,
+      } as const
       assert.deepStrictEqual(
         reports,
         [0, 15_000, 30_000].map((seenAt) => ({ ...one, seenAt })),

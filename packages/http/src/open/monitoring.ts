@@ -179,6 +179,20 @@ const gaugesOf = (figures: Figures, now: number) => [
     figures.leasesRunOut,
   ),
   gauge(
+    "messaging_workers_alive",
+    "Processes that do the work and reported themselves in the last 35 seconds.",
+    figures.workersAlive,
+  ),
+  ...(figures.workerSeenAt === null
+    ? []
+    : [
+        gauge(
+          "messaging_worker_seen_seconds",
+          "Seconds since a process that does the work last reported itself.",
+          secondsSince(figures.workerSeenAt, now),
+        ),
+      ]),
+  gauge(
     "messaging_webhook_deliveries_pending",
     "Webhook deliveries that are to be made, retries included.",
     figures.deliveries,

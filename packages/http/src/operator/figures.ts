@@ -139,7 +139,14 @@ const mostProcesses = 200
 const ProcessJson = Schema.Struct({
   name: Schema.String,
   kind: described(Schema.Literals(processKinds), "`embedded`: inside another program."),
-  seen_at: described(TimeJson, "A process reports itself every 15 s."),
+  works: described(
+    Schema.Boolean,
+    "Whether it sends messages and calls webhooks: a server with `WORKER=separate` does not.",
+  ),
+  seen_at: described(
+    TimeJson,
+    "Its last sign of life. It reports itself every 15 s; after 35 s without a report it has died or cannot reach the store.",
+  ),
   numbers_held: described(
     Schema.NullOr(Schema.Int),
     "Live numbers whose connections it has; null where processes do not share numbers.",
@@ -186,6 +193,7 @@ const ServiceFiguresJson = Schema.Struct({
 const processJson = (report: ProcessReport): typeof ProcessJson.Type => ({
   name: report.name,
   kind: report.kind,
+  works: report.works,
   seen_at: formatInstant(report.seenAt),
   numbers_held: report.numbersHeld,
   shards_held: report.shardsHeld,
@@ -254,6 +262,7 @@ const exampleServiceFigures: typeof ServiceFiguresJson.Type = {
     {
       name: "worker-1-42",
       kind: "worker",
+      works: true,
       seen_at: "2030-01-31T06:59:50Z",
       numbers_held: 14,
       shards_held: 256,

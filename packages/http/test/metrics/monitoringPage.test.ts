@@ -1,6 +1,6 @@
 /** `docs/monitoring.md` uses metrics that a running service shows, and names all of them. */
 import { assert, describe, it, layer } from "@effect/vitest"
-import { NumberOwnership, catalogue } from "@messaging-service/core"
+import { NumberOwnership, Store, catalogue, reportProcess } from "@messaging-service/core"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
 import { aSender } from "../Records.ts"
@@ -96,6 +96,11 @@ layer(layerSharing)("the page about monitoring", (test) => {
   const shown = Effect.gen(function* () {
     const receiver = yield* aReceiver
     const { token } = yield* aSender()
+    yield* Effect.forkScoped(reportProcess)
+    yield* Effect.repeat(
+      Store.use(({ system }) => system.processes(1)),
+      { until: ({ length }) => length > 0 },
+    )
     yield* anEndpoint(token, receiver)
     const { id } = yield* send(token)
     yield* ask({ method: "DELETE", path: `/api/v2/messages/${id}`, token })

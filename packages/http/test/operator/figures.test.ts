@@ -217,7 +217,13 @@ layer(layerService({ instead: layerCounted }))("the figures of the service", (it
       yield* send(token, { from: lost.id })
       const { system } = yield* Store
       const seenAt = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-      const report = { name: "worker-1", kind: "worker", numbersHeld: 3, shardsHeld: 64 } as const
+      const report = {
+        name: "worker-1",
+        kind: "worker",
+        works: true,
+        numbersHeld: 3,
+        shardsHeld: 64,
+      } as const
       yield* system.reportProcess({ ...report, seenAt })
       const body = yield* service
       assert.deepInclude(body, {
@@ -235,6 +241,7 @@ layer(layerService({ instead: layerCounted }))("the figures of the service", (it
         {
           name: "worker-1",
           kind: "worker",
+          works: true,
           seen_at: inMillis(seenAt),
           numbers_held: 3,
           shards_held: 64,

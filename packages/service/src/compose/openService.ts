@@ -19,6 +19,7 @@ import {
   newSecretsKey,
   parseSecretsKey,
   reportProcess,
+  RunsWorker,
   Store,
 } from "@messaging-service/core"
 import type { StoreUnavailable, WakeUp } from "@messaging-service/core"
@@ -179,7 +180,14 @@ const secretsKeyKind: SecretKind = {
 
 /** Services that everything needs: ids, real time, and the rules for links and customers' addresses. */
 const layerGround = (
-  { allowPrivateTargets, attachmentBytes, retentionDays, stopMillis }: ComposedSettings,
+  {
+    allowPrivateTargets,
+    attachmentBytes,
+    retentionDays,
+    startsNoWorker,
+    stopMillis,
+    worksElsewhere,
+  }: ComposedSettings,
   publicUrl: string,
 ) =>
   Layer.mergeAll(
@@ -192,6 +200,7 @@ const layerGround = (
     Layer.succeed(AttachmentBytes, attachmentBytes),
     Layer.succeed(RetentionDays, retentionDays),
     Layer.succeed(WorkerName, `${hostname()}-${process.pid}`),
+    Layer.succeed(RunsWorker, worksElsewhere !== true && startsNoWorker !== true),
   )
 
 /** The core over a store and every adapter except the transport. */

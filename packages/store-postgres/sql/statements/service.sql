@@ -119,6 +119,14 @@ delivery as (
     limit :countAtMost
   ) d
 ),
+worker as (
+  -- Every process: one row for each.
+  select
+    count(*) filter (where not is_process_silent(p.seen_at, :now)) as alive,
+    max(p.seen_at) as seen_at
+  from processes p
+  where p.works
+),
 number as (
   -- Index numbers_by_workspace.
   select n.platform, n.status, count(*) as count
@@ -145,6 +153,8 @@ select json_build_object(
   ),
   'lanesInFlight', lane.in_flight,
   'leasesRunOut', lane.run_out,
+  'workersAlive', worker.alive,
+  'workerSeenAt', epoch_millis(worker.seen_at),
   'numbers', (select coalesce(json_agg(number), '[]') from number),
   'deliveries', delivery.pending,
   'retries', delivery.retries,
@@ -162,21 +172,24 @@ select json_build_object(
 ) as figures
 from waiting
 cross join lane
+cross join worker
 cross join delivery
 
 -- name: reportProcess
-insert into processes (name, kind, seen_at, numbers_held, shards_held)
-values (:name, :kind, :seenAt, :numbersHeld::integer, :shardsHeld::integer)
+insert into processes (name, kind, works, seen_at, numbers_held, shards_held)
+values (:name, :kind, :works, :seenAt, :numbersHeld::integer, :shardsHeld::integer)
 on conflict (name) do update
 set kind = excluded.kind,
+  works = excluded.works,
   seen_at = excluded.seen_at,
   numbers_held = excluded.numbers_held,
   shards_held = excluded.shards_held
 
 -- name: processes
-select latest.name, latest.kind, latest.seen_at, latest.numbers_held, latest.shards_held
+select
+  latest.name, latest.kind, latest.works, latest.seen_at, latest.numbers_held, latest.shards_held
 from (
-  select p.name, p.kind, p.seen_at, p.numbers_held, p.shards_held
+  select p.name, p.kind, p.works, p.seen_at, p.numbers_held, p.shards_held
   from processes p
   order by p.seen_at desc
   limit :most

@@ -1,9 +1,14 @@
 /** How figures add up. */
 import type { Vitest } from "@effect/vitest"
-import { addedFigures, noFigures } from "@messaging-service/core"
+import {
+  addedFigures,
+  isProcessSilent,
+  noFigures,
+  processReportMillis,
+} from "@messaging-service/core"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { compare, draw } from "./compare.ts"
+import { compare, draw, iso } from "./compare.ts"
 
 const codes = ["send_failed", "outcome_unknown", "media_unavailable"] as const
 
@@ -15,6 +20,22 @@ const someFigures = Effect.gen(function* () {
 })
 
 export const figureRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
+  it.effect("whether a process is silent", () =>
+    compare("silent processes", {
+      rows: { p: "processes", q: "(now timestamptz)" },
+      sql: "is_process_silent(p.seen_at, q.now)",
+      draw: Effect.gen(function* () {
+        const seenAt = yield* draw.time
+        const reports = yield* draw.from([0, 2, 3])
+        const now = seenAt + reports * processReportMillis + (yield* draw.from([0, 4999, 5000]))
+        return {
+          facts: { p: { seen_at: iso(seenAt) }, q: { now: iso(now) } },
+          core: isProcessSilent(seenAt, now),
+        }
+      }),
+    }),
+  )
+
   it.effect("how the figures of an hour add up", () =>
     compare("figures", {
       cases: 300,

@@ -53,6 +53,7 @@ export const figures: Topic = (it) => {
       const report = (name: string, seenAt: number, numbersHeld: number | null = null) => ({
         name: `${era} ${name}`,
         kind: "worker" as const,
+        works: true,
         seenAt,
         numbersHeld,
         shardsHeld: numbersHeld,
@@ -68,6 +69,34 @@ export const figures: Topic = (it) => {
       assert.deepStrictEqual(yield* shown, [report("b", era + minute, 4)])
       yield* system.endProcess(report("b", era).name)
       assert.deepStrictEqual(yield* shown, [])
+    }),
+  )
+
+  it.effect("workers are alive until they fall silent, servers that leave the work never", () =>
+    Effect.gen(function* () {
+      const { system } = yield* Store
+      const era = anEra()
+      const report = (name: string, seenAt: number, works: boolean) =>
+        system.reportProcess({
+          name: `${era} ${name}`,
+          kind: works ? "worker" : "server",
+          works,
+          seenAt,
+          numbersHeld: null,
+          shardsHeld: null,
+        })
+      const workers = (now: number) =>
+        Effect.map(figuresAt(now), ({ workersAlive, workerSeenAt }) => [workersAlive, workerSeenAt])
+      yield* report("server", era + minute, false)
+      yield* report("first", era, true)
+      yield* report("second", era + oneSecond, true)
+      const [both, seenAt] = yield* workers(era + oneSecond)
+      assert.strictEqual(seenAt, era + oneSecond)
+      const left = Number(both) - 1
+      assert.deepStrictEqual(yield* workers(era + 35 * oneSecond), [left, seenAt])
+      assert.deepStrictEqual(yield* workers(era + 36 * oneSecond), [left - 1, seenAt])
+      for (const name of ["server", "first", "second"]) yield* system.endProcess(`${era} ${name}`)
+      assert.notStrictEqual((yield* workers(era))[1], seenAt)
     }),
   )
 
