@@ -69,6 +69,50 @@ const table = (rows: ReadonlyArray<ReadonlyArray<string>>): string => {
     .join("")
 }
 
+/** Nested values up to that many characters share the line of their name. */
+const inlineWidth = 60
+
+type Entries = ReadonlyArray<readonly [name: string, value: unknown]>
+
+const isNested = (value: unknown): value is object => typeof value === "object" && value !== null
+
+const isFlat = (value: object): boolean => Object.values(value).every((inner) => !isNested(inner))
+
+/** Entries of an object that say something. */
+const entriesOf = (value: object): Entries =>
+  Object.entries(value).filter(([, inner]) => inner !== null)
+
+const isShort = (value: unknown): boolean =>
+  !isNested(value) ||
+  (Array.isArray(value) && value.every((each) => !isNested(each))) ||
+  (isFlat(value) && !Array.isArray(value) && shown(value).length <= inlineWidth)
+
+const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, "  ")
+
+/** Records of a list as a table with a column for each name that says something. */
+const nestedTable = (records: ReadonlyArray<object>): string => {
+  const names = [...new Set(records.flatMap((each) => entriesOf(each).map(([name]) => name)))]
+  const cells = records.map((each) => names.map((name) => shown(fieldOf(each, name))))
+  return table([names.map((name) => labelOf(name).toUpperCase()), ...cells])
+}
+
+const nested = (value: unknown): string => {
+  if (!Array.isArray(value)) return fieldLines(entriesOf(value as object))
+  return value.every(isNested)
+    ? nestedTable(value)
+    : value.map((each) => `${shown(each)}\n`).join("")
+}
+
+/** Fields below each other; what is too much for a line stands below its name. */
+const fieldLines = (entries: Entries): string => {
+  const lines = table(
+    entries.map(([name, value]) => [labelOf(name), isShort(value) ? shown(value) : ""]),
+  ).split("\n")
+  return entries
+    .map(([, value], at) => `${lines[at]}\n${isShort(value) ? "" : indented(nested(value))}`)
+    .join("")
+}
+
 /** A field of a record by its name, or by names with dots between them. */
 const fieldOf = (item: unknown, path: string): unknown =>
   path
@@ -164,7 +208,7 @@ export const makeOutput = (
         columns === undefined
           ? Object.entries(chosen.of(item))
           : chosen.columns(columns).map(([name, of]) => [name, of(item)] as const)
-      print(table(pairs.map(([name, value]) => [labelOf(name), shown(value)])))
+      print(fieldLines(pairs))
     },
     all: async (items, own, most = Number.POSITIVE_INFINITY) => {
       const columns = chosen.columns(own)

@@ -1,0 +1,64 @@
+/** What people see of a record. */
+import { assert, it } from "@effect/vitest"
+import { makeOutput } from "../src/Output.ts"
+
+const printed = (item: object): string => {
+  let output = ""
+  makeOutput(
+    {
+      env: {},
+      input: null,
+      print: (text) => void (output += text),
+      written: () => Promise.resolve(null),
+      remark: () => undefined,
+      isWatched: false,
+      signal: new AbortController().signal,
+      pause: () => Promise.resolve(),
+      pauseForReader: () => Promise.resolve(true),
+      fetch,
+      now: Date.now,
+    },
+    false,
+  ).one(item)
+  return output
+}
+
+it("a field is one line, and short nested data is on it", () => {
+  const item = { id: 7, numbers: { connected: 2, disconnected: null }, to: ["a", "b"], error: null }
+  assert.strictEqual(
+    printed(item),
+    ["id       7", "numbers  connected 2", "to       a, b", "error    -", ""].join("\n"),
+  )
+})
+
+it("longer nested data is below its name, and a list of records is a table", () => {
+  const message = {
+    id: 17,
+    status: "queued",
+    to: { kind: "phone", phone: "+15550100002" },
+    text: "a text that is longer than the room that is left on the line",
+    error: null,
+  }
+  const data = [
+    { at: "2030-01-31T07:00:00Z", type: "accepted", attempt: null },
+    { at: "2030-01-31T07:00:05Z", type: "postponed", attempt: 2, error: { code: "no_room" } },
+  ]
+  assert.strictEqual(
+    printed({ message, waiting: { for: [{ reason: "sending", until: null }], ahead: 2 }, data }),
+    `message
+  id      17
+  status  queued
+  to      kind phone, phone +15550100002
+  text    a text that is longer than the room that is left on the line
+waiting
+  for
+    REASON
+    sending
+  ahead  2
+data
+  AT                    TYPE       ATTEMPT  ERROR
+  2030-01-31T07:00:00Z  accepted   -        -
+  2030-01-31T07:00:05Z  postponed  2        code no_room
+`,
+  )
+})
