@@ -41,6 +41,44 @@ const withoutCommand: Readonly<Record<string, string>> = {
   signOut: "The session of a browser.",
 }
 
+/** Commands without an option that their siblings take, and why. */
+const unlikeSiblings: Readonly<Record<string, string>> = {
+  "me --workspace": "It shows the key itself.",
+  "cancel --mode": "A message of either mode is found by its id.",
+  "numbers get --mode": "Numbers are found by their ids.",
+  "numbers list --mode": "Numbers belong to both modes.",
+  "webhooks get --mode": "An endpoint of either mode is found by its id.",
+  "webhooks list --mode": "The operator sees the endpoints of both modes.",
+  "figures service --workspace": "It is of the whole service.",
+  "held workspaces --workspace": "It lists the workspaces.",
+  "phones behaviour --workspace": "Simulated phones are found by the ids of their numbers.",
+  "phones scan --workspace": "As above.",
+  "phones logout --workspace": "As above.",
+  "phones tick --workspace": "As above.",
+  "phones registered --workspace": "It is of the whole service.",
+}
+
+const groupOf = (words: string): string => {
+  const [first = "", second] = words.split(" ")
+  return second === undefined ? "" : first
+}
+
+/** What siblings in one group take together: a place, a mode, and how much of a list. */
+const oddOnes = (): ReadonlyArray<string> =>
+  commands.flatMap(({ as, options, words }) => {
+    const siblings = commands.filter((each) => groupOf(each.words) === groupOf(words))
+    const lacks = (name: string) => !(name in options)
+    const isShared = (name: string) => siblings.some((each) => name in each.options)
+    const asks = as !== "none" && as !== "anyone"
+    const acts = as === "key or operator"
+    return [
+      ...["workspace"].filter((name) => asks && isShared(name) && lacks(name)),
+      ...["mode"].filter((name) => acts && isShared(name) && lacks(name)),
+      // A list is limited and whole.
+      ...["limit", "all"].filter((name) => lacks(name) && "limit" in options),
+    ].map((name) => `${words} --${name}`)
+  })
+
 const sceneOf = async ({ directory, receiver, url }: typeof Running.Service): Promise<Scene> => {
   const shop = await aWorkspace(url)
   const told = async (line: ReadonlyArray<string>, options?: RunOptions) => {
@@ -89,6 +127,13 @@ layer(Running.layer, { excludeTestServices: true })("every command", (it) => {
         commands.map(({ words }) => words),
       ),
     ),
+  )
+
+  it.effect("has the options that its siblings take", () =>
+    Effect.sync(() => {
+      const [unlike, named] = [oddOnes(), Object.keys(unlikeSiblings)]
+      assert.sameMembers([...unlike], named)
+    }),
   )
 
   const test = (name: string, body: (scene: Scene) => Promise<void>) =>

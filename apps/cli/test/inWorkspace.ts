@@ -55,6 +55,8 @@ export const actsInWorkspace = async (scene: Scene, mode: "live" | "test"): Prom
   assert.strictEqual((await one("checks results", [check]))["status"], "registered")
 
   const webhook = await idOf("webhooks create", [receiver])
+  const [shown] = await scene.json("webhooks get", [webhook, "--workspace", workspace], noKey)
+  assert.strictEqual(shown?.["id"], webhook)
   assert.isDefined((await one("webhooks test", [webhook]))["event_id"])
   assert.isString((await one("webhooks rotate-secret", [webhook]))["secret"])
   assert.deepInclude(await one("webhooks delete", [webhook]), { deleted: true })

@@ -15,6 +15,7 @@ import {
   workspace,
 } from "../Command.ts"
 import type { Tools } from "../Command.ts"
+import { Ended } from "../ending.ts"
 import { placeText } from "../WorkspaceClient.ts"
 import { limit, listed } from "./lists.ts"
 import { restAfter, whileRead } from "./polling.ts"
@@ -96,10 +97,17 @@ export const webhookCommands = [
   }),
   command({
     words: "webhooks get",
-    as: "key",
-    summary: "Shows an endpoint.",
+    as: "key or operator",
+    summary: "Shows an endpoint: the key's, or one of a workspace.",
     arguments: one,
-    run: async (given, { client, output }) => output.one(await client().webhooks.get(given.id)),
+    options: { workspace: maybe(workspace.value) },
+    run: async ({ id: of, workspace: inside }, { client, operator, output }) => {
+      if (inside === undefined) return output.one(await client().webhooks.get(of))
+      const all = await operator().webhooks.list(inside)
+      const found = all.find((each) => each.id === of)
+      if (found === undefined) throw new Ended("notFound", `the workspace has no endpoint ${of}`)
+      output.one(found)
+    },
   }),
   command({
     words: "webhooks delete",
