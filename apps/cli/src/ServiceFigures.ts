@@ -32,11 +32,17 @@ export interface ServiceFigures {
   readonly store_risks: ReadonlyArray<string>
   readonly clock_skew_seconds: number | null
   readonly workers: number | null
+  /** Processes that do the work and gave a sign of life in the last 35 seconds. */
+  readonly workers_alive: number | null
+  /** Since the latest of these signs; null without one. */
+  readonly worker_seen_seconds: number | null
   readonly queued: number | null
   readonly scheduled: number | null
   readonly oldest_waiting_seconds: number | null
   readonly lane_lag_seconds: number | null
   readonly in_flight: number | null
+  /** Those of them whose worker died, until another takes over. */
+  readonly leases_run_out: number | null
   readonly deliveries_pending: number | null
   readonly retries_pending: number | null
   /** Live numbers by their state. */
@@ -60,11 +66,14 @@ export const figuresOf = (samples: ReadonlyArray<Sample>): ServiceFigures => {
     store_risks: active("store_risk", "risk"),
     clock_skew_seconds: one("clock_skew_seconds"),
     workers: one("workers"),
+    workers_alive: one("workers_alive"),
+    worker_seen_seconds: one("worker_seen_seconds"),
     queued: one("messages_waiting", { status: "queued" }),
     scheduled: one("messages_waiting", { status: "scheduled" }),
     oldest_waiting_seconds: one("oldest_waiting_seconds", { connection: "connected" }),
     lane_lag_seconds: one("lane_lag_seconds"),
     in_flight: one("lanes_in_flight"),
+    leases_run_out: one("leases_run_out"),
     deliveries_pending: one("webhook_deliveries_pending"),
     retries_pending: one("webhook_retries_pending"),
     numbers:
@@ -113,6 +122,20 @@ const ofRisk: Readonly<Record<string, Trouble>> = {
   },
 }
 
+/** A process that reports itself every 15 s and did not for so long counts as dead. */
+export const silentSeconds = 35
+
+/** Whether nothing does the work; false while that is unknown. */
+export const hasNoWorker = ({ workers_alive }: ServiceFigures): boolean => workers_alive === 0
+
+const noWorker = ({ worker_seen_seconds: seen }: ServiceFigures): Trouble => ({
+  trouble:
+    seen === null
+      ? "no worker lives, so nothing leaves"
+      : `no worker lives, so nothing leaves: the last sign of one came ${Math.round(seen)} s ago`,
+  what_to_do: "start a worker, and see in its log how the last one ended",
+})
+
 /** Thresholds of the alerts in docs/monitoring.md. */
 const limits = { skewSeconds: 2, lagSeconds: 60, waitSeconds: 3600 } as const
 
@@ -134,7 +157,14 @@ export const troublesOf = (figures: ServiceFigures): ReadonlyArray<Trouble> => {
   ) {
     found.push(...named(ofNotReady, ["clock"]))
   }
-  if ((lag ?? 0) > limits.lagSeconds) {
+  if (hasNoWorker(figures)) found.push(noWorker(figures))
+  else if ((figures.leases_run_out ?? 0) > 0) {
+    found.push({
+      trouble: `the worker of ${figures.leases_run_out} numbers died while they were sending`,
+      what_to_do: "another takes over within 30 s; if none does, look into the workers' logs",
+    })
+  }
+  if ((lag ?? 0) > limits.lagSeconds && !hasNoWorker(figures)) {
     found.push({
       trouble: `messages could go, and for ${Math.round(lag ?? 0)} s no worker takes them`,
       what_to_do: "check whether a worker runs and what its log says, or start another",

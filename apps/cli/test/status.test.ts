@@ -50,6 +50,19 @@ describe("the figures", () => {
     }
   })
 
+  it("name a dead worker once, with its last sign of life", () => {
+    const lines = ["messaging_workers_alive 0", "messaging_leases_run_out 2"]
+    assert.deepStrictEqual(advice(...lines, "messaging_lane_lag_seconds 90"), [
+      "no worker lives, so nothing leaves",
+    ])
+    assert.deepStrictEqual(advice(...lines, "messaging_worker_seen_seconds 41.2"), [
+      "no worker lives, so nothing leaves: the last sign of one came 41 s ago",
+    ])
+    assert.deepStrictEqual(advice("messaging_workers_alive 1", "messaging_leases_run_out 2"), [
+      "the worker of 2 numbers died while they were sending",
+    ])
+  })
+
   it("name one trouble once", () => {
     const lines = ['messaging_not_ready{reason="store"} 1', "messaging_store_up 0"]
     assert.deepStrictEqual(advice(...lines), ["the store does not answer, or takes no writes"])
@@ -59,16 +72,19 @@ describe("the figures", () => {
 })
 
 describe("status", () => {
-  const statusOf = async (answers: Readonly<Record<string, readonly [number, string]>>) => {
+  const statusOf = async (
+    answers: Readonly<Record<string, readonly [number, string]>>,
+    env: Readonly<Record<string, string>> = {},
+  ) => {
     const server = createServer((request, response) => {
       const [status, body] = answers[request.url ?? ""] ?? [404, "{}"]
-      response.writeHead(status).end(body)
+      response.writeHead(status, { "content-type": "application/json" }).end(body)
     })
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
     const { port } = server.address() as AddressInfo
     const ran = { output: "", remarks: "" }
     const code = await run(["status", "--json", "--service", `http://127.0.0.1:${port}`], {
-      env: {},
+      env,
       input: null,
       print: (text) => void (ran.output += text),
       written: () => Promise.resolve(null),
@@ -99,6 +115,56 @@ describe("status", () => {
         what_to_do: "see that DATA_DIR exists and can be written, and that its disk has room",
       },
     ])
+  })
+
+  it("ends with 6 while no worker lives", async () => {
+    const figures =
+      "messaging_store_up 1\nmessaging_lanes_in_flight 3\nmessaging_leases_run_out 2\n"
+    for (const [alive, code] of [
+      [0, 6],
+      [1, 0],
+    ] as const) {
+      const ran = await statusOf({
+        "/health/ready": [200, '{"status":"ok"}'],
+        "/metrics": [
+          200,
+          `${figures}messaging_workers_alive ${alive}\nmessaging_worker_seen_seconds 12\n`,
+        ],
+      })
+      assert.strictEqual(ran.code, code)
+      assert.deepInclude(JSON.parse(ran.output), { workers_alive: alive, worker_seen_seconds: 12 })
+      assert.strictEqual(ran.remarks.includes("no worker lives"), alive === 0)
+    }
+  })
+
+  it("asks the operator API for the workers where no figures are", async () => {
+    const process = { name: "w", kind: "worker", numbers_held: null, shards_held: null }
+    for (const [second, alive] of [
+      [26, 1],
+      [25, 0],
+    ] as const) {
+      const processes = [
+        { ...process, works: true, seen_at: `2030-01-31T07:00:${second}Z` },
+        { ...process, works: false, seen_at: "2030-01-31T07:01:00Z" },
+      ]
+      const ran = await statusOf(
+        {
+          "/health/ready": [200, '{"status":"ok"}'],
+          "/admin/v1/held": [200, '{"data":[]}'],
+          "/admin/v1/figures": [
+            200,
+            JSON.stringify({ now: "2030-01-31T07:01:00Z", store_up: true, processes }),
+          ],
+        },
+        { MESSAGING_OPERATOR_KEY: "a token" },
+      )
+      assert.strictEqual(ran.code, alive === 1 ? 0 : 6)
+      assert.deepInclude(JSON.parse(ran.output), {
+        held: 0,
+        workers_alive: alive,
+        worker_seen_seconds: 60 - second,
+      })
+    }
   })
 
   it("works without figures, which METRICS_PORT moves elsewhere", async () => {

@@ -1,5 +1,12 @@
 /** How a workspace and the service do. */
+import { silentSeconds } from "../ServiceFigures.ts"
 import { choice, command, maybe, workspace } from "../Command.ts"
+
+/** How long ago it was, and whether the process counts as dead. */
+const lifeOf = (seenAt: string, now: string): string => {
+  const seconds = Math.max(0, Math.round((Date.parse(now) - Date.parse(seenAt)) / 1000))
+  return `${seconds} s ago${seconds < silentSeconds ? "" : ", dead or cut off"}`
+}
 
 const ranges = ["24h", "7d", "30d"] as const
 
@@ -41,16 +48,19 @@ export const figureCommands = [
     words: "figures service",
     as: "operator",
     summary: "Shows how the service does, and the processes on its store.",
+    about:
+      "A process gives a sign of life every 15 seconds, and counts as dead 35 seconds after its last. One that stops in\norder leaves the list, another one after a day.",
     run: async (_, { operator, output }) => {
       const figures = await operator().figures.service()
       if (output.json) return output.one(figures)
-      const { processes, ...rest } = figures
-      output.one(rest)
+      const { now, processes, ...rest } = figures
+      output.one({ now, ...rest })
       output.say("")
       await output.all(processes, [
         ["process", ({ name }) => name],
         ["kind", ({ kind }) => kind],
-        ["seen", ({ seen_at }) => seen_at],
+        ["works", ({ works }) => works],
+        ["last sign of life", ({ seen_at }) => lifeOf(seen_at, now)],
         ["numbers", ({ numbers_held }) => numbers_held],
         ["shards", ({ shards_held }) => shards_held],
       ])

@@ -396,7 +396,12 @@ export const messageCommands = [
     summary: "Shows why a message waits, and all that happened to it.",
     arguments: { id: once(id("message")) },
     options: { workspace },
-    run: async ({ id: of, workspace: inside }, { operator, output }) =>
-      output.one(await operator().messages.timeline(inside, of)),
+    run: async ({ id: of, workspace: inside }, { operator, output }) => {
+      const timeline = await operator().messages.timeline(inside, of)
+      output.one(timeline)
+      if (timeline.waiting?.for.length === 0 && timeline.waiting.ahead === 0) {
+        output.say("It waits for a worker to take it: messaging status says whether one lives.")
+      }
+    },
   }),
 ]

@@ -1,9 +1,16 @@
 /** `status`: how a service is, on one screen. */
 import { MessagingError } from "@messaging-service/client"
+import type { OperatorClient } from "@messaging-service/client"
 import { command, maybe, text } from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { Ended } from "../ending.ts"
-import { figuresOf, parseMetrics, troublesOf } from "../ServiceFigures.ts"
+import {
+  figuresOf,
+  hasNoWorker,
+  parseMetrics,
+  silentSeconds,
+  troublesOf,
+} from "../ServiceFigures.ts"
 import type { ServiceFigures, Trouble } from "../ServiceFigures.ts"
 
 /** Longest wait for an open path; readiness itself waits two seconds for the store. */
@@ -30,11 +37,10 @@ const readinessOf = (answer: Awaited<ReturnType<typeof ask>>): string | null => 
   return status
 }
 
-/** Held messages and reminders of all workspaces; null without the operator token. */
-const heldBy = async ({ operator }: Tools): Promise<number | null> => {
+/** What the operator learns besides; null without the token. */
+const askOperator = async <A>({ operator }: Tools, read: (of: OperatorClient) => Promise<A>) => {
   try {
-    const workspaces = await operator().store.held()
-    return workspaces.reduce((sum, each) => sum + each.messages + each.reminders, 0)
+    return await read(operator())
   } catch (error) {
     if (error instanceof Ended && error.ending === "notAllowed") return null
     // A service that is not ready may not answer this; its figures say why.
@@ -42,6 +48,27 @@ const heldBy = async ({ operator }: Tools): Promise<number | null> => {
       return null
     }
     throw error
+  }
+}
+
+/** Held messages and reminders of all workspaces. */
+const heldBy = (tools: Tools): Promise<number | null> =>
+  askOperator(tools, async ({ store }) =>
+    (await store.held()).reduce((sum, each) => sum + each.messages + each.reminders, 0),
+  )
+
+/** The workers, as the operator API tells them where no `/metrics` does. */
+const workersBy = async (tools: Tools, found: ServiceFigures): Promise<ServiceFigures> => {
+  if (found.workers_alive !== null) return found
+  const told = await askOperator(tools, ({ figures }) => figures.service())
+  if (told === null || !told.store_up) return found
+  const silent = told.processes.flatMap(({ seen_at, works }) =>
+    works ? [(Date.parse(told.now) - Date.parse(seen_at)) / 1000] : [],
+  )
+  return {
+    ...found,
+    workers_alive: silent.filter((since) => since < silentSeconds).length,
+    worker_seen_seconds: silent.length === 0 ? null : Math.min(...silent),
   }
 }
 
@@ -54,17 +81,24 @@ interface Status extends ServiceFigures {
 
 const seconds = (value: number | null) => (value === null ? null : `${Math.round(value)} s`)
 
+const agoOf = (value: number | null) => value && `${seconds(value)} ago`
+
 const columns = [
   ["service", ({ service, version }: Status) => `${service} (version ${version ?? "unknown"})`],
   ["ready", ({ not_ready, ready }: Status) => (ready ? "yes" : `no: ${not_ready.join(", ")}`)],
   ["store", ({ store_up }: Status) => (store_up === null ? null : store_up ? "up" : "away")],
   ["clock skew", ({ clock_skew_seconds: skew }: Status) => skew && `${skew} s`],
+  ["workers alive", ({ workers_alive }: Status) => workers_alive],
+  ["last sign of a worker", ({ worker_seen_seconds: seen }: Status) => agoOf(seen)],
   ["workers that share live numbers", ({ workers }: Status) => workers],
   ["messages queued", ({ queued }: Status) => queued],
   ["messages scheduled", ({ scheduled }: Status) => scheduled],
   ["oldest due message", ({ oldest_waiting_seconds: oldest }: Status) => seconds(oldest)],
   ["workers behind by", ({ lane_lag_seconds: lag }: Status) => seconds(lag)],
-  ["numbers sending now", ({ in_flight }: Status) => in_flight],
+  [
+    "numbers sending now",
+    ({ in_flight, leases_run_out }: Status) => in_flight && in_flight - (leases_run_out ?? 0),
+  ],
   ["numbers", ({ numbers }: Status) => numbers],
   ["webhook deliveries pending", ({ deliveries_pending }: Status) => deliveries_pending],
   ["webhook retries pending", ({ retries_pending }: Status) => retries_pending],
@@ -82,7 +116,7 @@ export const statusCommands = [
     as: "anyone",
     summary: "Shows how the service is: readiness, backlog, workers, numbers, and what to mend.",
     about:
-      "Ends with 6 while the service is not ready. The figures are those of the process that answers, and of\nits store. The operator token adds what is held since a restore.",
+      "Ends with 6 while the service is not ready, and while no worker lives: each gives a sign of life every 15 seconds,\nand counts as dead 35 seconds after its last. The figures are those of the process that answers, and of its store.\nThe operator token adds what is held since a restore, and the workers where /metrics is not asked.",
     options: {
       metrics: maybe(
         text("URL", "Where the process serves /metrics, with METRICS_PORT. Default: the service."),
@@ -100,7 +134,7 @@ export const statusCommands = [
           metrics: metrics ?? url,
         })
       }
-      const found = figuresOf(parseMetrics(isThere ? figures.body : ""))
+      const found = await workersBy(tools, figuresOf(parseMetrics(isThere ? figures.body : "")))
       const ready = health !== "unavailable"
       const status: Status = {
         service: url,
@@ -115,6 +149,7 @@ export const statusCommands = [
         await output.all(status.troubles, troubleColumns)
       }
       if (!ready) throw new Ended("unavailable", "the service is not ready")
+      if (hasNoWorker(found)) throw new Ended("unavailable", "no worker lives")
     },
   }),
 ]
