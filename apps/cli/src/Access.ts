@@ -7,12 +7,14 @@ import { readFileSync } from "node:fs"
 import type { CommonOptions } from "./Command.ts"
 import { Ended, usageError } from "./ending.ts"
 import type { Machine } from "./Machine.ts"
-import { profileNamed, readProfiles } from "./Profiles.ts"
+import { operatorServiceOf, profileNamed, readProfiles } from "./Profiles.ts"
 import type { Profile } from "./Profiles.ts"
 
 export interface Access {
   /** The service's address. */
   readonly service: () => string
+  /** The address of its operator API: with `ADMIN_PORT` another one. */
+  readonly operatorService: () => string
   /** Fails without one. */
   readonly key: () => string
   /** Fails without one. */
@@ -34,6 +36,7 @@ type Secret = (typeof secrets)[keyof typeof secrets]
 /** Variables that a default profile yields to: one alone would mix two services. */
 const variables = [
   "MESSAGING_SERVICE",
+  "MESSAGING_OPERATOR_SERVICE",
   ...Object.values(secrets).flatMap(({ variable }) => [variable, `${variable}_FILE`]),
 ]
 
@@ -49,7 +52,8 @@ const chosenProfile = (common: CommonOptions, machine: Machine): Named | undefin
   if (chosen !== undefined) {
     return { name: chosen, profile: profileNamed(readProfiles(machine), chosen) }
   }
-  if (common.service !== undefined || variables.some((name) => env[name])) return undefined
+  const isNamed = common.service !== undefined || common["operator-service"] !== undefined
+  if (isNamed || variables.some((name) => env[name])) return undefined
   const kept = readProfiles(machine)
   return kept.default === null
     ? undefined
@@ -73,15 +77,28 @@ export const readSecret = (path: string): string => {
   }
 }
 
+/** Where each secret of the profile goes, and where the options would send it. */
+const placesOf = (
+  profile: Profile,
+  { service, "operator-service": operator }: CommonOptions,
+): Readonly<Record<Secret["field"], readonly [own: string, asked: string | undefined]>> => ({
+  key: [profile.service, service],
+  operator_key: [
+    operatorServiceOf(profile),
+    operator ?? (service === profile.service ? undefined : service),
+  ],
+})
+
 /** Of the profile, for its own address alone. */
 const profileSecret = (
   { name, profile }: Named,
   { field, option, what }: Secret,
-  service: string | undefined,
+  common: CommonOptions,
 ): string => {
-  if (service !== undefined && service !== profile.service) {
+  const [own, asked] = placesOf(profile, common)[field]
+  if (asked !== undefined && asked !== own) {
     throw usageError(
-      `the ${what} of the profile "${name}" is for ${profile.service} alone: give --${option} with --service`,
+      `the ${what} of the profile "${name}" is for ${own} alone: give --${option} with --service`,
     )
   }
   const kept = profile[field]
@@ -111,16 +128,24 @@ export const makeAccess = (common: CommonOptions, machine: Machine): Access => {
       throw new Ended("notAllowed", `${file} holds no ${which.what}`)
     }
     const of = named()
-    return of === undefined
-      ? environmentSecret(machine, which)
-      : profileSecret(of, which, common.service)
+    return of === undefined ? environmentSecret(machine, which) : profileSecret(of, which, common)
+  }
+  const service = () =>
+    common.service ?? named()?.profile.service ?? serviceOf(machine.env) ?? "http://127.0.0.1:8080"
+  /** The one beside the chosen service: `--service` of another one has no part of it. */
+  const besideService = () => {
+    const of = named()
+    if (of === undefined) {
+      return common.service === undefined
+        ? machine.env["MESSAGING_OPERATOR_SERVICE"] || undefined
+        : undefined
+    }
+    const isOwn = common.service === undefined || common.service === of.profile.service
+    return isOwn ? of.profile.operator_service : undefined
   }
   return {
-    service: () =>
-      common.service ??
-      named()?.profile.service ??
-      serviceOf(machine.env) ??
-      "http://127.0.0.1:8080",
+    service,
+    operatorService: () => common["operator-service"] ?? besideService() ?? service(),
     key: () => secret(secrets.key),
     operatorToken: () => secret(secrets.operator),
   }

@@ -50,6 +50,7 @@ export type Given<T> = { readonly [Name in keyof T]: Kept<T[Name]> }
 /** Values of the common options. */
 export interface CommonOptions {
   readonly service?: string
+  readonly "operator-service"?: string
   readonly "key-file"?: string
   readonly "operator-key-file"?: string
   readonly profile?: string

@@ -10,9 +10,14 @@ import type { Machine } from "./Machine.ts"
 export interface Profile {
   /** The service's address. */
   readonly service: string
+  /** The operator's address, where `ADMIN_PORT` makes it another one. */
+  readonly operator_service?: string
   readonly key?: string
   readonly operator_key?: string
 }
+
+export const operatorServiceOf = ({ operator_service, service }: Profile): string =>
+  operator_service ?? service
 
 export interface Profiles {
   /** The profile without another choice. */
@@ -36,7 +41,9 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isProfile = (value: unknown): value is Profile =>
   isObject(value) &&
   isText(value["service"]) &&
-  [value["key"], value["operator_key"]].every((each) => each === undefined || isText(each))
+  [value["operator_service"], value["key"], value["operator_key"]].every(
+    (each) => each === undefined || isText(each),
+  )
 
 const isProfiles = (value: unknown): value is Profiles =>
   isObject(value) &&

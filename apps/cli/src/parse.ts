@@ -10,6 +10,12 @@ export const common = {
   service: maybe(
     text("URL", "The service's URL. Default: MESSAGING_SERVICE, else http://127.0.0.1:8080."),
   ),
+  "operator-service": maybe(
+    text(
+      "URL",
+      "The operator's URL, where ADMIN_PORT makes it another one; MESSAGING_OPERATOR_SERVICE.",
+    ),
+  ),
   "key-file": maybe(
     text(
       "FILE",

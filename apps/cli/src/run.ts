@@ -69,23 +69,14 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
       return machine.fetch(url, init)
     },
   }
-  const access = makeAccess(common, machine)
-  const connection = () => connectionOf(common, access.service(), asking)
-  const client = () => {
-    const key = access.key()
-    return made(() => messagingClient({ ...connection(), key }))
-  }
-  const operator = () => {
-    const token = access.operatorToken()
-    return made(() => operatorClient({ ...connection(), token }))
-  }
+  const { client, lastAsked, operator, service } = clientsOf(common, asking)
   const place = command.as === "key or operator" ? placeOf(given) : undefined
   const tools = {
     machine: asking,
     commands,
     output,
     common,
-    service: access.service,
+    service,
     client,
     operator,
     caller: () => (place === undefined ? client() : workspaceClient(operator(), place)),
@@ -97,11 +88,32 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
       try {
         await command.run(given, tools)
       } catch (error) {
-        throw withPathNamed(error, access.service)
+        throw withAddressNamed(error, lastAsked())
       }
     })
   } finally {
     output.progress(undefined)
+  }
+}
+
+/** Makes clients when they are needed, and knows the last one's address. */
+const clientsOf = (common: CommonOptions, machine: Machine) => {
+  const access = makeAccess(common, machine)
+  let asked: Asked = { by: "key", url: access.service }
+  const connection = () => connectionOf(common, asked.url(), machine)
+  return {
+    service: access.service,
+    lastAsked: () => asked,
+    client: () => {
+      const key = access.key()
+      asked = { by: "key", url: access.service }
+      return made(() => messagingClient({ ...connection(), key }))
+    },
+    operator: () => {
+      const token = access.operatorToken()
+      asked = { by: "operator", url: access.operatorService }
+      return made(() => operatorClient({ ...connection(), token }))
+    },
   }
 }
 
@@ -146,16 +158,33 @@ const connectionOf = (
   ...(retries === undefined ? {} : { retries }),
 })
 
+/** Who asked last, and at which address. */
+interface Asked {
+  readonly by: "key" | "operator"
+  readonly url: () => string
+}
+
+const wrongAddress: Readonly<Record<Asked["by"], string>> = {
+  key: "With ADMIN_PORT this may be the operator's address: name the customers' one, that of PORT, with --service.",
+  operator:
+    "With ADMIN_PORT the operator has another address: name it with --operator-service, MESSAGING_OPERATOR_SERVICE or in the profile.",
+}
+
 /**
- * A path that the service lacks. Adds a hint when the address has a path too: often it is the
- * interface's path, which the program adds itself.
+ * An error that a wrong address may have caused, with a hint: a path that the service lacks, and a
+ * token that the customers' port never takes. When the address has a path too, that is often the
+ * interface's, which the program adds itself.
  */
-const withPathNamed = (error: unknown, url: () => string): unknown => {
-  if (!(error instanceof MessagingError) || error.code !== "not_found") return error
+export const withAddressNamed = (error: unknown, { by, url }: Asked): unknown => {
+  if (!(error instanceof MessagingError)) return error
+  const isPath = error.code === "not_found"
+  if (!isPath && !(by === "operator" && error.code === "invalid_operator_token")) return error
   const { origin, pathname = "/" } = URL.parse(url()) ?? {}
-  if (pathname === "/") return error
-  const text = `${error.text} The address of the service has the path ${pathname}: give ${origin} alone, unless the service is mounted there.`
-  return new MessagingError({ ...error, text })
+  const hint =
+    pathname === "/" || !isPath
+      ? `The address was ${url()}. ${wrongAddress[by]}`
+      : `The address of the service has the path ${pathname}: give ${origin} alone, unless the service is mounted there.`
+  return new MessagingError({ ...error, text: `${error.text} ${hint}` })
 }
 
 const messageOf = (error: unknown): string =>

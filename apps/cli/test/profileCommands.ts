@@ -30,6 +30,7 @@ export const profileCommands: Entries = {
       {
         name: "shop",
         service: "http://127.0.0.1:8080",
+        operator_service: null,
         key: true,
         operator_key: false,
         default: true,

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { chmod, mkdtemp, readFile, readdir, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { Running, aWorkspace, anotherServer } from "./Running.ts"
+import { Running, aWorkspace, anotherServer, token } from "./Running.ts"
 
 layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
   /** The environment names nothing but the home. */
@@ -14,6 +14,7 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
       readonly key: string
       readonly file: string
       readonly keyFile: string
+      readonly tokenFile: string
       readonly messaging: (
         line: ReadonlyArray<string>,
         env?: Readonly<Record<string, string>>,
@@ -28,11 +29,14 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
           const home = await mkdtemp(join(directory, "home-"))
           const keyFile = join(home, "key")
           await writeFile(keyFile, shop.key)
+          const tokenFile = join(home, "token")
+          await writeFile(tokenFile, token)
           const none = { MESSAGING_SERVICE: "", MESSAGING_KEY: "", MESSAGING_OPERATOR_KEY: "" }
           await body({
             url,
             key: shop.key,
             keyFile,
+            tokenFile,
             file: join(home, "messaging/profiles.json"),
             messaging: (line, env = {}, input) =>
               shop.messaging(line, {
@@ -103,6 +107,47 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
     assert.deepInclude(JSON.parse(shown ?? ""), { service: other.url, key: false })
     other.close()
     assert.strictEqual(other.requests(), 0)
+  })
+
+  test("hold the operator's address, which ADMIN_PORT makes another one", async (scene) => {
+    const { keyFile, messaging, url } = scene
+    const customers = await anotherServer(204)
+    const both = ["--service", customers.url, "--operator-service", url]
+    const secrets = ["--key-file", keyFile, "--operator-key-file", scene.tokenFile]
+    await messaging(["profile", "set", "shop", ...both, ...secrets])
+    assert.strictEqual((await messaging(["workspaces", "list"])).code, 0)
+    assert.strictEqual(customers.requests(), 0)
+    // The customers' address gets the key, and never the operator's token.
+    await messaging(["me"])
+    assert.isAbove(customers.requests(), 0)
+    const asked = customers.requests()
+    const line = ["workspaces", "list", "--profile", "shop"]
+    const refused = await messaging([...line, "--operator-service", customers.url])
+    assert.deepInclude(refused, { code: 2, asked: [] })
+    assert.strictEqual((await messaging([...line, "--service", customers.url])).code, 0)
+    assert.strictEqual(customers.requests(), asked)
+    // Another address of the operator forgets the token for the former one, and keeps the key.
+    const set = ["profile", "set", "shop", "--operator-service", customers.url, "--json"]
+    const [shown] = (await messaging(set)).output.split("\n")
+    assert.deepInclude(JSON.parse(shown ?? ""), {
+      operator_service: customers.url,
+      key: true,
+      operator_key: false,
+    })
+    customers.close()
+  })
+
+  test("yield to the operator's address in the environment", async ({ messaging, url }) => {
+    const customers = await anotherServer(204)
+    const env = {
+      MESSAGING_SERVICE: customers.url,
+      MESSAGING_OPERATOR_SERVICE: url,
+      MESSAGING_OPERATOR_KEY: token,
+    }
+    assert.strictEqual((await messaging(["workspaces", "list"], env)).code, 0)
+    const elsewhere = ["workspaces", "list", "--service", customers.url]
+    assert.strictEqual((await messaging(elsewhere, env)).code, 6)
+    customers.close()
   })
 
   for (const [line, complaint] of [

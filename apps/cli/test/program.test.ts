@@ -1,5 +1,6 @@
 /** The program itself: its failures and exit codes, sources of secrets, help and completion. */
 import { assert, describe, layer } from "@effect/vitest"
+import { MessagingError } from "@messaging-service/client"
 import { version } from "@messaging-service/core"
 import { Effect } from "effect"
 import { mkdir, readFile, writeFile } from "node:fs/promises"
@@ -8,6 +9,7 @@ import jsQR from "jsqr"
 import { commands } from "../src/commands/index.ts"
 import { endings } from "../src/ending.ts"
 import { qrCodeText } from "../src/qrCode.ts"
+import { withAddressNamed } from "../src/run.ts"
 import { Running, aWorkspace, anotherServer } from "./Running.ts"
 
 layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
@@ -61,6 +63,20 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       const ran = await messaging(["me", "--service", `${url}/api/v2`])
       assert.include(ran.remarks, `has the path /api/v2: give ${url} alone`)
       assert.strictEqual(ran.code, 5)
+    })
+
+    test("4 and 5, with the address that the command needs where ADMIN_PORT makes two", async ({
+      url,
+    }) => {
+      const { messaging } = await aWorkspace(url)
+      const env = { MESSAGING_OPERATOR_KEY: "not the token of this service, or not its port" }
+      const operator = await messaging(["workspaces", "list"], { env })
+      assert.include(operator.remarks, `The address was ${url}.`)
+      assert.include(operator.remarks, "name it with --operator-service")
+      assert.strictEqual(operator.code, 4)
+      const missing = { code: "not_found" as const, status: 404, text: "There is no such path." }
+      const shown = withAddressNamed(new MessagingError(missing), { by: "key", url: () => url })
+      assert.match(String(shown), /the customers' one, that of PORT, with --service/)
     })
 
     test("6, and not 5, when something answers at the url that is not the service", async ({

@@ -5,7 +5,7 @@ import { command, flag, once, text } from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { usageError } from "../ending.ts"
 import { inputOf } from "../Machine.ts"
-import { profileNamed, readProfiles, writeProfiles } from "../Profiles.ts"
+import { operatorServiceOf, profileNamed, readProfiles, writeProfiles } from "../Profiles.ts"
 import type { Profile } from "../Profiles.ts"
 
 interface Row extends Profile {
@@ -14,9 +14,10 @@ interface Row extends Profile {
 }
 
 /** No secret is shown. */
-const shownOf = ({ isDefault, key, name, operator_key, service }: Row) => ({
+const shownOf = ({ isDefault, key, name, operator_key, operator_service, service }: Row) => ({
   name,
   service,
+  operator_service: operator_service ?? null,
   key: key !== undefined,
   operator_key: operator_key !== undefined,
   default: isDefault,
@@ -27,6 +28,7 @@ type Shown = ReturnType<typeof shownOf>
 const columns = [
   ["name", ({ name }: Shown) => name],
   ["service", ({ service }: Shown) => service],
+  ["operator service", ({ operator_service }: Shown) => operator_service],
   ["key", ({ key }: Shown) => key],
   ["operator key", ({ operator_key }: Shown) => operator_key],
   ["default", ({ default: isDefault }: Shown) => isDefault],
@@ -56,14 +58,32 @@ const secretOf = async (
 
 /** The clients refuse addresses and secrets that cannot be sent. */
 const checked = (profile: Profile): Profile => {
-  const { key, operator_key: token, service: url } = profile
+  const { key, operator_key: token, service } = profile
   try {
-    messagingClient({ url, key: key ?? "key" })
-    operatorClient({ url, token: token ?? "token" })
+    messagingClient({ url: service, key: key ?? "key" })
+    operatorClient({ url: operatorServiceOf(profile), token: token ?? "token" })
     return profile
   } catch (error) {
     throw usageError(error instanceof Error ? error.message : String(error))
   }
+}
+
+/** What stays of a profile with these addresses: a secret is for one of them. */
+const keptOf = (
+  before: Profile | undefined,
+  service: string,
+  operator: string | undefined,
+): Profile => {
+  const kept = before?.service === service ? before : undefined
+  const operatorService = operator ?? kept?.operator_service
+  const profile = {
+    service,
+    ...(operatorService === undefined ? {} : { operator_service: operatorService }),
+    ...(kept?.key === undefined ? {} : { key: kept.key }),
+  }
+  return kept?.operator_key !== undefined && operatorServiceOf(kept) === operatorServiceOf(profile)
+    ? { ...profile, operator_key: kept.operator_key }
+    : profile
 }
 
 const setProfile = async (named: string, tools: Tools): Promise<void> => {
@@ -78,12 +98,8 @@ const setProfile = async (named: string, tools: Tools): Promise<void> => {
   const before = Object.hasOwn(kept.profiles, named) ? kept.profiles[named] : undefined
   const service = common.service ?? before?.service
   if (service === undefined) throw usageError("a new profile needs --service")
-  // A secret is for one address.
-  const { service: _, ...secrets } =
-    before === undefined || before.service !== service ? { service } : before
   const profile = checked({
-    service,
-    ...secrets,
+    ...keptOf(before, service, common["operator-service"]),
     ...(key === undefined ? {} : { key }),
     ...(token === undefined ? {} : { operator_key: token }),
   })
@@ -101,7 +117,7 @@ export const profileCommands = [
     as: "none",
     summary: "Keeps a service under a name, with its secrets, or changes that.",
     about:
-      "Takes --service, --key-file and --operator-key-file, and copies what the files hold; - reads standard input.\nThe first profile is the default one. Another address forgets the secrets of the former one.",
+      "Takes --service, --key-file and --operator-key-file, and copies what the files hold; - reads standard input.\nWith ADMIN_PORT it takes --operator-service too. The first profile is the default one. Another address forgets\nthe secrets of the former one.",
     arguments: { name },
     run: (given, tools) => setProfile(given.name, tools),
   }),
