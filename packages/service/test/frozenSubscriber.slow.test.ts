@@ -47,7 +47,8 @@ const freeze = async (child: ChildProcess, pool: Pool) => {
   )
 }
 
-const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 30_000 })
+/** Starting a process takes long on a busy machine. */
+const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 120_000 })
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "a subscription of two processes",
