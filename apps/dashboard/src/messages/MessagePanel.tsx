@@ -1,6 +1,7 @@
 /** One message in a panel of its own: why it waits, all that happened to it, and what a user can do. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import type { ReactNode } from "react"
+import { Link } from "@tanstack/react-router"
 import type { Message } from "@messaging-service/client"
 import { asked, call } from "../api/call.ts"
 import { Icon } from "../ui/Icon.tsx"
@@ -9,6 +10,7 @@ import { When } from "../ui/Time.tsx"
 import { MessageStatus } from "./MessageStatus.tsx"
 import { recipientOf } from "./recipient.ts"
 import { Steps } from "./Steps.tsx"
+import type { WorkspaceMessage } from "./timeline.ts"
 import { WhyItWaits } from "./WhyItWaits.tsx"
 import { panelWords as words } from "./words.ts"
 
@@ -26,7 +28,7 @@ export const MessagePanel = ({
   workspaceId: number
   messageId: number
   /** The message as the list has it, until its own answer arrives. */
-  known: Message | undefined
+  known: WorkspaceMessage | undefined
   close: () => void
 }) => {
   const path = { id: workspaceId, message_id: messageId }
@@ -51,7 +53,7 @@ export const MessagePanel = ({
         {data?.truncated && <p className="text-xs text-soft">{words.truncated}</p>}
         {data && <Steps entries={data.data} />}
       </section>
-      {message && <Facts message={message} />}
+      {message && <Facts message={message} workspaceId={workspaceId} />}
       {waits && <Cancel path={path} />}
     </Panel>
   )
@@ -110,7 +112,7 @@ const WhyItFailed = ({ error }: { error: NonNullable<Message["error"]> }) => (
   </section>
 )
 
-const Facts = ({ message }: { message: Message }) => (
+const Facts = ({ message, workspaceId }: { message: WorkspaceMessage; workspaceId: number }) => (
   <dl className="grid grid-cols-2 gap-3 border-t border-line pt-4">
     <Fact name={words.from}>
       {message.from.phone === null ? words.noPhone : `+${message.from.phone}`}
@@ -124,6 +126,18 @@ const Facts = ({ message }: { message: Message }) => (
     <Fact name={words.expires}>
       {message.expires_at === null ? words.never : <When at={message.expires_at} how="clock" />}
     </Fact>
+    {message.reference !== null && (
+      <Fact name={words.reference}>
+        <Link
+          to="/w/$workspaceId/messages"
+          params={{ workspaceId: String(workspaceId) }}
+          search={({ mode, open }) => ({ reference: message.reference ?? "", mode, open })}
+          className="font-mono text-xs text-accent hover:underline"
+        >
+          {message.reference}
+        </Link>
+      </Fact>
+    )}
   </dl>
 )
 

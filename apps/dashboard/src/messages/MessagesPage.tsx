@@ -4,6 +4,7 @@ import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Message } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
+import type { Answer } from "../api/operations.ts"
 import { useKeys } from "../ui/keys.ts"
 import { Pager } from "../ui/Pager.tsx"
 import { Button, Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
@@ -37,11 +38,21 @@ export const MessagesPage = () => {
   return (
     <div className="flex min-h-dvh">
       <main className="flex min-w-0 grow flex-col gap-3 p-4 md:p-6">
-        <PageHead title={words.title}>
+        <PageHead
+          title={words.title}
+          // Beside an open message the list has no room for them.
+          about={search.open === undefined && <Totals workspaceId={id} mode={search.mode} />}
+        >
           <Ways workspaceId={String(id)} />
         </PageHead>
-        <MessageFilters search={search} look={look} />
-        <Matching workspaceId={id} search={search} outcome={outcome} done={setOutcome} />
+        <MessageFilters search={search} look={look} workspaceId={id} />
+        <Matching
+          workspaceId={id}
+          search={search}
+          outcome={outcome}
+          isEmpty={messages.length === 0}
+          done={setOutcome}
+        />
         {error && <Failure error={error} again={() => void refetch()} />}
         <div className="card relative overflow-x-auto" aria-busy={isPlaceholderData}>
           {data === undefined && !error && <Loading rows={12} />}
@@ -54,18 +65,9 @@ export const MessagesPage = () => {
               open={open}
             />
           )}
-          {data !== undefined && messages.length === 0 && (
-            <Nothing filtered={isFiltered(search)} clear={clear} />
-          )}
+          {data?.data.length === 0 && <Nothing search={search} clear={clear} />}
         </div>
-        {data?.next_cursor && <Looked until={data.looked_until} />}
-        <Pager
-          trail={search.trail ?? []}
-          shown={messages.length}
-          isFetching={isFetching}
-          next={data?.next_cursor ?? null}
-          go={go}
-        />
+        <ListEnd list={data} trail={search.trail} isFetching={isFetching} go={go} />
         {chosen.size > 0 && (
           <CancelChosen
             workspaceId={id}
@@ -90,8 +92,22 @@ export const MessagesPage = () => {
   )
 }
 
+/** What became of the workspace's messages in 24 hours, whatever the filters leave. */
+const Totals = ({ mode, workspaceId }: { workspaceId: number; mode: MessageSearch["mode"] }) => {
+  const { data } = useQuery(
+    asked("GET /admin/v1/workspaces/{id}/figures", { path: { id: workspaceId }, query: { mode } }),
+  )
+  if (data === undefined) return null
+  const { buckets, waiting } = data
+  const sent = buckets.reduce((sum, bucket) => sum + bucket.sent, 0)
+  const failed = buckets.reduce((sum, bucket) => sum + bucket.failed, 0)
+  const totals = words.totals(sent, failed, waiting.queued + waiting.scheduled)
+  return mode === "test" ? words.testTotals(totals) : totals
+}
+
 /** What can be done with all that match, and what became of it. */
 const Matching = ({
+  isEmpty,
   outcome,
   search,
   ...rest
@@ -99,13 +115,38 @@ const Matching = ({
   workspaceId: number
   search: MessageSearch
   outcome: string | null
+  isEmpty: boolean
   done: (says: string) => void
 }) => (
   <>
-    {isFiltered(search) && <CancelMatching search={search} {...rest} />}
+    {isFiltered(search) && !isEmpty && <CancelMatching search={search} {...rest} />}
     <p role="status" className="text-sm empty:hidden">
       {outcome}
     </p>
+  </>
+)
+
+/** How far the list was read, and the way to the rest of it. */
+const ListEnd = ({
+  go,
+  isFetching,
+  list,
+  trail = [],
+}: {
+  list: Answer<"GET /admin/v1/workspaces/{id}/messages"> | undefined
+  trail: MessageSearch["trail"]
+  isFetching: boolean
+  go: (trail: ReadonlyArray<string>) => void
+}) => (
+  <>
+    {list?.next_cursor && <Looked until={list.looked_until} />}
+    <Pager
+      trail={trail}
+      shown={list?.data.length ?? 0}
+      isFetching={isFetching}
+      next={list?.next_cursor ?? null}
+      go={go}
+    />
   </>
 )
 
@@ -151,7 +192,7 @@ const useListState = (search: MessageSearch) => {
       if (message !== null && !next.delete(message)) next.add(message)
       setChosen(next)
     },
-    clear: () => void navigate({ search: {} }),
+    clear: () => void navigate({ search: ({ mode }) => (mode === undefined ? {} : { mode }) }),
     /** A changed filter begins at the first page again. */
     look: (change: MessageSearch) => {
       setChosen(new Set())
@@ -198,8 +239,8 @@ const useListKeys = (
   })
 }
 
-const Nothing = ({ clear, filtered }: { filtered: boolean; clear: () => void }) =>
-  filtered ? (
+const Nothing = ({ clear, search }: { search: MessageSearch; clear: () => void }) =>
+  isFiltered(search) ? (
     <Empty icon="search" title={words.nothingFound}>
       <p>{words.fewerFilters}</p>
       <Button className="mt-3" onClick={clear}>
@@ -207,7 +248,7 @@ const Nothing = ({ clear, filtered }: { filtered: boolean; clear: () => void }) 
       </Button>
     </Empty>
   ) : (
-    <Empty icon="message" title={words.empty}>
-      {words.emptyAbout}
+    <Empty icon="message" title={search.mode === "test" ? words.emptyTest : words.empty}>
+      {search.mode === "test" ? words.emptyTestAbout : words.emptyAbout}
     </Empty>
   )

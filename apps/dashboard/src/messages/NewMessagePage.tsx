@@ -3,14 +3,17 @@ import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
 import type { FormEvent } from "react"
-import type { Message, SendBatch } from "@messaging-service/client"
+import type { Message } from "@messaging-service/client"
 import { call } from "../api/call.ts"
+import type { Body } from "../api/operations.ts"
 import { newKey } from "../api/newKey.ts"
 import { Attach, AttachmentPreview, mediaOf } from "../media/Attach.tsx"
 import type { Attachment } from "../media/Attach.tsx"
 import { CheckField, FormEnd, TextArea, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
+import { AllMessages } from "./AllMessages.tsx"
 import { FromField } from "./FromField.tsx"
+import type { MessageSearch } from "./messageSearch.ts"
 import { Preview } from "./Preview.tsx"
 import { parseRecipients } from "./recipients.ts"
 import { SendingNotes } from "./SendingNotes.tsx"
@@ -26,14 +29,18 @@ const instantOf = (data: FormData, name: string): string | null => {
   return text === "" ? null : new Date(text).toISOString()
 }
 
-const requestOf = (data: FormData): Omit<SendBatch, "to"> => {
+const requestOf = (
+  data: FormData,
+): Omit<Body<"POST /admin/v1/workspaces/{id}/messages/batch">, "to"> => {
   const from = textOf(data, "from")
   const message = textOf(data, "text")
+  const reference = textOf(data, "reference")
   return {
     ...(from === "" ? {} : { from: Number(from) }),
     ...(message === "" ? {} : { text: message }),
     send_at: instantOf(data, "send at"),
     expires_at: instantOf(data, "expires at"),
+    ...(reference === "" ? {} : { reference }),
   }
 }
 
@@ -96,11 +103,13 @@ export const NewMessagePage = () => {
     if (!isPending) mutate({ data: new FormData(event.currentTarget), attachment, mode })
   }
   if (sent !== undefined)
-    return <Accepted messages={sent} workspaceId={workspaceId} again={again} />
+    return <Accepted messages={sent} mode={mode} workspaceId={workspaceId} again={again} />
   const recipients = parseRecipients(to).length
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} />
+      <PageHead title={words.title}>
+        <AllMessages workspaceId={workspaceId} />
+      </PageHead>
       <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
         <form className="card flex flex-col gap-4 p-5" onSubmit={submit} onChange={changed}>
           <ToAndText to={to} setTo={setTo} text={text} setText={setText} error={error} />
@@ -123,7 +132,7 @@ export const NewMessagePage = () => {
             action={words.send(recipients)}
             busy={isPending}
             error={error}
-            fields={["to", "text", "from", "media", "send_at", "expires_at"]}
+            fields={["to", "text", "from", "media", "send_at", "expires_at", "reference"]}
           />
         </form>
         <div className="lg:sticky lg:top-6">
@@ -192,40 +201,54 @@ const Options = ({ error, id }: { id: number; error: Error | null }) => (
       about={words.expiresAtAbout}
       problem={fieldProblem(error, "expires_at")}
     />
+    <TextField
+      name="reference"
+      maxLength={200}
+      label={words.reference}
+      about={words.referenceAbout}
+      problem={fieldProblem(error, "reference")}
+    />
   </div>
 )
+
+/** The list with what was sent: one message opened, of several those that are as new as the first of them. */
+const searchFor = (messages: ReadonlyArray<Message>, mode: Form["mode"]): MessageSearch => ({
+  ...(messages.length === 1 ? { open: messages[0]?.id } : { since: messages[0]?.created_at }),
+  ...(mode === "test" ? { mode } : {}),
+})
 
 const Accepted = ({
   again,
   messages,
+  mode,
   workspaceId,
 }: {
   messages: ReadonlyArray<Message>
+  mode: Form["mode"]
   workspaceId: string
   again: () => void
-}) => {
-  const [only] = messages
-  return (
-    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} />
-      <div className="card">
-        <Empty icon="tick" title={words.accepted(messages.length)}>
-          <span role="status" className="sr-only">
-            {words.accepted(messages.length)}
-          </span>
-          <div className="mt-3 flex flex-wrap justify-center gap-2">
-            <Link
-              to="/w/$workspaceId/messages"
-              params={{ workspaceId }}
-              search={messages.length === 1 && only ? { open: only.id } : {}}
-              className="control"
-            >
-              {words.show}
-            </Link>
-            <Button onClick={again}>{words.again}</Button>
-          </div>
-        </Empty>
-      </div>
-    </main>
-  )
-}
+}) => (
+  <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+    <PageHead title={words.title}>
+      <AllMessages workspaceId={workspaceId} />
+    </PageHead>
+    <div className="card">
+      <Empty icon="tick" title={words.accepted(messages.length)}>
+        <span role="status" className="sr-only">
+          {words.accepted(messages.length)}
+        </span>
+        <div className="mt-3 flex flex-wrap justify-center gap-2">
+          <Link
+            to="/w/$workspaceId/messages"
+            params={{ workspaceId }}
+            search={searchFor(messages, mode)}
+            className="control"
+          >
+            {words.show(messages.length)}
+          </Link>
+          <Button onClick={again}>{words.again}</Button>
+        </div>
+      </Empty>
+    </div>
+  </main>
+)

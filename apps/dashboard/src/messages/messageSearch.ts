@@ -21,6 +21,10 @@ export interface MessageSearch {
   readonly since?: string | undefined
   /** What the messages failed with. */
   readonly error?: MessageErrorCode | undefined
+  /** What their sender calls them, such as the sending of one file. */
+  readonly reference?: string | undefined
+  /** Live messages when left out. */
+  readonly mode?: "test" | undefined
   /** The cursors that led here: the last one is this page's. */
   readonly trail?: ReadonlyArray<string> | undefined
   /** The message that the panel shows. */
@@ -31,13 +35,17 @@ const isStatus = (value: unknown): value is Status => typeof value === "string" 
 
 /** Leaves out whatever is no search: an address is never an error. */
 export const parseMessageSearch = (raw: Record<string, unknown>): MessageSearch => {
-  const { error, find, from, open, since, status, trail } = raw
+  const { error, find, from, mode, open, reference, since, status, trail } = raw
   return {
     ...(Array.isArray(status) && status.some(isStatus) ? { status: status.filter(isStatus) } : {}),
     ...(Number.isSafeInteger(from) ? { from: from as number } : {}),
     ...(typeof find === "string" || typeof find === "number" ? { find: String(find) } : {}),
     ...(typeof since === "string" && !Number.isNaN(Date.parse(since)) ? { since } : {}),
     ...(errorCodes.includes(error as MessageErrorCode) ? { error: error as MessageErrorCode } : {}),
+    ...(typeof reference === "string" || typeof reference === "number"
+      ? { reference: String(reference) }
+      : {}),
+    ...(mode === "test" ? { mode } : {}),
     ...(Array.isArray(trail)
       ? { trail: trail.filter((cursor) => typeof cursor === "string") }
       : {}),
@@ -53,10 +61,17 @@ export const noFilter: MessageSearch = {
   from: undefined,
   since: undefined,
   error: undefined,
+  reference: undefined,
 }
 
-export const isFiltered = ({ error, find, from, since, status }: MessageSearch): boolean =>
-  Boolean(error ?? find ?? from ?? since ?? status)
+export const isFiltered = ({
+  error,
+  find,
+  from,
+  reference,
+  since,
+  status,
+}: MessageSearch): boolean => Boolean(error ?? find ?? from ?? reference ?? since ?? status)
 
 /** The query for the service. */
 export const messageQuery = (search: MessageSearch) => {
@@ -71,6 +86,8 @@ export const messageQuery = (search: MessageSearch) => {
     text: isPhone || find === "" ? undefined : [...find].slice(0, 100).join(""),
     error: search.error,
     since: search.since,
+    reference: search.reference,
+    mode: search.mode,
     cursor: search.trail?.at(-1),
   }
 }

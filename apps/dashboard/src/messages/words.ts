@@ -3,6 +3,7 @@ import type { TimelineEntry } from "./timeline.ts"
 
 export const messagesWords = {
   title: "Messages",
+  all: "All messages",
   fromFile: "From a file",
   caption: "Messages, newest first",
   choose: "Choose",
@@ -13,11 +14,9 @@ export const messagesWords = {
   text: "Text",
   from: "From",
   time: "Time",
-  find: "Find by phone or text",
-  findExample: "Phone or text",
-  clear: "Clear",
-  error: "Failed with",
-  anyError: "Any error",
+  totals: (sent: number, failed: number, waiting: number) =>
+    `${sent.toLocaleString()} sent and ${failed.toLocaleString()} failed in 24 hours, ${waiting.toLocaleString()} ${waiting === 1 ? "waits" : "wait"} now`,
+  testTotals: (totals: string) => `Test: ${totals}`,
   /** Around a time. */
   looked: ["Texts were looked at back to ", ". Older messages are on the next pages."],
   nothingFound: "No message matches",
@@ -25,6 +24,42 @@ export const messagesWords = {
   clearFilters: "Clear the filters",
   empty: "No message yet",
   emptyAbout: "Messages appear here as soon as they are accepted, whichever way they come.",
+  emptyTest: "No test message yet",
+  emptyTestAbout:
+    "A test message is accepted and reported like any other, and reaches nobody. Test keys send them, and a form with “Test” checked.",
+}
+
+export const filterWords = {
+  find: "Find by phone or text",
+  findExample: "Phone or text",
+  search: "Search",
+  clear: "Clear",
+  status: "Status",
+  error: "Failed with",
+  anyError: "Any error",
+  errors: {
+    recipient_not_found: "Recipient not registered",
+    group_not_found: "No such group",
+    media_unavailable: "File not available",
+    send_failed: "Refused by the platform",
+    outcome_unknown: "Outcome unknown",
+  },
+  time: "Accepted",
+  anyTime: "Any time",
+  since: (time: string) => `Since ${time}`,
+  spans: {
+    1: "In the last hour",
+    24: "In the last 24 hours",
+    168: "In the last 7 days",
+    720: "In the last 30 days",
+  },
+  from: "Sending number",
+  anyNumber: "Any number",
+  number: (id: number) => `Number ${id}`,
+  mode: "Mode",
+  modes: { live: "Live messages", test: "Test messages" },
+  reference: (reference: string) => `Reference ${reference}`,
+  dropReference: (reference: string) => `Reference ${reference}: show others too`,
 }
 
 export const chosenWords = {
@@ -59,6 +94,7 @@ export const panelWords = {
   atOnce: "at once",
   expires: "Expires",
   never: "never",
+  reference: "Reference",
   cancel: "Cancel this message",
   someone: "unknown",
 }
@@ -159,7 +195,10 @@ export const newMessageWords = {
       ? "The service accepted the message."
       : `The service accepted ${count.toLocaleString()} messages.`,
   again: "Write another",
-  show: "Show the messages",
+  reference: "Reference",
+  referenceAbout:
+    "Optional: what you call it, such as the id of an order. Recipients never see it.",
+  show: (count: number) => (count === 1 ? "Show the message" : "Show the messages"),
 }
 
 export const sendingNotes = {

@@ -36,17 +36,16 @@ const fromNow = (at: number, now: number): string => {
 const isToday = (at: number, now: number): boolean =>
   new Date(at).toDateString() === new Date(now).toDateString()
 
+/** A time by the clock, which can be compared with others: today's by the second, others with their day. */
+export const clockTime = (at: number, now: number): string =>
+  isToday(at, now) ? clock.format(at) : `${day.format(at)}, ${minute.format(at)}`
+
 /** `how`: `ago` counts with the service's clock, `clock` never moves, so that times can be compared. */
 export const When = ({ at, how = "ago" }: { at: string; how?: "ago" | "clock" }) => {
   const now = useServiceTime()
   const instant = Date.parse(at)
   const exact = `${absolute.format(instant)} · ${utc.format(instant)} UTC`
-  const shown =
-    how === "ago"
-      ? fromNow(instant, now)
-      : isToday(instant, now)
-        ? clock.format(instant)
-        : `${day.format(instant)}, ${minute.format(instant)}`
+  const shown = how === "ago" ? fromNow(instant, now) : clockTime(instant, now)
   return (
     <time dateTime={at} title={exact} aria-label={exact} className="tabular-nums">
       {shown}
