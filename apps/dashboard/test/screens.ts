@@ -51,7 +51,7 @@ export const screens: ReadonlyArray<Screen> = [
         ),
       })
       await page.getByLabel("Text", { exact: true }).fill("*Hello* {name}, your table is ready")
-      await text("Lines 5")(page)
+      await text("Line 5")(page)
     },
   },
   {

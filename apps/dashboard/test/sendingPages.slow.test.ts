@@ -150,7 +150,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         ])
         const send = page.getByRole("button", { name: "Send 2 messages" })
         assert.strictEqual(await send.getAttribute("aria-disabled"), "true")
-        await page.getByText("Lines 5").waitFor()
+        await page.getByText("Line 5").waitFor()
         await page.getByLabel("Leave out 1 row with errors").check()
         await send.click()
         await page.getByText("The service accepted 1 message.").waitFor()
@@ -158,6 +158,25 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         await page.getByRole("row", { name: /^4 \+9995550210002/ }).waitFor()
         assert.deepStrictEqual(await phonesOf(1, "+1555021"), ["+15550210001"])
       }))
+
+    for (const mode of ["live", "test"] as const)
+      it(`leads from a file that was sent to exactly its messages: ${mode}`, () =>
+        onPage(path, async (page) => {
+          const prefix = mode === "live" ? "+1555022" : "+1555023"
+          await chooseFile(page, `phone,text\n${prefix}0001,First\n${prefix}0002,Second\n`)
+          if (mode === "test") await page.getByLabel(/^Test: /).check()
+          await page.getByRole("button", { name: "Send 2 messages" }).click()
+          await page.getByText("The service accepted 2 messages.").waitFor()
+          await dashboard.operate("POST", `/admin/v1/workspaces/1/messages?mode=${mode}`, {
+            to: { phone: `${prefix}9999` },
+            text: "Not of the file",
+          })
+          await page.getByRole("link", { name: "Show the messages" }).click()
+          await page.getByText("2 in all").waitFor()
+          const rows = await page.locator("tbody tr").allTextContents()
+          assert.lengthOf(rows, 2)
+          for (const row of rows) assert.include(row, prefix)
+        }))
 
     it("says why a file cannot be read", () =>
       onPage(path, async (page) => {

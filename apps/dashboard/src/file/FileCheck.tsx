@@ -38,7 +38,7 @@ export const FileCheck = ({
       {check.repeated.length > 0 && (
         <CheckField
           label={words.once(check.repeated.length)}
-          about={words.onceAbout(linesOf(check.repeated))}
+          about={words.onceAbout(check.repeated.length, linesOf(check.repeated))}
           checked={settings.once}
           onChange={(event) => change({ once: event.target.checked })}
         />

@@ -1,10 +1,10 @@
 /** How far a file is sent, what waits, what was refused, and the ways to stop and to go on. */
 import { Link } from "@tanstack/react-router"
-import { useState } from "react"
-import { useServiceTime } from "../api/serviceTime.ts"
+import type { MessageSearch } from "../messages/messageSearch.ts"
 import { Button, Failure } from "../ui/parts.tsx"
 import { Section } from "../ui/Section.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
+import { referenceOf } from "./plan.ts"
 import type { RefusedRow } from "./sending.ts"
 import { useSending } from "./useSending.ts"
 import type { Sending } from "./useSending.ts"
@@ -13,7 +13,6 @@ import { fileWords, sendingWords as words } from "./words.ts"
 export const FileSending = ({ id, sending }: { id: number; sending: Sending }) => {
   const state = useSending(id, sending)
   const { acceptedBefore, error, isDone, isSending, memory, refused, waitsFor } = state
-  const since = useBeginning(sending)
   const all = sending.slots.reduce((sum, { rows }) => sum + rows.length, 0)
   const answered = sending.slots
     .filter(({ line }) => memory.ended.includes(line))
@@ -29,12 +28,12 @@ export const FileSending = ({ id, sending }: { id: number; sending: Sending }) =
               {words.goOn}
             </Button>
           )}
-          {isDone && (
+          {(isDone || memory.accepted > 0) && (
             <Link
               className="control"
               to="/w/$workspaceId/messages"
               params={{ workspaceId: String(id) }}
-              search={{ since }}
+              search={messagesOf(sending)}
             >
               {words.show}
             </Link>
@@ -66,14 +65,11 @@ export const FileSending = ({ id, sending }: { id: number; sending: Sending }) =
   )
 }
 
-/** When the service's clock began to accept the file, never later than the first of its messages. */
-const useBeginning = ({ before }: Sending): string => {
-  const now = useServiceTime()
-  return useState(() => {
-    const begun = before.at + now - Date.now()
-    return new Date(Math.floor(begun / 1000) * 1000).toISOString()
-  })[0]
-}
+/** The list of the messages that the file became, and of no others. */
+const messagesOf = ({ before: { run }, settings: { mode } }: Sending): MessageSearch => ({
+  reference: referenceOf(run),
+  ...(mode === "test" ? { mode } : {}),
+})
 
 const columns = [
   { name: fileWords.line },

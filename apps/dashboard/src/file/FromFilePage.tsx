@@ -4,6 +4,7 @@ import { useState } from "react"
 import { Button, PageHead } from "../ui/parts.tsx"
 import { FileField } from "../ui/forms.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
+import { AllMessages } from "../messages/AllMessages.tsx"
 import { FileForm } from "./FileForm.tsx"
 import { FileSending } from "./FileSending.tsx"
 import { openFile } from "./openFile.ts"
@@ -26,6 +27,7 @@ export const FromFilePage = () => {
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.title} about={words.about}>
+        <AllMessages workspaceId={String(id)} />
         {opened !== null && <Button onClick={() => choose(undefined)}>{words.another}</Button>}
       </PageHead>
       {opened === null && (

@@ -4,6 +4,7 @@
  * makes the same requests with the same keys, so that whatever is sent once more is not done twice.
  */
 import type { SendBatch } from "@messaging-service/client"
+import type { Body } from "../api/operations.ts"
 import { parseRecipients } from "../messages/recipients.ts"
 import { sha256 } from "./sha256.ts"
 import type { Sheet, SheetRow } from "./sheet.ts"
@@ -158,6 +159,9 @@ export const checkRows = (sheet: Sheet, settings: FileSettings): CheckedRows => 
 export const runOf = (fileDigest: string, settings: FileSettings, again: number): string =>
   sha256(JSON.stringify([fileDigest, Object.entries(settings).toSorted(), again]))
 
+/** What the service calls all messages of a run, whichever request sent them: its list finds them by it. */
+export const referenceOf = (run: string): string => `file-${run.slice(0, 12)}`
+
 /** The requests, in the order of their first rows. */
 export const toSlots = (rows: ReadonlyArray<FileRow>, run: string): ReadonlyArray<Slot> => {
   const groups = Map.groupBy(rows, ({ expiresAt, sendAt, text }) =>
@@ -175,8 +179,13 @@ export const toSlots = (rows: ReadonlyArray<FileRow>, run: string): ReadonlyArra
 }
 
 /** The body that sends those rows of a slot. */
-export const bodyOf = (rows: ReadonlyArray<FileRow>, from: number | null): SendBatch => ({
+export const bodyOf = (
+  rows: ReadonlyArray<FileRow>,
+  from: number | null,
+  run: string,
+): Body<"POST /admin/v1/workspaces/{id}/messages/batch"> => ({
   to: rows.map(({ to }) => to),
+  reference: referenceOf(run),
   ...(from === null ? {} : { from }),
   text: rows[0]?.text ?? "",
   send_at: rows[0]?.sendAt ?? null,

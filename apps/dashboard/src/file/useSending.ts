@@ -62,7 +62,7 @@ export const useSending = (id: number, { before, digest, settings, slots }: Send
             path: { id },
             query: { mode: settings.mode },
             idempotencyKey: key,
-            body: bodyOf(rows, settings.from),
+            body: bodyOf(rows, settings.from, before.run),
           }),
         wait: (millis) => waitUnlessStopped(millis, signal),
         begin: ({ line }) => {

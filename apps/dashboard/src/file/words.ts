@@ -21,7 +21,7 @@ export const fileWords = {
   templateAbout: "A name in braces stands for the row’s own cell in that column:",
   noColumn: (name: string) => `The file has no column ${name}.`,
   once: (count: number) => `Leave out ${rows(count)} whose recipient has an earlier row`,
-  onceAbout: (lines: string) => `Lines ${lines}`,
+  onceAbout: (count: number, lines: string) => `${count === 1 ? "Line" : "Lines"} ${lines}`,
   leaveOut: (count: number) => `Leave out ${rows(count)} with errors`,
   preview: "Preview",
   previewOf: (at: number, all: number) =>
