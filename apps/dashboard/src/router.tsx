@@ -232,7 +232,10 @@ const callbacks = createRoute({
 const webhookLog = createRoute({
   getParentRoute: () => inside,
   path: "/w/$workspaceId/webhooks/$webhookId",
-  validateSearch: parseTrail,
+  validateSearch: (raw: Record<string, unknown>): TrailSearch & { failed?: true } => ({
+    ...parseTrail(raw),
+    ...(raw["failed"] === true ? { failed: true } : {}),
+  }),
   component: lazyPage(() => import("./webhooks/WebhookPage.tsx"), "WebhookPage"),
 })
 

@@ -1,4 +1,4 @@
-/** The cells of an attempt's answer, its duration and its time, the same in every log. */
+/** The cells of an attempt's answer, with its duration, and of its time, the same in every log. */
 import type { CallbackDelivery, Delivery } from "@messaging-service/client"
 import { Cell } from "../ui/Table.tsx"
 import { Ahead, When, span } from "../ui/Time.tsx"
@@ -11,17 +11,13 @@ export const AttemptResult = ({
 }) => (
   <>
     <Cell>
-      <span className={error === null ? "text-accent" : "text-red"}>
+      <span className={`whitespace-normal ${error === null ? "text-accent" : "text-red"}`}>
         {answerWords(error, response_status)}
       </span>
-      {next_attempt_at && (
-        <p className="text-xs text-soft">
-          <Ahead at={next_attempt_at} words={words.again} />
-        </p>
-      )}
-    </Cell>
-    <Cell wide right>
-      {span(duration_ms)}
+      <p className="text-xs whitespace-normal text-soft">
+        {span(duration_ms)}
+        {next_attempt_at && <Ahead at={next_attempt_at} words={words.again} />}
+      </p>
     </Cell>
     <Cell wide right>
       <When at={attempted_at} how="clock" />

@@ -17,7 +17,6 @@ const columns = [
   { name: words.address, wide: true },
   { name: logWords.attempt, wide: true, right: true },
   { name: logWords.answer },
-  { name: logWords.took, wide: true, right: true },
   { name: logWords.time, wide: true, right: true },
 ] as const
 

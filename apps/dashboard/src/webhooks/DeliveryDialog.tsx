@@ -6,7 +6,7 @@ import { Answer } from "../ui/Answer.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Button } from "../ui/parts.tsx"
 import { dialogWords } from "../ui/words.ts"
-import { bodyWords as words } from "./words.ts"
+import { bodyWords as words, logWords } from "./words.ts"
 import type { WebhookPath } from "./WebhookPath.ts"
 
 /** JSON with its lines; any other text as it is. */
@@ -39,9 +39,11 @@ export const DeliveryDialog = ({
   attempt,
   close,
   path,
+  redeliver,
 }: {
   attempt: Delivery
   path: WebhookPath
+  redeliver: () => void
   close: () => void
 }) => {
   const delivery = useQuery(
@@ -63,9 +65,21 @@ export const DeliveryDialog = ({
           </div>
         )}
       </Answer>
-      <Button look="primary" className="self-end" onClick={close}>
-        {dialogWords.done}
-      </Button>
+      <div className="flex justify-end gap-2">
+        {attempt.type !== "ping" && (
+          <Button
+            onClick={() => {
+              redeliver()
+              close()
+            }}
+          >
+            {logWords.redeliver}
+          </Button>
+        )}
+        <Button look="primary" onClick={close}>
+          {dialogWords.done}
+        </Button>
+      </div>
     </Dialog>
   )
 }

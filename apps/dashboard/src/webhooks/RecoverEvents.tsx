@@ -58,7 +58,7 @@ export const RecoverEvents = ({
           type="datetime-local"
           defaultValue={toField(proposed)}
           label={words.since}
-          about={words.sinceAbout}
+          about={firstFailure === null ? words.sinceAbout : words.sinceShown}
           problem={isMissing ? words.sinceMissing : fieldProblem(recover.error, "since")}
           required
         />

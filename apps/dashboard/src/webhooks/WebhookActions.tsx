@@ -7,20 +7,11 @@ import { Confirm, Dialog } from "../ui/Dialog.tsx"
 import { Button, Failure, Secret } from "../ui/parts.tsx"
 import { dialogWords } from "../ui/words.ts"
 import { ChangeWebhook } from "./ChangeWebhook.tsx"
-import { RecoverEvents } from "./RecoverEvents.tsx"
 import type { WebhookPath } from "./WebhookPath.ts"
-import { recoverWords, webhookActionWords as words } from "./words.ts"
+import { webhookActionWords as words } from "./words.ts"
 
-export const WebhookActions = ({
-  firstFailure,
-  path,
-  webhook,
-}: {
-  path: WebhookPath
-  webhook: Webhook
-  firstFailure: number | null
-}) => {
-  const [asking, setAsking] = useState<"change" | "recover" | "rotate" | "remove" | null>(null)
+export const WebhookActions = ({ path, webhook }: { path: WebhookPath; webhook: Webhook }) => {
+  const [asking, setAsking] = useState<"change" | "rotate" | "remove" | null>(null)
   const close = () => setAsking(null)
   const test = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/test")
   return (
@@ -29,7 +20,6 @@ export const WebhookActions = ({
         {words.test}
       </Button>
       <Button onClick={() => setAsking("change")}>{words.change}</Button>
-      {webhook.active && <Button onClick={() => setAsking("recover")}>{recoverWords.title}</Button>}
       <Button onClick={() => setAsking("rotate")}>{words.rotate}</Button>
       <Button look="danger" onClick={() => setAsking("remove")}>
         {words.remove}
@@ -39,9 +29,6 @@ export const WebhookActions = ({
         {test.isSuccess && words.tested}
       </p>
       {asking === "change" && <ChangeWebhook path={path} webhook={webhook} close={close} />}
-      {asking === "recover" && (
-        <RecoverEvents path={path} firstFailure={firstFailure} close={close} />
-      )}
       {asking === "rotate" && <Rotate path={path} close={close} />}
       {asking === "remove" && <Remove path={path} close={close} />}
     </div>

@@ -11,16 +11,17 @@ import { AttemptResult } from "./AttemptResult.tsx"
 import { Button, Empty, Failure, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
 import { DeliveryDialog } from "./DeliveryDialog.tsx"
+import { RecoverEvents } from "./RecoverEvents.tsx"
 import { WebhookActions } from "./WebhookActions.tsx"
 import type { WebhookPath } from "./WebhookPath.ts"
 import { WebhookState } from "./WebhookState.tsx"
-import { logWords as words, stoppedWords } from "./words.ts"
+import { logWords as words, recoverWords, stoppedWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks/$webhookId")
 
 export const WebhookPage = () => {
   const { webhookId, workspaceId } = route.useParams()
-  const { trail = [] } = route.useSearch()
+  const { failed, trail = [] } = route.useSearch()
   const navigate = useNavigate({ from: "/w/$workspaceId/webhooks/$webhookId" })
   const path = { id: Number(workspaceId), webhook_id: Number(webhookId) }
   const { session } = useRouteContext({ from: "/inside" })
@@ -32,7 +33,7 @@ export const WebhookPage = () => {
   const log = useQuery({
     ...asked("GET /admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries", {
       path,
-      query: { limit: 50, cursor: trail.at(-1) },
+      query: { limit: 50, cursor: trail.at(-1), failed: failed ? "true" : undefined },
     }),
     placeholderData: keepPreviousData,
   })
@@ -44,23 +45,72 @@ export const WebhookPage = () => {
           {words.all}
         </Link>
       </PageHead>
-      {webhook && (
-        <About
-          webhook={webhook}
-          path={path}
-          mayChange={mayChange}
-          firstFailure={firstFailureOf(log.data?.data ?? [])}
-        />
-      )}
+      {webhook && <About webhook={webhook} path={path} mayChange={mayChange} />}
+      <div className="flex flex-wrap items-center gap-3">
+        <Which path={path} failed={failed === true} />
+        {mayChange && webhook?.active && (
+          <Missed
+            path={path}
+            says={failed === true && log.data?.data.length !== 0}
+            firstFailure={firstFailureOf(log.data?.data ?? [])}
+          />
+        )}
+      </div>
       <PagedAnswer
         query={log}
         rows={8}
         trail={trail}
-        go={(to) => void navigate({ search: toTrail(to) })}
+        go={(to) => void navigate({ search: { ...(failed && { failed }), ...toTrail(to) } })}
       >
-        {(data) => <Log attempts={data} path={path} mayChange={mayChange} />}
+        {(data) => (
+          <Log attempts={data} path={path} mayChange={mayChange} isFiltered={failed === true} />
+        )}
       </PagedAnswer>
     </main>
+  )
+}
+
+/** All attempts, or those alone that failed. */
+const Which = ({ failed, path }: { path: WebhookPath; failed: boolean }) => (
+  <nav aria-label={words.which} className="flex rounded-md bg-sunken p-0.5">
+    {[false, true].map((onlyFailed) => (
+      <Link
+        key={String(onlyFailed)}
+        to="/w/$workspaceId/webhooks/$webhookId"
+        params={{ workspaceId: String(path.id), webhookId: String(path.webhook_id) }}
+        search={onlyFailed ? { failed: true } : {}}
+        activeOptions={{ exact: true, includeSearch: true }}
+        data-on={onlyFailed === failed}
+        className="flex h-7 items-center rounded px-2.5 text-xs text-soft hover:text-ink data-[on=true]:bg-raised data-[on=true]:font-medium data-[on=true]:text-ink data-[on=true]:shadow-card"
+      >
+        {onlyFailed ? words.onlyFailed : words.allAttempts}
+      </Link>
+    ))}
+  </nav>
+)
+
+/** Delivers again what failed, from where the shown failures begin. */
+const Missed = ({
+  firstFailure,
+  path,
+  says,
+}: {
+  path: WebhookPath
+  /** Beside the failed attempts alone: what the button does. */
+  says: boolean
+  firstFailure: number | null
+}) => {
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <>
+      {says && <p className="min-w-0 text-sm text-soft">{words.missed}</p>}
+      <Button className="ml-auto" onClick={() => setAsking(true)}>
+        {recoverWords.title}
+      </Button>
+      {isAsking && (
+        <RecoverEvents path={path} firstFailure={firstFailure} close={() => setAsking(false)} />
+      )}
+    </>
   )
 }
 
@@ -71,7 +121,6 @@ const firstFailureOf = (attempts: ReadonlyArray<Delivery>): number | null => {
 }
 
 const About = ({
-  firstFailure,
   mayChange,
   path,
   webhook,
@@ -79,7 +128,6 @@ const About = ({
   webhook: Webhook
   path: WebhookPath
   mayChange: boolean
-  firstFailure: number | null
 }) => {
   const resume = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/resume")
   return (
@@ -100,36 +148,39 @@ const About = ({
         </p>
       )}
       {resume.error && <Failure error={resume.error} />}
-      {mayChange && <WebhookActions path={path} webhook={webhook} firstFailure={firstFailure} />}
+      {mayChange && <WebhookActions path={path} webhook={webhook} />}
     </section>
   )
 }
 
 const columns = [
   { name: words.event },
-  { name: words.attempt, wide: true, right: true },
   { name: words.answer },
-  { name: words.took, wide: true, right: true },
   { name: words.time, wide: true, right: true },
   { name: words.actions, right: true, silent: true },
 ] as const
 
 const Log = ({
   attempts,
+  isFiltered,
   mayChange,
   path,
 }: {
   attempts: ReadonlyArray<Delivery>
   path: WebhookPath
   mayChange: boolean
+  isFiltered: boolean
 }) => {
   const [shown, setShown] = useState<Delivery | null>(null)
   const redeliver = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver")
   if (attempts.length === 0)
     return (
       <div className="card">
-        <Empty icon="hook" title={words.empty}>
-          {words.emptyAbout}
+        <Empty
+          icon={isFiltered ? "tick" : "hook"}
+          title={isFiltered ? words.noneFailed : words.empty}
+        >
+          {isFiltered ? words.noneFailedAbout : words.emptyAbout}
         </Empty>
       </div>
     )
@@ -150,7 +201,14 @@ const Log = ({
           />
         ))}
       </Table>
-      {shown && <DeliveryDialog attempt={shown} path={path} close={() => setShown(null)} />}
+      {shown && (
+        <DeliveryDialog
+          attempt={shown}
+          path={path}
+          redeliver={() => redeliver.mutate({ path, body: { event_id: shown.event_id } })}
+          close={() => setShown(null)}
+        />
+      )}
     </div>
   )
 }
@@ -169,10 +227,10 @@ const Attempt = ({
   <Row>
     <Cell>
       <span className="font-medium">{attempt.type}</span>
-      <p className="truncate font-mono text-2xs text-faint">{attempt.event_id}</p>
-    </Cell>
-    <Cell wide right>
-      {attempt.attempt}
+      <p className="truncate text-2xs text-faint">
+        {words.attemptOf(attempt.attempt)}{" "}
+        <span className="font-mono max-lg:hidden">{attempt.event_id}</span>
+      </p>
     </Cell>
     <AttemptResult attempt={attempt} />
     <Cell right>
@@ -191,7 +249,8 @@ const Attempt = ({
           type="button"
           aria-label={words.redeliverEvent(attempt.event_id)}
           onClick={() => redeliver(attempt.event_id)}
-          className={rowButton}
+          // A narrow row has no room for it: what "Show" opens has it too.
+          className={`${rowButton} max-md:hidden`}
         >
           {words.redeliver}
         </button>

@@ -2,14 +2,28 @@
 import type { Webhook } from "@messaging-service/client"
 import { webhooksWords as words } from "./words.ts"
 
-export const WebhookState = ({ webhook: { active } }: { webhook: Webhook }) => (
-  <span
-    className={`inline-flex h-6 items-center gap-1.5 rounded-full px-2 text-xs font-medium ${active ? "bg-accent-wash text-accent" : "bg-red-wash text-red"}`}
-  >
+type State = "active" | "failing" | "stopped"
+
+const looks: Readonly<Record<State, { readonly ground: string; readonly dot: string }>> = {
+  active: { ground: "bg-accent-wash text-accent", dot: "bg-mark" },
+  failing: { ground: "bg-amber-wash text-amber", dot: "bg-amber" },
+  stopped: { ground: "bg-red-wash text-red", dot: "bg-mark-red" },
+}
+
+const stateOf = ({ active, last_delivery: last }: Webhook): State => {
+  if (!active) return "stopped"
+  return (last?.error ?? null) === null ? "active" : "failing"
+}
+
+export const WebhookState = ({ webhook }: { webhook: Webhook }) => {
+  const state = stateOf(webhook)
+  const { dot, ground } = looks[state]
+  return (
     <span
-      aria-hidden="true"
-      className={`size-1.5 rounded-full ${active ? "bg-mark" : "bg-mark-red"}`}
-    />
-    {active ? words.active : words.stopped}
-  </span>
-)
+      className={`inline-flex h-6 items-center gap-1.5 rounded-full px-2 text-xs font-medium ${ground}`}
+    >
+      <span aria-hidden="true" className={`size-1.5 rounded-full ${dot}`} />
+      {words[state]}
+    </span>
+  )
+}

@@ -1,6 +1,6 @@
 /** The webhook endpoints of a workspace, each with its state and its last delivery. */
 import { useQuery } from "@tanstack/react-query"
-import { Link, getRouteApi } from "@tanstack/react-router"
+import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Webhook } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
@@ -23,6 +23,7 @@ const columns = [
 
 export const WebhooksPage = () => {
   const { workspaceId } = route.useParams()
+  const { session } = useRouteContext({ from: "/inside" })
   const [isAdding, setAdding] = useState(false)
   const webhooks = useQuery(
     asked("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: Number(workspaceId) } }),
@@ -33,9 +34,11 @@ export const WebhooksPage = () => {
         <Link className="control" to="/w/$workspaceId/webhooks/callbacks" params={{ workspaceId }}>
           {callbacksWords.title}
         </Link>
-        <Button look="primary" onClick={() => setAdding(true)}>
-          {newWebhookWords.title}
-        </Button>
+        {session.role !== "member" && (
+          <Button look="primary" onClick={() => setAdding(true)}>
+            {newWebhookWords.title}
+          </Button>
+        )}
       </PageHead>
       <Answer query={webhooks}>
         {({ data }) =>
