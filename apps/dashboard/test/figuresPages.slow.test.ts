@@ -103,6 +103,10 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
       assert.strictEqual(await figure("Waiting now"), "2")
       await shown(page, "95 left").waitFor()
       await page.getByRole("link", { name: "<b>Shop</b>" }).waitFor()
+      await page.getByRole("link", { name: "2", exact: true }).click()
+      await page.waitForURL(/messages\?status=.*queued.*scheduled/)
+      await page.locator("tbody tr").nth(1).waitFor()
+      await page.goBack()
       for (const range of ["7 days", "30 days"]) {
         await page.getByRole("link", { name: range }).click()
         await page.waitForURL(/range=/)

@@ -25,6 +25,15 @@ interface Item {
   readonly webhookId?: string
 }
 
+const noNumber = (mayLink: boolean): Item => ({
+  key: "no number",
+  look: "bg-amber-wash text-amber",
+  word: words.waiting,
+  title: words.noNumber,
+  says: mayLink ? words.linkOne : words.othersLink,
+  link: { to: "/w/$workspaceId/numbers" },
+})
+
 const ofNumbers = (
   numbers: ReadonlyArray<SendingNumber>,
   states: ReadonlyArray<ListedConnection>,
@@ -86,12 +95,17 @@ export const Attention = ({
   if (numbers === undefined || states === undefined || isUnknown)
     return <div className="card h-11" />
 
-  const items = [...ofNumbers(numbers, states), ...ofOldest(figures), ...ofWebhooks(webhooks ?? [])]
+  const items = [
+    ...(numbers.length === 0 ? [noNumber(seesWebhooks)] : []),
+    ...ofNumbers(numbers, states),
+    ...ofOldest(figures),
+    ...ofWebhooks(webhooks ?? []),
+  ]
   if (items.length === 0)
     return (
       <p className="card flex min-h-11 items-center gap-2.5 px-4 py-2 text-soft">
         <span className="size-2 shrink-0 rounded-full bg-mark" aria-hidden="true" />
-        {numbers.length === 0 ? words.noNumber : words.calm(seesWebhooks)}
+        {words.calm(seesWebhooks)}
       </p>
     )
   return (

@@ -5,44 +5,40 @@ import { firstWords as words } from "./words.ts"
 
 const link = "font-medium text-accent hover:underline"
 
+/** Where a step is done. */
+const ways = {
+  emulator: words.emulator,
+  "messages/new": words.newMessage,
+  messages: words.messages,
+  numbers: words.numbers,
+} as const
+
 export const FirstSteps = ({ workspaceId }: { workspaceId: string }) => {
   const { session } = useRouteContext({ from: "/inside" })
   const params = { workspaceId }
-  const simulates = session.kind === "operator" && session.simulated
-  const toEmulator = (
-    <Link to="/w/$workspaceId/emulator" params={params} className={link}>
-      {words.emulator}
+  const wayTo = (to: keyof typeof ways) => (
+    <Link key={to} to={`/w/$workspaceId/${to}`} params={params} className={link}>
+      {ways[to]}
     </Link>
   )
-  const steps: ReadonlyArray<readonly [title: string, about: string, way: ReactNode]> = simulates
-    ? [
-        [words.send, words.sendSimulated, toEmulator],
-        [words.arrive, words.arriveSimulated, toEmulator],
-        [words.breakIt, words.breakSimulated, toEmulator],
-      ]
-    : [
-        [
-          words.send,
-          words.sendLive,
-          <Link key="send" to="/w/$workspaceId/messages/new" params={params} className={link}>
-            {words.newMessage}
-          </Link>,
-        ],
-        [
-          words.arrive,
-          words.arriveLive,
-          <Link key="arrive" to="/w/$workspaceId/messages" params={params} className={link}>
-            {words.messages}
-          </Link>,
-        ],
-        [
-          words.breakIt,
-          words.breakLive,
-          <Link key="break" to="/w/$workspaceId/numbers" params={params} className={link}>
-            {words.numbers}
-          </Link>,
-        ],
-      ]
+  const steps: ReadonlyArray<readonly [title: string, about: string, way: ReactNode]> =
+    session.kind === "operator" && session.simulated
+      ? [
+          [words.send, words.sendSimulated, wayTo("emulator")],
+          [words.arrive, words.arriveSimulated, wayTo("emulator")],
+          [words.breakIt, words.breakSimulated, wayTo("emulator")],
+        ]
+      : session.role === "member"
+        ? [
+            [words.send, words.sendMember, wayTo("messages/new")],
+            [words.arrive, words.arriveLive, wayTo("messages")],
+            [words.why, words.whyMember, wayTo("messages")],
+          ]
+        : [
+            [words.send, words.sendLive, wayTo("messages/new")],
+            [words.arrive, words.arriveLive, wayTo("messages")],
+            [words.breakIt, words.breakLive, wayTo("numbers")],
+          ]
   return (
     <section aria-labelledby="first-steps" className="card flex flex-col gap-4 p-4 md:p-6">
       <h2 id="first-steps" className="text-lg font-semibold">

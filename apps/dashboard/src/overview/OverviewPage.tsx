@@ -4,6 +4,7 @@ import { Link, getRouteApi } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { Figures, FiguresBucket as Bucket } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
+import type { MessageErrorCode, MessageSearch } from "../messages/messageSearch.ts"
 import { Columns, Meter } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Failure, Loading, PageHead } from "../ui/parts.tsx"
@@ -80,7 +81,7 @@ const Whole = ({ figures, workspaceId }: { figures: Figures; workspaceId: string
   const column = (of: (bucket: Bucket) => number) => buckets.map(of)
   return (
     <>
-      <Headline figures={figures} />
+      <Headline figures={figures} workspaceId={workspaceId} />
       <section className="card p-4">
         <Columns
           title={words.ended}
@@ -110,7 +111,17 @@ const whenWaiting = ({ queued, scheduled }: Figures["waiting"]): string => {
   return queued === 0 ? "" : words.allDue
 }
 
-const Headline = ({ figures: { before, buckets, waiting } }: { figures: Figures }) => {
+const Headline = ({
+  figures: { before, buckets, waiting },
+  workspaceId,
+}: {
+  figures: Figures
+  workspaceId: string
+}) => {
+  const toList = (status: MessageSearch["status"]) => ({
+    params: { workspaceId },
+    search: { status },
+  })
   const sent = sum(buckets, (bucket) => bucket.sent)
   const failed = sum(buckets, (bucket) => bucket.failed)
   const waits = buckets.flatMap(({ wait_p50_ms: wait }) => (wait === null ? [] : [wait]))
@@ -118,17 +129,26 @@ const Headline = ({ figures: { before, buckets, waiting } }: { figures: Figures 
   const failedPart = ((failed / Math.max(1, sent + failed)) * 100).toFixed(1)
   return (
     <dl className="card grid grid-cols-2 gap-px overflow-hidden bg-line md:grid-cols-4">
-      <Figure name={words.sent} about={change(sent, before.sent)}>
+      <Figure
+        name={words.sent}
+        about={change(sent, before.sent)}
+        list={toList(["sent", "delivered", "read"])}
+      >
         {sent.toLocaleString()}
       </Figure>
       <Figure
         name={words.failed}
         about={sent + failed === 0 ? words.nothingEnded : words.ofAll(failedPart)}
         look={failed > 0 ? "text-red" : ""}
+        list={toList(["failed"])}
       >
         {failed.toLocaleString()}
       </Figure>
-      <Figure name={words.waiting} about={whenWaiting(waiting)}>
+      <Figure
+        name={words.waiting}
+        about={whenWaiting(waiting)}
+        list={toList(["queued", "scheduled"])}
+      >
         {(waiting.queued + waiting.scheduled).toLocaleString()}
       </Figure>
       <Figure name={words.dueToSent} about={words.median}>
@@ -160,7 +180,7 @@ const Failures = ({
               <Link
                 to="/w/$workspaceId/messages"
                 params={{ workspaceId }}
-                search={{ status: ["failed"] }}
+                search={{ error: code as MessageErrorCode }}
                 className="hover:underline"
               >
                 {failureWords[code] ?? code}
@@ -252,17 +272,28 @@ const change = (now: number, before: number): string => {
 const Figure = ({
   about,
   children,
+  list,
   look = "",
   name,
 }: {
   name: string
   about: string
   look?: string
+  /** The messages that it counts. */
+  list?: { readonly params: { readonly workspaceId: string }; readonly search: MessageSearch }
   children: ReactNode
 }) => (
-  <div className="flex flex-col bg-surface p-4">
+  <div className={`relative flex flex-col bg-surface p-4 ${list ? "hover:bg-sunken" : ""}`}>
     <dt className="text-xs text-soft">{name}</dt>
-    <dd className={`figure pt-1 text-figure font-semibold ${look}`}>{children}</dd>
+    <dd className={`figure pt-1 text-figure font-semibold ${look}`}>
+      {list === undefined ? (
+        children
+      ) : (
+        <Link to="/w/$workspaceId/messages" {...list} className="after:absolute after:inset-0">
+          {children}
+        </Link>
+      )}
+    </dd>
     <dd className="text-xs text-faint">{about}</dd>
   </div>
 )

@@ -47,6 +47,10 @@ export const firstWords = {
   breakSimulated:
     "Let the phone refuse, or log it out. The message waits or fails, and the page says why.",
   breakLive: "Pause the number: messages wait, and leave in their order once you resume it.",
+  sendMember:
+    "Write a message. It leaves as soon as an owner or administrator has linked a number.",
+  why: "Ask why",
+  whyMember: "A message that waits says why, until when, and what ends it.",
   emulator: "Open the emulator",
   newMessage: "New message",
   messages: "All messages",
@@ -63,7 +67,9 @@ export const failureWords: Readonly<Record<string, string>> = {
 
 export const attentionWords = {
   title: "What needs attention",
-  noNumber: "No number is linked yet: messages wait until one is.",
+  noNumber: "No number is linked yet.",
+  linkOne: "Messages wait until you link one.",
+  othersLink: "Messages wait until an owner or administrator of this workspace links one.",
   calm: (withWebhooks: boolean) =>
     `All is well: every number is connected, ${withWebhooks ? "no webhook fails, " : ""}and nothing waits longer than it should.`,
   waiting: "waiting",

@@ -21,13 +21,13 @@ import { HeldBar } from "../held/HeldBar.tsx"
 import { useCommands } from "./commands.ts"
 import { Icon } from "./Icon.tsx"
 import { useKeys } from "./keys.ts"
-import { pagesFor } from "./pages.ts"
+import { consolePages, pagesFor } from "./pages.ts"
 import type { WorkspacePage } from "./pages.ts"
 import { KeysHelp, Palette } from "./Palette.tsx"
 import { Button, Kbd } from "./parts.tsx"
 import { changeTheme } from "./theme.ts"
 import { span } from "./Time.tsx"
-import { liveWords, pageNames, shellWords as words } from "./words.ts"
+import { liveWords, shellWords as words } from "./words.ts"
 
 type Over = "palette" | "keys" | null
 
@@ -57,6 +57,7 @@ export const Shell = () => {
 
   useKeys({
     "?": () => setOver("keys"),
+    c: () => goTo("/w/$workspaceId/messages/new"),
     ...Object.fromEntries(pages.map(({ key, to }) => [`g ${key}`, () => goTo(to)])),
   })
   usePaletteKey(() => setOver((now) => (now === "palette" ? null : "palette")))
@@ -143,6 +144,7 @@ const keyRows = (
   pages: ReadonlyArray<WorkspacePage>,
 ): ReadonlyArray<readonly [keys: string, what: string]> => [
   ["Ctrl K", words.keys.goTo],
+  ["c", words.keys.write],
   ["/", words.keys.find],
   ["j", words.keys.next],
   ["k", words.keys.previous],
@@ -248,24 +250,17 @@ const Foot = ({
   </div>
 )
 
-/** The pages of operators that belong to no workspace. */
 const ConsolePages = () => (
   <nav
     aria-label={words.pages}
     className="flex gap-0.5 max-md:order-3 max-md:-mx-3 max-md:w-[calc(100%+1.5rem)] max-md:overflow-x-auto max-md:px-3 max-md:pb-1 md:flex-col"
   >
-    <Link to="/workspaces" className={place}>
-      <Icon name="grid" />
-      {pageNames.workspaces}
-    </Link>
-    <Link to="/service" activeOptions={{ exact: true }} className={place}>
-      <Icon name="overview" />
-      {pageNames.service}
-    </Link>
-    <Link to="/service/held" className={place}>
-      <Icon name="pause" />
-      {pageNames.held}
-    </Link>
+    {consolePages.map(({ icon, name, to }) => (
+      <Link key={to} to={to} activeOptions={{ exact: true }} className={place}>
+        <Icon name={icon} />
+        {name}
+      </Link>
+    ))}
   </nav>
 )
 

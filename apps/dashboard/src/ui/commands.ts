@@ -2,9 +2,10 @@
 import { useNavigate } from "@tanstack/react-router"
 import type { Workspace } from "@messaging-service/client"
 import type { Command } from "./Palette.tsx"
+import { consolePages } from "./pages.ts"
 import type { WorkspacePage } from "./pages.ts"
 import { changeTheme } from "./theme.ts"
-import { pageNames, shellWords as words } from "./words.ts"
+import { shellWords as words } from "./words.ts"
 
 interface Place {
   readonly workspaceId: string | undefined
@@ -21,6 +22,47 @@ const { groups } = words
 const phoneDigitsMin = 7
 const messageDigitsMax = 10
 
+/** How a command goes to a page of the open workspace. */
+type GoTo = (
+  to: WorkspacePage["to"] | "/w/$workspaceId/messages/new" | "/w/$workspaceId/messages/file",
+  search?: { readonly find?: string; readonly open?: number },
+) => void
+
+const ofMessages = (goTo: GoTo): ReadonlyArray<Command> => [
+  {
+    name: words.newMessage,
+    icon: "send",
+    group: groups.action,
+    keys: "c",
+    act: () => goTo("/w/$workspaceId/messages/new"),
+  },
+  {
+    name: words.sendFile,
+    icon: "file",
+    group: groups.action,
+    act: () => goTo("/w/$workspaceId/messages/file"),
+  },
+]
+
+/** What typed digits could mean. */
+const ofDigits = (letters: string, goTo: GoTo): ReadonlyArray<Command> => {
+  if (!/^\+?\d{1,20}$/.test(letters)) return []
+  const find: Command = {
+    name: words.messagesTo(letters),
+    icon: "search",
+    group: groups.find,
+    act: () => goTo("/w/$workspaceId/messages", { find: letters }),
+  }
+  const open: Command = {
+    name: words.message(letters),
+    icon: "message",
+    group: groups.open,
+    act: () => goTo("/w/$workspaceId/messages", { open: Number(letters) }),
+  }
+  if (letters.startsWith("+") || letters.length > messageDigitsMax) return [find]
+  return letters.length < phoneDigitsMin ? [open] : [open, find]
+}
+
 export const useCommands = ({
   isOperator,
   pages,
@@ -30,8 +72,8 @@ export const useCommands = ({
   workspaces,
 }: Place) => {
   const navigate = useNavigate()
-  const goTo = (to: WorkspacePage["to"]) => {
-    if (workspaceId !== undefined) void navigate({ to, params: { workspaceId } })
+  const goTo: GoTo = (to, search = {}) => {
+    if (workspaceId !== undefined) void navigate({ to, params: { workspaceId }, search })
   }
   const ofPages = pages.map(({ icon, key, name, to }): Command => ({
     name,
@@ -40,18 +82,12 @@ export const useCommands = ({
     keys: `g ${key}`,
     act: () => goTo(to),
   }))
-  const toAllWorkspaces: Command = {
-    name: pageNames.workspaces,
-    icon: "grid",
+  const ofConsole = consolePages.map(({ icon, name, to }): Command => ({
+    name,
+    icon,
     group: groups.page,
-    act: () => void navigate({ to: "/workspaces" }),
-  }
-  const toHeld: Command = {
-    name: pageNames.held,
-    icon: "pause",
-    group: groups.page,
-    act: () => void navigate({ to: "/service/held" }),
-  }
+    act: () => void navigate({ to }),
+  }))
   const ofWorkspaces = workspaces.map(({ id, name }): Command => ({
     name,
     icon: "switch",
@@ -59,33 +95,13 @@ export const useCommands = ({
     act: () => void navigate({ to: "/w/$workspaceId", params: { workspaceId: String(id) } }),
   }))
   const commands: ReadonlyArray<Command> = [
-    ...(workspaceId === undefined ? [] : ofPages),
-    ...(isOperator ? [toAllWorkspaces, toHeld] : []),
+    ...(workspaceId === undefined ? [] : [...ofMessages(goTo), ...ofPages]),
+    ...(isOperator ? ofConsole : []),
     ...ofWorkspaces,
     { name: words.changeTheme, icon: "half", group: groups.action, act: changeTheme },
     { name: words.showKeys, icon: "keyboard", group: groups.action, keys: "?", act: showKeys },
     { name: words.signOut, icon: "exit", group: groups.action, act: signOut },
   ]
-
-  const guess = (letters: string): ReadonlyArray<Command> => {
-    const hasMessages = pages.some(({ to }) => to === "/w/$workspaceId/messages")
-    if (workspaceId === undefined || !hasMessages || !/^\+?\d{1,20}$/.test(letters)) return []
-    const to = "/w/$workspaceId/messages" as const
-    const params = { workspaceId }
-    const find: Command = {
-      name: words.messagesTo(letters),
-      icon: "search",
-      group: groups.find,
-      act: () => void navigate({ to, params, search: { find: letters } }),
-    }
-    const open: Command = {
-      name: words.message(letters),
-      icon: "message",
-      group: groups.open,
-      act: () => void navigate({ to, params, search: { open: Number(letters) } }),
-    }
-    if (letters.startsWith("+") || letters.length > messageDigitsMax) return [find]
-    return letters.length < phoneDigitsMin ? [open] : [open, find]
-  }
+  const guess = (letters: string) => (workspaceId === undefined ? [] : ofDigits(letters, goTo))
   return { commands, guess, goTo }
 }

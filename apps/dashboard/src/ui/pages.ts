@@ -95,6 +95,13 @@ const pages = [
   }),
 ]
 
+/** The pages of operators that belong to no workspace. */
+export const consolePages = [
+  { name: pageNames.workspaces, to: "/workspaces", icon: "grid" },
+  { name: pageNames.service, to: "/service", icon: "overview" },
+  { name: pageNames.held, to: "/service/held", icon: "pause" },
+] as const
+
 export type WorkspacePage = (typeof pages)[number]
 
 export const pagesFor = ({

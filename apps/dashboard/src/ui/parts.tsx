@@ -73,11 +73,19 @@ export const Empty = ({
 const isRoleRefusal = (error: Error): boolean =>
   error instanceof Refused && ["role_required", "operator_required"].includes(error.code)
 
+/** The dialog over the page signs in again; what the user asked for is still to be done. */
+const endings = ["session_ended", "missing_operator_token"]
+
 const sentenceOf = (error: Error): string => {
   if (!(error instanceof Refused)) return words.away
+  if (endings.includes(error.code)) return words.sessionEnded
   if (isRoleRefusal(error)) return words.roleRefused
   return error.status === 404 ? words.gone : error.message
 }
+
+/** Whatever is repeated, it stays refused. */
+const isFinal = (error: Error): boolean =>
+  isRoleRefusal(error) || (error instanceof Refused && error.status === 404)
 
 const detailOf = (error: Error): string => {
   if (!(error instanceof Refused)) return words.mayBeOld
@@ -96,7 +104,7 @@ export const Failure = ({ again, error }: { error: Error; again?: () => void }) 
       <p className="font-medium break-words">{sentenceOf(error)}</p>
       <p className="text-xs break-words">{detailOf(error)}</p>
     </div>
-    {again && !isRoleRefusal(error) && <Button onClick={again}>{words.again}</Button>}
+    {again && !isFinal(error) && <Button onClick={again}>{words.again}</Button>}
   </div>
 )
 
