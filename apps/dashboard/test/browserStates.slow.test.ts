@@ -150,6 +150,28 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
       { mayComplain: true },
     ))
 
+  it("says once the user has signed in again that what they asked for was not done", () =>
+    signedIn(
+      async (page) => {
+        await goTo(page, dashboard, "/w/1/numbers/1")
+        const label = page.getByLabel("Label")
+        await label.fill("Typed before")
+        await page.context().clearCookies()
+        await page.getByRole("button", { name: "Save", exact: true }).click()
+        await page.getByLabel("Operator token").fill(dashboard.operatorToken)
+        await page.getByRole("button", { name: "Sign in" }).click()
+        await page.getByRole("dialog").waitFor({ state: "detached" })
+        await page
+          .locator("form")
+          .getByText("Your session had ended, so this was not done.")
+          .waitFor()
+        assert.strictEqual(await label.inputValue(), "Typed before")
+        await page.getByRole("button", { name: "Save", exact: true }).click()
+        await page.getByText("Saved.").waitFor()
+      },
+      { mayComplain: true },
+    ))
+
   it("loads itself again when a server with other files has taken over", () =>
     signedIn(
       async (page) => {

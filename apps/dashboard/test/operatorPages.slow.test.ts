@@ -163,6 +163,34 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByText("is queued again").waitFor()
     }))
 
+  it("leads from the failed attempts alone, which an address names, to delivering them again", () =>
+    onPage("/w/1/webhooks", async (page) => {
+      const made = (await dashboard.operate("POST", "/admin/v1/workspaces/1/webhooks", {
+        url: "http://127.0.0.1:65534/nobody-there",
+      })) as { readonly id: number }
+      await goTo(page, dashboard, `/w/1/webhooks/${made.id}`)
+      await page.getByRole("link", { name: "Failed only" }).click()
+      await page.getByText("No attempt failed").waitFor()
+      await page.getByRole("button", { name: "Send a test event" }).click()
+      await shown(page, "no connection").first().waitFor()
+      await page.reload()
+      await shown(page, "no connection").first().waitFor()
+      assert.match(page.url(), /failed=true/)
+      const newest = (await get(`1/webhooks/${made.id}/deliveries?failed=true`)) as {
+        readonly data: ReadonlyArray<{ readonly attempted_at: string }>
+      }
+      const oldest = Math.min(...newest.data.map(({ attempted_at: at }) => Date.parse(at)))
+      await page.getByText("has not accepted by now").waitFor()
+      await page.getByRole("button", { name: "Deliver what was missed" }).click()
+      const since = await page.getByRole("dialog").getByLabel("Since").inputValue()
+      assert.isAtMost(Date.parse(since), oldest)
+      assert.isAtLeast(Date.parse(since), oldest - 120_000)
+      await page.getByRole("button", { name: "Back" }).click()
+      await goTo(page, dashboard, "/w/1/webhooks")
+      await page.getByRole("row", { name: /nobody-there.*failing/ }).waitFor()
+      await dashboard.operate("DELETE", `/admin/v1/workspaces/1/webhooks/${made.id}`)
+    }))
+
   it("shows what was sent and answered, and delivers again what was missed", () =>
     onPage("/w/1/webhooks", async (page) => {
       await page.getByRole("link", { name: /\/events$/ }).click()
@@ -434,6 +462,55 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       else await page.locator(`[data-message="${first.id}"]`).first().waitFor()
     }))
 
+  it("shows every filter that the address holds, and each can be taken back", () =>
+    onPage("/w/1/messages", async (page) => {
+      const send = { from: 1, to: { phone: "+15550106610" }, reference: "order <b>7</b>" }
+      const path = "/admin/v1/workspaces/1/messages"
+      await dashboard.operate("POST", path, { ...send, text: "With a reference" })
+      await goTo(page, dashboard, "/w/1/messages?reference=order+%3Cb%3E7%3C%2Fb%3E&from=1")
+      await shown(page, "With a reference").waitFor()
+      assert.strictEqual(await page.locator("tbody tr").count(), 1)
+      assert.strictEqual(await page.getByLabel("Sending number").inputValue(), "1")
+      await page.getByText("1 in all").waitFor()
+      await page.locator("tbody tr").click()
+      const panel = page.getByRole("complementary")
+      await panel.getByRole("link", { name: "order <b>7</b>" }).waitFor()
+      await page.getByLabel("Accepted").selectOption("In the last hour")
+      await page.waitForURL(/since=/)
+      await page.getByLabel("Accepted").getByText("Since ").waitFor({ state: "attached" })
+      await page.getByRole("button", { name: "Reference order <b>7</b>: show others too" }).click()
+      await page.waitForURL((url) => !url.search.includes("reference"))
+      await page.getByRole("button", { name: "Clear", exact: true }).click()
+      await page.waitForURL((url) => !/since|from/.test(url.search))
+    }))
+
+  it("keeps test messages apart from live ones, and leads to the one that was sent", () =>
+    onPage("/w/1/messages/new", async (page) => {
+      await page.getByLabel("To", { exact: true }).fill("+15550106611")
+      await page.getByLabel("Text", { exact: true }).fill("Only a test")
+      await page.getByLabel("Test: accept and report it, but send nothing").check()
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await page.getByRole("link", { name: "Show the message" }).click()
+      await page.locator("tbody tr", { hasText: "Only a test" }).waitFor()
+      await page.getByText(/^Test: \d+ sent/).waitFor()
+      await page.getByLabel("Mode").selectOption("Live messages")
+      await page.locator("tbody tr", { hasText: "Only a test" }).waitFor({ state: "detached" })
+      await page.getByText(/^\d+ sent and \d+ failed in 24 hours/).waitFor()
+    }))
+
+  it("offers to search once the user has typed, and finds again all when the field is emptied", () =>
+    onPage("/w/1/messages", async (page) => {
+      const find = page.getByLabel("Find by phone or text")
+      const search = page.getByRole("button", { name: "Search", exact: true })
+      assert.strictEqual(await search.count(), 0)
+      await find.fill("no such words")
+      await search.click()
+      await page.getByText("No message matches").waitFor()
+      assert.strictEqual(await search.count(), 0)
+      await find.fill("")
+      await page.locator("tbody tr").first().waitFor()
+    }))
+
   it("cancels those that are chosen, and all that match, with their number before and after", () =>
     onPage("/w/1/messages", async (page) => {
       const send_at = new Date(Date.now() + 7_200_000).toISOString()
@@ -508,6 +585,10 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         await customer.getByRole("button", { name: "Open the workspace" }).click()
         await customer.getByRole("heading", { level: 1, name: "Overview" }).waitFor()
         await customer.getByText("Messages that ended").waitFor()
+        // An address alone leads to no button that the role may not press.
+        await customer.goto(`${dashboard.url}/w/1/settings`)
+        await customer.getByText("Owners and administrators of this workspace see").waitFor()
+        assert.strictEqual(await customer.getByRole("button", { name: "Make a key" }).count(), 0)
         assert.notInclude(customer.url(), "code")
         const names = await customer
           .getByRole("navigation", { name: "Pages" })

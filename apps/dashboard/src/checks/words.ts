@@ -32,7 +32,11 @@ export const newCheckWords = {
   name: "Name",
   nameAbout: "Optional: a note, up to 100 characters.",
   start: (count: number) =>
-    count <= 1 ? "Check the phone" : `Check ${count.toLocaleString()} phones`,
+    count === 0
+      ? "Check phones"
+      : count === 1
+        ? "Check the phone"
+        : `Check ${count.toLocaleString()} phones`,
   parts: (count: number) =>
     `The service checks 1,000 phones at a time: this makes ${count} checks.`,
 }

@@ -74,7 +74,7 @@ const Contacts = ({
   contacts.length === 0 ? (
     <div className="card">
       <Empty icon="people" title={words.empty}>
-        {words.emptyAbout}
+        {words.emptyAbout} {remove === null && words.othersAdd}
       </Empty>
     </div>
   ) : (

@@ -7,6 +7,7 @@ export const contactsWords = {
   caption: "Contacts, the newest first",
   empty: "No contact yet",
   emptyAbout: "A contact gives a phone or a username a name.",
+  othersAdd: "Owners and administrators of this workspace add them.",
   name: "Name",
   address: "Phone or username",
   made: "Added",

@@ -38,7 +38,7 @@ export const StorageUsed = ({ id }: { id: number }) => {
     <>
       {limit === undefined ? words.aboutNoPlan : words.about(sizeOf(limit))}
       {used.data && (
-        <span className="ml-3 inline-flex items-center gap-2 text-xs">
+        <span className="inline-flex items-center gap-2 text-xs max-md:flex max-md:pt-1 md:ml-3">
           {limit !== undefined && (
             <progress
               aria-label={words.storage}

@@ -33,7 +33,7 @@ export const NumbersPage = () => {
         {list === undefined && !numbers.error && <Loading rows={4} />}
         {list?.length === 0 && (
           <Empty icon="phone" title={words.empty}>
-            {words.emptyAbout}
+            {mayChange ? words.emptyAbout : words.emptyForMembers}
           </Empty>
         )}
         <ul>

@@ -9,6 +9,8 @@ export const numbersWords = {
   empty: "No phone is linked",
   emptyAbout:
     "Messages leave from a phone of your own. Linking takes a minute, and you need the phone at hand.",
+  emptyForMembers:
+    "Owners and administrators of this workspace link phones. Messages are accepted, and wait until one is linked.",
   resume: "Resume",
   linkAgain: "Link again",
   logIn: "Log in",

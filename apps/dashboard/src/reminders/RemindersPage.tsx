@@ -51,23 +51,31 @@ export const RemindersPage = () => {
         trail={trail}
         go={(to) => void navigate({ search: toTrail(to) })}
       >
-        {(data) => <Reminders reminders={data} workspaceId={workspaceId} />}
+        {(data) => (
+          <Reminders
+            reminders={data}
+            workspaceId={workspaceId}
+            mayChange={session.role !== "member"}
+          />
+        )}
       </PagedAnswer>
     </main>
   )
 }
 
 const Reminders = ({
+  mayChange,
   reminders,
   workspaceId,
 }: {
   reminders: ReadonlyArray<Reminder>
+  mayChange: boolean
   workspaceId: string
 }) =>
   reminders.length === 0 ? (
     <div className="card">
       <Empty icon="bell" title={words.empty}>
-        {words.emptyAbout}
+        {words.emptyAbout} {!mayChange && words.othersMake}
       </Empty>
     </div>
   ) : (

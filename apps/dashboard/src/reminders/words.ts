@@ -9,6 +9,7 @@ export const remindersWords = {
   empty: "No reminder yet",
   emptyAbout:
     "A reminder sends one message at each time of its schedule, such as every Monday at nine.",
+  othersMake: "Owners and administrators of this workspace make them.",
   name: "Name",
   to: "To",
   schedule: "Schedule",

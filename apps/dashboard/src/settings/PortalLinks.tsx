@@ -20,6 +20,7 @@ const columns = [
   { name: words.role },
   { name: words.state },
   { name: words.made, wide: true, right: true },
+  { name: words.used, wide: true, right: true },
   { name: words.actions, right: true, silent: true },
 ] as const
 
@@ -70,12 +71,20 @@ const LinkRow = ({ link, revoke }: { link: PortalSession; revoke: () => void }) 
   <Row>
     <Cell>
       <span className="font-medium">{link.role}</span>
+      <span className="ml-2 font-mono text-xs text-faint">{link.id}</span>
     </Cell>
     <Cell>
       <LinkState link={link} />
     </Cell>
     <Cell wide right>
-      <When at={link.created_at} />
+      <When at={link.created_at} how="clock" />
+    </Cell>
+    <Cell wide right>
+      {link.used_at === null ? (
+        <span className="text-faint">{words.never}</span>
+      ) : (
+        <When at={link.used_at} how="clock" />
+      )}
     </Cell>
     <Cell right>
       {link.revoked_at === null && (

@@ -3,7 +3,8 @@ import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { asked } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
-import { PageHead } from "../ui/parts.tsx"
+import { Empty, PageHead } from "../ui/parts.tsx"
+import { stateWords } from "../ui/words.ts"
 import { CallbackSecret } from "./CallbackSecret.tsx"
 import { DeleteWorkspace } from "./DeleteWorkspace.tsx"
 import { KeysSection } from "./KeysSection.tsx"
@@ -16,6 +17,17 @@ const route = getRouteApi("/inside/w/$workspaceId/settings")
 export const SettingsPage = () => {
   const id = Number(route.useParams().workspaceId)
   const { session } = useRouteContext({ from: "/inside" })
+  if (session.role === "member")
+    return (
+      <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
+        <PageHead title={words.title} />
+        <div className="card">
+          <Empty icon="key" title={stateWords.roleRefused}>
+            {words.forMembers}
+          </Empty>
+        </div>
+      </main>
+    )
   return (
     <main className="flex max-w-4xl flex-col gap-8 p-4 md:p-6">
       <PageHead title={words.title} />

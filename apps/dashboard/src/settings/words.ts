@@ -1,7 +1,8 @@
 /** The words of a workspace's settings. */
 export const settingsWords = {
   title: "Settings",
-  sections: "Sections",
+  forMembers:
+    "Owners and administrators of this workspace see its keys, secrets and links. Ask one of them.",
 }
 
 export const keyWords = {
@@ -137,6 +138,8 @@ export const portalLinkWords = {
   action: "Make the link",
   link: "The link",
   made: "Made",
+  used: "Opened",
+  never: "never",
   state: "State",
   unused: "not opened yet",
   late: "too late to open",
