@@ -524,6 +524,30 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page.getByRole("row", { name: /^message.sent .*called.* no connection/ }).waitFor()
     }))
 
+  it("keeps the sending number of a form when that number is logged out meanwhile", async () => {
+    const path = "/admin/v1/workspaces"
+    const { id } = (await dashboard.operate("POST", path, { name: "Two" })) as { id: number }
+    const makeNumber = async (phone: string) => {
+      const body = { platform: "whatsapp", phone, status: "connected" }
+      return (await dashboard.operate("POST", `${path}/${id}/numbers`, body)) as { id: number }
+    }
+    const first = await makeNumber("+15550240001")
+    await makeNumber("+15550240002")
+    await onPage(`/w/${id}/messages/new`, async (page) => {
+      await page.getByText("Live", { exact: true }).waitFor()
+      const from = page.getByLabel("From", { exact: true })
+      await from.waitFor()
+      const asksAgain = page.waitForResponse(/\/numbers$/)
+      await dashboard.operate("POST", `/admin/v1/simulator/numbers/${first.id}/logout`)
+      await (await asksAgain).finished()
+      // The answer is drawn by the second frame after it.
+      await page.evaluate(
+        () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+      )
+      assert.strictEqual(await from.inputValue(), String(first.id))
+    })
+  })
+
   it("says at the form that a disabled workspace's messages wait", () =>
     onPage("/workspaces", async (page) => {
       const { id } = (await dashboard.operate("POST", "/admin/v1/workspaces", {

@@ -1,6 +1,9 @@
-/** The number that a message leaves from: the first that is connected, unless the user chooses another. */
+/**
+ * The number that a message leaves from: the first that was connected when the form opened, unless the user chooses
+ * another. News never change it under the user's hands.
+ */
 import { useQuery } from "@tanstack/react-query"
-import { useEffect } from "react"
+import { useEffect, useState } from "react"
 import { asked } from "../api/call.ts"
 import { nameOf } from "../numbers/connection.ts"
 import { SelectField } from "../ui/forms.tsx"
@@ -19,16 +22,16 @@ export const FromField = ({
   const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }))
   const list = numbers.data?.data ?? []
   const first = list.find(({ status }) => status === "connected") ?? list[0]
-  const firstId = first?.id
+  const [firstId, setFirstId] = useState<number>()
+  if (firstId === undefined && first !== undefined) setFirstId(first.id)
   useEffect(() => {
     if (firstId !== undefined) change?.(firstId)
     // Once: later the user's choice stands.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [firstId])
-  if (list.length === 0) return null
+  if (firstId === undefined) return null
   return (
     <SelectField
-      key={firstId}
       name="from"
       label={words.from}
       problem={problem}
