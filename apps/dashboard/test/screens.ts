@@ -14,6 +14,12 @@ export interface Screen {
 const text = (words: string | RegExp) => (page: Page) =>
   page.getByText(words).filter({ visible: true }).first().waitFor()
 
+/** A form is whole once the numbers to choose from are there. */
+const form = (words: string) => async (page: Page) => {
+  await page.getByLabel("From", { exact: true }).waitFor()
+  await text(words)(page)
+}
+
 const press = (button: string, then: string | RegExp) => async (page: Page) => {
   await page.getByRole("button", { name: button, exact: true }).click()
   await text(then)(page)
@@ -37,7 +43,7 @@ export const screens: ReadonlyArray<Screen> = [
     },
   },
   { name: "messages-nothing", path: "/w/1/messages?find=zzz", ready: text("No message matches") },
-  { name: "message-new", path: "/w/1/messages/new", ready: text("as the recipient sees it") },
+  { name: "message-new", path: "/w/1/messages/new", ready: form("as the recipient sees it") },
   { name: "file", path: "/w/1/messages/file", ready: text("Up to 10,000 rows") },
   {
     name: "file-checked",
@@ -77,7 +83,7 @@ export const screens: ReadonlyArray<Screen> = [
   { name: "telegram", path: "/w/1/numbers/1/telegram", ready: text("How to log in") },
   { name: "reminders", path: "/w/1/reminders", ready: text("Weekly menu") },
   { name: "reminder", path: "/w/1/reminders/1", ready: text("Clocks change from") },
-  { name: "reminder-new", path: "/w/1/reminders/new", ready: text("Next runs") },
+  { name: "reminder-new", path: "/w/1/reminders/new", ready: form("Next runs") },
   { name: "number-checks", path: "/w/1/number-checks", ready: text("Guests") },
   { name: "number-check-new", path: null, ready: press("Check phones", "CSV or text") },
   { name: "number-check", path: "/w/1/number-checks/1", ready: text("3 of 3 asked") },
