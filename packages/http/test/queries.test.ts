@@ -9,7 +9,15 @@ interface Described {
   readonly paths: Readonly<
     Record<
       string,
-      Readonly<Record<string, { readonly requestBody?: { readonly content: object } }>>
+      Readonly<
+        Record<
+          string,
+          {
+            readonly requestBody?: { readonly content: object }
+            readonly parameters?: ReadonlyArray<{ readonly in: string; readonly name: string }>
+          }
+        >
+      >
     >
   >
 }
@@ -27,6 +35,20 @@ const aForm: Pick<Call, "headers" | "body"> = {
   ].join("\r\n"),
 }
 
+/** Any body of the type that an operation takes. */
+const someBody = (content: object = {}) => {
+  const types = Object.keys(content)
+  if (types.includes("application/json")) return { json: {} }
+  return types.includes("multipart/form-data") ? aForm : {}
+}
+
+/** The path with that workspace, and records that do not exist. */
+const filled = (path: string, workspace: { readonly id: number }): string =>
+  path
+    // Operations of version 2 find the workspace before they read the query.
+    .replace(/\/workspaces\/\{id\}(?=\/|$)/, `/workspaces/${workspace.id}`)
+    .replaceAll(/\{\w+\}/g, "999999")
+
 layer(layerService())("query parameters", (it) => {
   it.effect("are refused when unknown, by every operation of version 2 and of the operator", () =>
     Effect.gen(function* () {
@@ -38,20 +60,11 @@ layer(layerService())("query parameters", (it) => {
         const prefix = ["/api/v2", "/admin/v1"].find((root) => path.startsWith(`${root}/`))
         if (prefix === undefined) continue
         for (const [method, { requestBody }] of Object.entries(operations)) {
-          const types = Object.keys(requestBody?.content ?? {})
-          const body = types.includes("application/json")
-            ? { json: {} }
-            : types.includes("multipart/form-data")
-              ? aForm
-              : {}
           const answer = yield* socket.call({
             method: method.toUpperCase(),
-            path: `${path
-              // Version 2's operations find the workspace before they read the query.
-              .replace("/workspaces/{id}/", `/workspaces/${workspace.id}/`)
-              .replaceAll(/\{\w+\}/g, "999999")}?colour=red`,
+            path: `${filled(path, workspace)}?colour=red`,
             token: prefix === "/api/v2" ? token : operatorToken,
-            ...body,
+            ...someBody(requestBody?.content),
           })
           const refused = errorOf(answer)
           const what = `${method} ${path}`
@@ -61,6 +74,49 @@ layer(layerService())("query parameters", (it) => {
         }
       }
       assert.isAbove(asked, 50)
+    }),
+  )
+
+  it.effect("that hold a NUL, which no store accepts, are refused by every operation", () =>
+    Effect.gen(function* () {
+      const { socket } = yield* Doors
+      const { token, workspace } = yield* aSender()
+      const document = (yield* socket.call({ path: "/openapi.json" })).body as Described
+      let refused = 0
+      for (const [path, operations] of Object.entries(document.paths)) {
+        for (const [method, { parameters = [], requestBody }] of Object.entries(operations)) {
+          for (const { in: place, name } of parameters) {
+            if (place !== "query") continue
+            const what = `${method} ${path} ${name}`
+            const there = filled(path, workspace)
+            const answer = yield* socket.call({
+              method: method.toUpperCase(),
+              path: `${there}?${name}=a%00`,
+              token: path.startsWith("/admin/") ? operatorToken : token,
+              ...someBody(requestBody?.content),
+            })
+            // Of a record or workspace that does not exist.
+            if (answer.status === 404) {
+              assert.isTrue(there.includes("999999") || name === "workspace_id", what)
+              continue
+            }
+            refused++
+            if (path.startsWith("/api/v1/")) {
+              assert.strictEqual(answer.status, 400, what)
+              continue
+            }
+            assert.include([400, 422], answer.status, what)
+            const { code, field } = errorOf(answer)
+            assert.strictEqual(field, name, what)
+            assert.include(
+              ["invalid_cursor", "invalid_datetime", "invalid_phone", "validation_failed"],
+              code,
+              what,
+            )
+          }
+        }
+      }
+      assert.isAbove(refused, 60)
     }),
   )
 })

@@ -428,8 +428,8 @@ const holders = (field: string | null): ReadonlyArray<string> => {
 }
 
 /**
- * The place of the first text with a NUL or half a surrogate pair, which no store accepts. HTTP
- * bodies hold none, but programs' commands may. For accepted input, whose nesting is bounded.
+ * The place of the first text with a NUL or half a surrogate pair, which no store accepts. JSON
+ * bodies hold none, but queries and programs' commands may. For accepted input, whose nesting is bounded.
  */
 const unfitText = (value: unknown): ReadonlyArray<PropertyKey> | undefined => {
   if (typeof value === "string")
@@ -447,6 +447,16 @@ const unfitText = (value: unknown): ReadonlyArray<PropertyKey> | undefined => {
     if (within !== undefined) return [key, ...within]
   }
   return undefined
+}
+
+/** Fails with `validation_failed` on the first text that no store accepts. */
+export const requireFitTexts = (
+  given: unknown,
+): Result.Result<void, Refusal<"validation_failed">> => {
+  const unfit = unfitText(given)
+  if (unfit === undefined) return Result.void
+  const told = "must be well-formed text without NUL"
+  return Result.fail(refuseAll(problem("validation_failed", pathText(unfit), told), []))
 }
 
 /** The fields of an object, each with those of the object in it: `media`, `media.url`. */
@@ -487,15 +497,10 @@ export const inputDecoder = <
 ) => {
   const decode = fieldDecoder(schema, rules)
   return (given: unknown): Result.Result<S["Type"], Refusal<Ruled<C>>> =>
-    Result.flatMap(decode(given), (input) => {
-      const unfit = unfitText(given)
-      if (unfit === undefined) return Result.succeed(input)
-      const told = "must be well-formed text without NUL"
-      return Result.fail(refuseAll(problem("validation_failed", pathText(unfit), told), []))
-    })
+    Result.flatMap(decode(given), (input) => Result.map(requireFitTexts(given), () => input))
 }
 
-/** The same without a look at whether texts are well-formed, for input such as a query. */
+/** The same without a look at whether texts are well-formed. */
 export const fieldDecoder = <
   S extends Schema.Top & { readonly DecodingServices: never },
   const C extends Code = never,

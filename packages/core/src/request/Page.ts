@@ -2,13 +2,13 @@
  * Keyset pages, newest first by descending id, so that new items shift nothing. Cursors are opaque,
  * signed and bound to their list (contract: Pages and cursors). Any other text is `invalid_cursor`.
  */
-import { Effect, Schema } from "effect"
+import { Effect, Result, Schema } from "effect"
 import type { SchemaIssue } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Code, Refusal } from "../error/Refusal.ts"
 import { sameSecret, Secrets, signatureOf } from "../secret/Secrets.ts"
 import { momentText } from "../time/Time.ts"
-import { decoded, fieldDecoder, refusedFor } from "./Input.ts"
+import { decoded, fieldDecoder, refusedFor, requireFitTexts } from "./Input.ts"
 
 export const defaultLimit = 25
 const maximumLimit = 100
@@ -168,8 +168,17 @@ export const queryDecoder = <
   codes: ReadonlyArray<C> = [],
 ) => {
   const decode = fieldDecoder(schema, { codes })
-  return (query: object): ReturnType<typeof decode> => decode(inText(query))
+  return (query: object): ReturnType<typeof decode> => {
+    const given = inText(query)
+    return Result.flatMap(decode(given), (asked) =>
+      Result.map(requireFitTexts(withoutCursor(given)), () => asked),
+    )
+  }
 }
+
+/** No store reads a cursor: any text but one of ours is `invalid_cursor`. */
+const withoutCursor = (given: unknown): unknown =>
+  Object.assign({}, given, { cursor: undefined })
 
 /** The query of a list that has no filters. */
 export const PageInput = Schema.Struct(pageFields)
