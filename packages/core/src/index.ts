@@ -701,6 +701,7 @@ export {
   DeferrableSleep,
   RealTime,
   sleep as sleepInRealTime,
+  wholeSecond,
 } from "./time/Time.ts"
 export type { ClockStore } from "./time/Time.ts"
 export type { Instant } from "./time/Time.ts"

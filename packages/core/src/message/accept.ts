@@ -14,7 +14,7 @@ import type { SendingNumber } from "../number/SendingNumber.ts"
 import { recipientKey } from "../recipient/Recipient.ts"
 import type { Contact, Recipient, RequestedRecipient } from "../recipient/Recipient.ts"
 import type { IdempotencyClaim } from "../request/Idempotency.ts"
-import { compareInstants, formatInstant } from "../time/Time.ts"
+import { compareInstants, formatInstant, wholeSecond } from "../time/Time.ts"
 import type { Instant } from "../time/Time.ts"
 import { coversMessages } from "../workspace/Workspace.ts"
 import { quotaVerdict } from "./Message.ts"
@@ -177,9 +177,6 @@ const resolveRecipients = (
   }
   return Result.succeed(resolved)
 }
-
-/** Rounds up to whole seconds: answers show no fractions, and a second earlier is too early. */
-const wholeSecond = (time: number): number => Math.ceil(time / 1000) * 1000
 
 const overQuota = (
   found: NumberFacts,

@@ -177,8 +177,7 @@ export const queryDecoder = <
 }
 
 /** No store reads a cursor: any text but one of ours is `invalid_cursor`. */
-const withoutCursor = (given: unknown): unknown =>
-  Object.assign({}, given, { cursor: undefined })
+const withoutCursor = (given: unknown): unknown => Object.assign({}, given, { cursor: undefined })
 
 /** The query of a list that has no filters. */
 export const PageInput = Schema.Struct(pageFields)

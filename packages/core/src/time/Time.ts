@@ -73,6 +73,12 @@ export const formatInstant = (millis: number): string => {
   return `${formatDay(days)}T${hour}:${minute}:${twoDigits(rest % 60)}Z`
 }
 
+/**
+ * Rounds up to whole seconds, for a time that a caller may give back as `send_at`: answers show no
+ * fractions, and a second earlier is too early.
+ */
+export const wholeSecond = (millis: number): number => Math.ceil(millis / 1000) * 1000
+
 export const instantOrNull = (millis: number | null): string | null =>
   millis === null ? null : formatInstant(millis)
 

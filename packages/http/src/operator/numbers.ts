@@ -20,6 +20,7 @@ import {
   TelegramLogins,
   telegramLoginStates,
   TelegramPasswordBody,
+  wholeSecond,
 } from "@messaging-service/core"
 import type {
   BeginTelegramLogin,
@@ -192,7 +193,11 @@ const listedConnectionJson = ({
 }: ListedConnection): typeof ListedConnectionJson.Type => ({
   number_id: connection.id,
   ...connectionJson(connection),
-  quota: { used: quota.used, limit: quota.limit, free_at: instantOrNull(quota.freeAt) },
+  quota: {
+    used: quota.used,
+    limit: quota.limit,
+    free_at: quota.freeAt === null ? null : formatInstant(wholeSecond(quota.freeAt)),
+  },
   hours,
 })
 

@@ -2,6 +2,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
 import { advance, aSender, aText, bodyOf, operate, settle } from "../Records.ts"
@@ -35,6 +36,28 @@ const connected = {
   next_send_at: null,
   sent_24h: 0,
 }
+
+layer(layerService())("a full number", (it) => {
+  it.effect("takes a message that is planned for the time when its quota is free", () =>
+    Effect.gen(function* () {
+      const { token, workspace } = yield* aSender()
+      const { socket } = yield* Doors
+      yield* TestClock.adjust("500 millis")
+      const sending = (path: string, json: unknown) =>
+        socket.call({ method: "POST", path: `/api/v2/messages${path}`, token, json })
+      const to = Array.from({ length: 1000 }, () => aText.to)
+      assert.strictEqual((yield* sending("/batch", { ...aText, to })).status, 202)
+      const answer = yield* operate({ path: `/admin/v1/workspaces/${workspace.id}/connections` })
+      const { data } = bodyOf<{
+        readonly data: ReadonlyArray<{ readonly quota: { readonly free_at: string } }>
+      }>(answer, 200)
+      const freeAt = data[0]?.quota.free_at
+      assert.strictEqual(freeAt, "1970-01-02T00:00:01Z")
+      const planned = yield* sending("", { ...aText, send_at: freeAt })
+      assert.strictEqual(planned.status, 202, planned.text)
+    }),
+  )
+})
 
 layer(layerService())("a number's connection", (it) => {
   it.effect("is shown, paused, resumed and logged out", () =>
