@@ -227,6 +227,7 @@ export {
   MediaLinks,
   mediaTypeOf,
   mediaTypes,
+  storedFileOf,
   uploadedFileName,
 } from "./media/Media.ts"
 export type { DiskRoom, MediaStore } from "./media/Media.ts"

@@ -9,8 +9,9 @@ import {
   messageJson,
   messageStatuses,
   statusAt,
+  storedFileOf,
 } from "@messaging-service/core"
-import type { MediaLink } from "@messaging-service/core"
+import type { MediaLink, Message } from "@messaging-service/core"
 import {
   AdvanceBody,
   BehaviourBody,
@@ -72,6 +73,12 @@ const SentJson = Schema.Struct({
   at: TimeJson,
 }).annotate({ identifier: "Sent" })
 
+/** Null for a customer's own link: what was fetched from there is not kept. */
+const storedLink = (message: Message, now: number, link: MediaLink): string | null =>
+  message.media === null || storedFileOf(message.media) === null
+    ? null
+    : (messageJson(message, now, link).media?.url ?? null)
+
 const sentJson = (
   { message, ...copy }: SeenCopy,
   now: number,
@@ -92,7 +99,7 @@ const sentJson = (
           mime_type: copy.media.mimeType,
           size: copy.media.size,
           sha256: copy.media.sha256,
-          url: message && (messageJson(message, now, link).media?.url ?? null),
+          url: message && storedLink(message, now, link),
         },
   at: formatInstant(copy.at),
 })

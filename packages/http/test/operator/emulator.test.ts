@@ -5,6 +5,8 @@ import { Doors, errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
 import { aSender, aText, bodyOf, operate, settle } from "../Records.ts"
 import type { MessageBody, PageBody } from "../Records.ts"
+import { layerWithWayOut } from "../webhooks/Asking.ts"
+import { aReceiver } from "../webhooks/Receiver.ts"
 
 const simulator = "/admin/v1/simulator"
 
@@ -37,6 +39,21 @@ const read = (token: string, id: number) =>
       bodyOf<MessageBody>(answer, 200),
     ),
   )
+
+layer(layerWithWayOut())("a copy of a file from a customer's link", (it) => {
+  it.effect("has no link, since the service keeps no such file", () =>
+    Effect.gen(function* () {
+      const receiver = yield* aReceiver
+      receiver.answer = (response) => response.writeHead(200).end("%PDF-1.7 hello")
+      const { number, token } = yield* aSender()
+      yield* send(token, { media: { url: `${receiver.url}/a.pdf`, type: "file" } })
+      yield* settle
+      const answer = yield* operate({ path: `${simulator}/sent?number_id=${number.id}` })
+      const { data } = bodyOf<PageBody<{ readonly media: object | null }>>(answer, 200)
+      assert.deepInclude(data[0]?.media, { mime_type: "application/pdf", url: null })
+    }),
+  )
+})
 
 layer(layerService())("the emulator controls", (it) => {
   it.effect("PUT behaviour replaces the phone's whole behaviour and answers with it", () =>
