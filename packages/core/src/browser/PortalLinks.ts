@@ -21,8 +21,13 @@ import type { SignInLink } from "./BrowserSessionStore.ts"
 /** Seconds that a session lasts unless the link says otherwise. */
 const defaultSeconds = 3600
 
-const isHttps = (text: string): boolean =>
-  text.length <= 2048 && URL.canParse(text) && new URL(text).protocol === "https:"
+/** Whether a page can link to it as it stands: `https:host` is relative in a page, and blanks hide a host. */
+const isHttps = (text: string): boolean => {
+  if (text.length > 2048 || !/^https:\/\/[^\s/\\]/i.test(text) || /\s$/.test(text)) return false
+  if (!URL.canParse(text)) return false
+  const { password, username } = new URL(text)
+  return username === "" && password === ""
+}
 
 export const PortalLinkBody = Schema.Struct({
   role: described(Schema.Literals(roles), "What the session may do."),
@@ -36,7 +41,9 @@ export const PortalLinkBody = Schema.Struct({
       Schema.NullOr(
         Schema.String.check(
           Schema.makeFilter((url) =>
-            isHttps(url) ? undefined : "must be an https:// address of up to 2,048 characters",
+            isHttps(url)
+              ? undefined
+              : "must be an https:// address without credentials, of up to 2,048 characters",
           ),
         ),
       ),

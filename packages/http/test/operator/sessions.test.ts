@@ -381,6 +381,47 @@ describe("a portal", () => {
       }),
     )
 
+    for (const returnUrl of [
+      "https:127.0.0.1",
+      "https:/shop.example",
+      "https:///shop.example",
+      String.raw`https:\\shop.example`,
+      " https://shop.example",
+      "https://shop.example ",
+      "https://shop.example\n",
+      "https://u:p@shop.example",
+      "https://u@shop.example",
+      "http://shop.example",
+      `https://shop.example/${"a".repeat(2028)}`,
+    ]) {
+      it.effect(`does not lead back to ${JSON.stringify(returnUrl).slice(0, 40)}`, () =>
+        Effect.gen(function* () {
+          const { id } = yield* aWorkspace()
+          const answer = yield* operate({
+            method: "POST",
+            path: `${root}/${id}/portal-sessions`,
+            json: { role: "owner", return_url: returnUrl },
+          })
+          assert.strictEqual(answer.status, 400, answer.text)
+          assert.deepInclude(errorOf(answer), { code: "validation_failed", field: "return_url" })
+        }),
+      )
+    }
+
+    it.effect("leads back to an address as it was given", () =>
+      Effect.gen(function* () {
+        const { id } = yield* aWorkspace()
+        for (const given of ["HTTPS://Shop.example:8443/a b?x=1#y", "https://[2001:db8::1]"]) {
+          const answer = yield* operate({
+            method: "POST",
+            path: `${root}/${id}/portal-sessions`,
+            json: { role: "owner", return_url: given },
+          })
+          assert.deepInclude(bodyOf<object>(answer, 201), { return_url: given })
+        }
+      }),
+    )
+
     it.effect("ends with its workspace", () =>
       Effect.gen(function* () {
         const shop = yield* aWorkspace()
