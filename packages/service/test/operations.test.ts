@@ -150,7 +150,7 @@ it("many messages are cancelled by a filter or by id, and none by mistake", asyn
     assert.strictEqual((await failure(operator.cancelMessages(wrong))).code, "validation_failed")
   }
   const member = t.messaging.operator(t.workspace, { role: "member" })
-  assert.strictEqual((await failure(member.cancelMessages({ filter }))).code, "role_required")
+  assert.strictEqual((await member.cancelMessages({ filter })).cancelled, 0)
   await t.close()
 })
 

@@ -107,8 +107,8 @@ const attemptEntry = ({ at, nextAttemptAt, unfinished }: StoredAttempt): Timelin
 })
 
 /** A query may hold a secret of the receiver: members see the address alone. */
-const urlFor = (role: Role, url: string | null): string | null =>
-  url === null || role !== "member" ? url : url.replace(/[?#].*$/s, "")
+export const urlFor = (role: Role, url: string): string =>
+  role === "member" ? url.replace(/[?#].*$/s, "") : url
 
 const deliveryEntry = (
   { attemptedAt, error, url, ...told }: ToldAttempt,
@@ -120,7 +120,7 @@ const deliveryEntry = (
   at: attemptedAt,
   type: "delivery",
   eventId,
-  url: urlFor(role, url),
+  url: url && urlFor(role, url),
   error: error === null ? null : { code: error, message: null },
 })
 

@@ -98,12 +98,14 @@ export interface RecoveredEvents {
   readonly more: boolean
 }
 
-const FailedText = textFor("Only attempts that delivered nothing.", { type: "boolean" })
-
-const FailedInput = decoded(FailedText, (text: string) => {
-  if (text === "true") return true
-  return text === "false" ? false : refusedFor("must be true or false")
+const FailedText = textFor("Only attempts that delivered nothing.", {
+  type: "boolean",
+  enum: [true],
 })
+
+const FailedInput = decoded(FailedText, (text: string) =>
+  text === "true" ? (true as const) : refusedFor("must be true"),
+)
 
 const loggedTypes = [...webhookEventTypes, "ping"] as const
 
@@ -119,7 +121,7 @@ export const DeliveriesQuery = Schema.Struct({
 export interface ListDeliveries extends ListPage {
   readonly type?: WebhookEventType | ReadonlyArray<WebhookEventType> | undefined
   /** Only attempts that delivered nothing. */
-  readonly failed?: boolean | undefined
+  readonly failed?: true | undefined
   readonly since?: Moment | undefined
   readonly until?: Moment | undefined
 }

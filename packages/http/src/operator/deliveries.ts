@@ -12,6 +12,7 @@ import {
   WebhookOperations,
   callbackTypes,
   described,
+  urlFor,
 } from "@messaging-service/core"
 import type {
   CallbackAttempt,
@@ -21,6 +22,7 @@ import type {
   LoggedDelivery,
   RecoverEvents,
   RedeliverEvent,
+  Role,
 } from "@messaging-service/core"
 import { Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
@@ -33,7 +35,7 @@ import {
   endpointJson,
   queuedJson,
 } from "../v2/webhooks.ts"
-import { operatorRoute, workspacePath } from "./pipeline.ts"
+import { operatorRoute, viewerOf, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
 /** A line of the delivery log of callbacks (contract: Webhook operations). */
@@ -41,12 +43,15 @@ const CallbackDeliveryJson = Schema.Struct({
   ...DeliveryJson.fields,
   type: Schema.Literals(callbackTypes),
   attempt: described(Schema.Int, "From 1."),
-  url: described(Schema.String, "Where it was sent."),
+  url: described(Schema.String, "Where it was sent; members see it without its query."),
 }).annotate({ identifier: "CallbackDelivery" })
 
-const callbackDeliveryJson = (attempt: CallbackAttempt): typeof CallbackDeliveryJson.Type => ({
+const callbackDeliveryJson = (
+  attempt: CallbackAttempt,
+  viewer: Role,
+): typeof CallbackDeliveryJson.Type => ({
   ...deliveryJson(attempt),
-  url: attempt.url,
+  url: urlFor(viewer, attempt.url),
 })
 
 const LoggedDeliveryJson = Schema.Struct({
@@ -103,14 +108,18 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     id: "listWorkspaceWebhooks",
     right: "read",
     summary: "List webhook endpoints",
-    about: "Oldest first, of live and test keys, including stopped ones.",
+    about:
+      "Oldest first, of live and test keys, including stopped ones. Members see each `url` without its query.",
     success: "The endpoints.",
     answer: listOf(EndpointJson, examples.webhook),
-    handler: Effect.fnUntraced(function* listWorkspaceWebhooks({ id, role }) {
+    handler: Effect.fnUntraced(function* listWorkspaceWebhooks({ admitted, id, role }) {
       const webhooks = yield* WebhookOperations
       const endpoints = yield* webhooks.list(role, id("id"))
+      const viewer = viewerOf(admitted, role)
       return {
-        data: endpoints.map(endpointJson),
+        data: endpoints.map((endpoint) =>
+          endpointJson({ ...endpoint, url: urlFor(viewer, endpoint.url) }),
+        ),
       }
     }),
   }),
@@ -220,12 +229,11 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     request: query<ListPage>()(PageInput),
     success: "A page of attempts.",
     answer: pageOf(CallbackDeliveryJson, { ...delivery, url: "https://example.com/callback" }),
-    handler: Effect.fnUntraced(function* listCallbackDeliveries({ id, request, role }) {
+    handler: Effect.fnUntraced(function* listCallbackDeliveries({ admitted, id, request, role }) {
       const webhooks = yield* WebhookOperations
-      return pageJson(
-        yield* webhooks.callbackDeliveries(role, id("id"), request),
-        callbackDeliveryJson,
-      )
+      const viewer = viewerOf(admitted, role)
+      const page = yield* webhooks.callbackDeliveries(role, id("id"), request)
+      return pageJson(page, (attempt) => callbackDeliveryJson(attempt, viewer))
     }),
   }),
   route(`GET ${workspacePath}/callback-secret`, {

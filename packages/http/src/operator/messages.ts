@@ -10,13 +10,13 @@ import {
   timelineTypes,
   waitReasons,
 } from "@messaging-service/core"
-import type { CancelMessages, Role, Timeline } from "@messaging-service/core"
+import type { CancelMessages, Timeline } from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import { bodyOf, IdJson, json, TimeJson } from "../Entry.ts"
 import { WorkspaceMessageJson, workspaceMessageJson } from "../v2/messages.ts"
-import { operatorRoute, workspacePath } from "./pipeline.ts"
-import type { Admitted, OperatorRoute } from "./pipeline.ts"
+import { operatorRoute, viewerOf, workspacePath } from "./pipeline.ts"
+import type { OperatorRoute } from "./pipeline.ts"
 
 const route = operatorRoute("Workspace messages")
 
@@ -97,10 +97,6 @@ const CancelledManyJson = Schema.Struct({
   more: described(Schema.Boolean, "True when the filter leaves others: ask again."),
 }).annotate({ identifier: "MessagesCancelled" })
 
-/** The role of the person who looks: a portal acts as the owner where every role may read. */
-const viewerOf = (admitted: Admitted, role: Role): Role =>
-  admitted.kind === "portal" ? admitted.session.role : role
-
 const step = {
   at: "2030-01-31T07:00:00Z",
   type: "accepted",
@@ -156,9 +152,9 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
     success: "How many were cancelled.",
     answer: bodyOf(CancelledManyJson, { cancelled: 998, not_cancellable: 2, more: true }),
     refused: ["invalid_datetime", "invalid_phone"],
-    handler: Effect.fnUntraced(function* cancelWorkspaceMessages({ id, request, role }) {
+    handler: Effect.fnUntraced(function* cancelWorkspaceMessages({ id, request }) {
       const operations = yield* MessageOperations
-      const done = yield* operations.cancelMany(role, id("id"), request)
+      const done = yield* operations.cancelMany(id("id"), request)
       return { cancelled: done.cancelled, not_cancellable: done.notCancellable, more: done.more }
     }),
   }),
@@ -170,10 +166,10 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
     success: "The cancelled message.",
     answer: bodyOf(WorkspaceMessageJson, { ...examples.cancelled, reference: null }),
     refused: ["message_not_found", "not_cancellable"],
-    handler: Effect.fnUntraced(function* cancelWorkspaceMessage({ id, role }) {
+    handler: Effect.fnUntraced(function* cancelWorkspaceMessage({ id }) {
       const operations = yield* MessageOperations
       const { link } = yield* MediaLinks
-      const message = yield* operations.cancel(role, id("id"), id("message_id"))
+      const message = yield* operations.cancel(id("id"), id("message_id"))
       return workspaceMessageJson(message, yield* Clock.currentTimeMillis, link)
     }),
   }),

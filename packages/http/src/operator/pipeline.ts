@@ -156,6 +156,10 @@ export type Admitted =
       readonly session: BrowserSession & { readonly workspaceId: WorkspaceId }
     }
 
+/** The role of the person who looks: a portal acts as the owner where every role may read. */
+export const viewerOf = (admitted: Admitted, role: Role): Role =>
+  admitted.kind === "portal" ? admitted.session.role : role
+
 const operator: Admitted = { kind: "operator", sessionId: null }
 
 /** The roles that each right takes. */

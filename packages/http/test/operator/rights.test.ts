@@ -82,7 +82,7 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   uploadWorkspaceMedia: everyone,
   listWorkspaceMedia: everyone,
   getWorkspaceMedia: everyone,
-  deleteWorkspaceMedia: everyone,
+  deleteWorkspaceMedia: administrators,
 
   createWorkspaceNumberCheck: everyone,
   listWorkspaceNumberChecks: everyone,

@@ -83,6 +83,11 @@ describe("roles", () => {
       allowed: administrators,
     },
     {
+      what: "cancel messages",
+      call: (at) => ({ method: "POST", path: `${at}/messages/cancel`, json: { ids: [987_654] } }),
+      allowed: allRoles,
+    },
+    {
       what: "remove a number",
       call: (at, made) => ({ method: "DELETE", path: `${at}/numbers/${made.number.id}` }),
       allowed: administrators,

@@ -4,7 +4,8 @@ import { layerStoredClock } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
 import { advance, bodyOf, operate, settle } from "../Records.ts"
 import type { Made } from "../Records.ts"
-import { layerWithWayOut } from "../webhooks/Asking.ts"
+import { aSession } from "../operator/sessionCookies.ts"
+import { ask as call, layerWithWayOut } from "../webhooks/Asking.ts"
 import { aReceiver, expectedSignature, withStatus } from "../webhooks/Receiver.ts"
 import type { Delivery, Receiver } from "../webhooks/Receiver.ts"
 import { aClient, ask, sends } from "./Asking.ts"
@@ -117,7 +118,8 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
       const receiver = yield* aReceiver
       receiver.answer = withStatus(500)
       const { credentials, workspace } = yield* aClient()
-      yield* sends(credentials, { webhook: receiver.url })
+      const url = `${receiver.url}?secret=1`
+      yield* sends(credentials, { webhook: url })
       yield* settle
       receiver.answer = withStatus(204)
       yield* advance(11)
@@ -133,7 +135,7 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
       assert.isNull(next_cursor)
       const [second, first] = data
       const eventId = receiver.deliveries[0]?.headers["service-event-id"]
-      const same = { event_id: eventId, type: "message.sent", url: receiver.url }
+      const same = { event_id: eventId, type: "message.sent", url }
       assert.deepStrictEqual(first, {
         ...first,
         ...same,
@@ -153,6 +155,10 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
       const page = yield* read("?limit=1")
       assert.deepStrictEqual(page.data, [second!])
       assert.deepStrictEqual((yield* read(`?cursor=${page.next_cursor}`)).data, [first!])
+      const cookie = yield* aSession("member", workspace.id)
+      const seen = yield* call({ path, headers: [["cookie", cookie]] })
+      const shown = bodyOf<{ readonly data: ReadonlyArray<{ readonly url: string }> }>(seen, 200)
+      assert.deepStrictEqual(new Set(shown.data.map(({ url }) => url)), new Set([receiver.url]))
       const { workspace: other } = yield* aClient()
       const foreign = yield* operate({
         path: `/admin/v1/workspaces/${other.id}/callbacks/deliveries?cursor=${page.next_cursor}`,

@@ -6,8 +6,9 @@ import type { Call } from "../Doors.ts"
 import { aKey, aSender, bodyOf, operate, revoke, settle } from "../Records.ts"
 import type { Made } from "../Records.ts"
 import { send } from "../v2/Asking.ts"
-import { anEndpoint, layerWithWayOut, log, operatorPath, pass } from "./Asking.ts"
+import { anEndpoint, ask, layerWithWayOut, log, operatorPath, pass } from "./Asking.ts"
 import type { EndpointBody, LogBody } from "./Asking.ts"
+import { aSession } from "../operator/sessionCookies.ts"
 import { aReceiver, eventIds, expectedSignature, withStatus } from "./Receiver.ts"
 import type { Receiver } from "./Receiver.ts"
 import { hour } from "./Retrying.ts"
@@ -90,6 +91,31 @@ layer(layerWithWayOut())("an endpoint's log", (it) => {
     }),
   )
 
+  it.effect("and its list show a portal's member no query of a receiver's URL", () =>
+    Effect.gen(function* () {
+      const { token, workspace } = yield* aSender()
+      const receiver = yield* aReceiver
+      const url = `${receiver.url}?secret=1`
+      yield* anEndpoint(token, { ...receiver, url })
+      for (const [caller, shown] of [
+        ["member", receiver.url],
+        ["administrator", url],
+        ["owner", url],
+        ["operator", url],
+      ] as const) {
+        const cookie = yield* aSession(caller, workspace.id)
+        const path = `/admin/v1/workspaces/${workspace.id}/webhooks`
+        const answer = yield* ask({ path, headers: [["cookie", cookie]] })
+        const { data } = bodyOf<{ readonly data: ReadonlyArray<EndpointBody> }>(answer, 200)
+        assert.deepStrictEqual(
+          data.map((each) => each.url),
+          [shown],
+          caller,
+        )
+      }
+    }),
+  )
+
   it.effect("has the attempts of a type, of a time, and those that failed", () =>
     Effect.gen(function* () {
       const receiver = yield* aReceiver
@@ -112,7 +138,7 @@ layer(layerWithWayOut())("an endpoint's log", (it) => {
         [2, 1, 0, 2, 1],
       )
       assert.strictEqual(yield* counted(`?since=${since}&failed=true`), 1)
-      for (const query of ["?failed=yes", "?type=message.read", "?since=monday"]) {
+      for (const query of ["?failed=yes", "?failed=false", "?type=message.read", "?since=monday"]) {
         const refused = yield* operate({
           path: operatorPath(workspace, endpoint, `/deliveries${query}`),
         })
