@@ -4541,7 +4541,7 @@ export interface CallbackDelivery {
      */
     readonly next_attempt_at: string | null;
     readonly duration_ms: number;
-    /** @description Where it was sent. */
+    /** @description Where it was sent; members see it without its query. */
     readonly url: string;
 }
 export interface CallbackSecret {
@@ -6274,7 +6274,7 @@ export interface ListDeliveriesQuery {
     /** @description One or several, comma-separated. */
     readonly type?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping")[];
     /** @description Only attempts that delivered nothing. */
-    readonly failed?: boolean;
+    readonly failed?: true;
     /** @description Attempted then or later. ISO 8601 with an offset; write + as %2B. */
     readonly since?: string;
     /** @description Attempted before. ISO 8601 with an offset; write + as %2B. */
