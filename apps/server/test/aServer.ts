@@ -6,6 +6,9 @@ import { join, resolve } from "node:path"
 /** The output of `pnpm bundle`; the runner builds it before the first slow test. */
 export const program = resolve(import.meta.dirname, "../../../dist/server/main.js")
 
+/** The worker's. */
+export const worker = resolve(import.meta.dirname, "../../../dist/worker/main.js")
+
 /** Settings of a server with a memory store, in an empty directory. */
 export const forgetful = Effect.map(processes.temporaryDirectory, (directory) => ({
   PORT: "0",

@@ -1,4 +1,4 @@
-/** `messaging-server doctor`: what it finds, with the variables of a start, and that it changes nothing. */
+/** `doctor` of both programs: what it finds, with the variables of a start, and that it changes nothing. */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Effect, Redacted } from "effect"
@@ -6,7 +6,7 @@ import { existsSync } from "node:fs"
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
-import { aDataDirectory, program } from "./aServer.ts"
+import { aDataDirectory, program, worker } from "./aServer.ts"
 
 const doctor = (settings: Readonly<Record<string, string>>) =>
   Effect.flatMap(processes.start(program, settings, ["doctor"]), ({ ended }) => ended)
@@ -78,13 +78,49 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
       const { port } = new URL(server.url)
       const { code, stdout } = yield* doctor({ DATA_DIR, PORT: port })
       assert.strictEqual(code, 0)
-      assert.match(stdout, /^ok +database +embedded; a running service has it$/m)
+      assert.match(
+        stdout,
+        /^note +database +embedded; DATA_DIR is in use by another process\n +-> by this service, if/m,
+      )
       assert.match(
         stdout,
         new RegExp(`^note +ports +PORT ${port} of 127.0.0.1 is in use\n +-> by`, "m"),
       )
       const ready = yield* processes.call("GET", `${server.url}/health/ready`)
       assert.strictEqual(ready.status, 200)
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("tells whether a start has the key of the embedded database", () =>
+    Effect.gen(function* () {
+      const DATA_DIR = yield* aDataDirectory
+      const server = yield* processes.startServer(program, { DATA_DIR, PORT: "0" })
+      yield* server.stop
+      const right = yield* doctor({ DATA_DIR, PORT: "0" })
+      assert.match(right.stdout, /^ok +secrets key +it is the key of this database$/m)
+      const wrong = yield* doctor({ DATA_DIR, PORT: "0", SECRETS_KEY: "ab".repeat(32) })
+      assert.strictEqual(wrong.code, 1)
+      assert.match(wrong.stdout, /^fault +secrets key +SECRETS_KEY is not the key of this/m)
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("of the worker looks at the same, and at its own port", () =>
+    Effect.gen(function* () {
+      const { shut } = yield* twoPorts
+      const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
+      const settings = {
+        DATABASE_URL: Redacted.value(url),
+        DATA_DIR: yield* processes.temporaryDirectory,
+        METRICS_PORT: shut,
+        SECRETS_KEY: "ab".repeat(32),
+      }
+      const { ended } = yield* processes.start(worker, settings, ["doctor"])
+      const { code, stdout } = yield* ended
+      assert.strictEqual(code, 0, stdout)
+      assert.match(stdout, /^ok +versions +messaging-worker \d/m)
+      assert.match(stdout, /^ok +database +PostgreSQL /m)
+      assert.match(stdout, new RegExp(`^ok +ports +METRICS_PORT ${shut} of 127`, "m"))
+      assert.notMatch(stdout, / PORT \d/)
     }).pipe(Effect.scoped),
   )
 

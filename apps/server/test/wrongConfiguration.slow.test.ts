@@ -4,7 +4,7 @@ import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { access, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { forgetful, program } from "./aServer.ts"
+import { forgetful, program, worker } from "./aServer.ts"
 
 const exists = (path: string) =>
   Effect.promise(() =>
@@ -14,9 +14,12 @@ const exists = (path: string) =>
     ),
   )
 
-/** Starts a server that must fail; returns its standard error. */
-const inVain = Effect.fnUntraced(function* (settings: Record<string, string>) {
-  const { ended } = yield* processes.start(program, settings)
+/** Starts a program that must fail; returns its standard error. */
+const inVain = Effect.fnUntraced(function* (
+  settings: Record<string, string>,
+  path: string = program,
+) {
+  const { ended } = yield* processes.start(path, settings)
   const { code, stderr, stdout } = yield* ended
   assert.deepStrictEqual({ code, stdout }, { code: 1, stdout: "" })
   assert.match(stderr, /^[^\n]+\n$/)
@@ -51,6 +54,42 @@ describe.concurrent("a server with a wrong configuration", () => {
       }),
     )
   }
+
+  it.effect("writes JSON with LOG_FORMAT=json, whatever is wrong", () =>
+    Effect.gen(function* () {
+      const first = yield* processes.startServer(program, yield* forgetful)
+      for (const [setting, value, message] of [
+        ["WORKER", "sometimes", /^WORKER must be /],
+        ["PORT", new URL(first.url).port, /^PORT \d+ is in use /],
+        ["DATABASE_URL", "postgres://me:hush@127.0.0.1:1/messages", /^DATABASE_URL .*ECONNREFUSED/],
+      ] as const) {
+        const line = yield* inVain({
+          ...(yield* forgetful),
+          LOG_FORMAT: "json",
+          [setting]: value,
+        })
+        const { level, message: said, time } = JSON.parse(line) as Record<string, string>
+        assert.match(said ?? "", message)
+        assert.deepStrictEqual([level, Number.isNaN(Date.parse(time ?? ""))], ["fatal", false])
+      }
+    }),
+  )
+
+  it.effect("ends in both programs when the database is away: supervisors start them again", () =>
+    Effect.gen(function* () {
+      const settings = {
+        DATA_DIR: (yield* forgetful).DATA_DIR,
+        DATABASE_URL: "postgres://me:hush@127.0.0.1:1/messages",
+        SECRETS_KEY: "ab".repeat(32),
+        LOG_FORMAT: "json",
+        PORT: "0",
+      }
+      for (const each of [program, worker]) {
+        const line = yield* inVain(settings, each)
+        assert.match(line, /"level":"fatal","message":"DATABASE_URL .*ECONNREFUSED/)
+      }
+    }),
+  )
 
   it.effect("names PORT when another program has it, and creates nothing", () =>
     Effect.gen(function* () {

@@ -8,12 +8,11 @@ import {
   listen,
   withLogging,
   runProcess,
-  runProgram,
   logStop,
   terminalWriter,
 } from "@messaging-service/node/process"
 import type { HttpListener } from "@messaging-service/node/process"
-import { openService } from "@messaging-service/service/compose"
+import { doctorSummary, openService, runDoctor } from "@messaging-service/service/compose"
 import { Effect } from "effect"
 import { readWorkerSettings, workerVariableNames } from "./WorkerSettings.ts"
 import type { WorkerSettings } from "./WorkerSettings.ts"
@@ -66,14 +65,20 @@ const work = Effect.fnUntraced(function* work(
   }).pipe(Effect.andThen(Effect.never), logStop)
 })
 
-runProcess(
-  runProgram(
-    {
-      name: "messaging-worker",
-      summary: "Sends messages and calls webhooks, for servers with WORKER=separate.",
-      variables: workerVariableNames,
-      run: Effect.flatMap(readWorkerSettings(process.env), runWorker),
-    },
-    process.argv.slice(2),
-  ),
-)
+const settings = readWorkerSettings(process.env)
+
+const start = Effect.map(settings, ({ metricsPort, service }) => ({
+  service,
+  ports: { METRICS_PORT: metricsPort },
+}))
+
+const name = "messaging-worker"
+
+runProcess({
+  name,
+  summary: "Sends messages and calls webhooks, for servers with WORKER=separate.",
+  variables: workerVariableNames,
+  commands: { doctor: doctorSummary },
+  runCommand: (_, options) => runDoctor(name, start, options),
+  run: Effect.flatMap(settings, runWorker),
+})

@@ -19,12 +19,14 @@ export const logLevels = {
   error: "Error",
 } as const satisfies Readonly<Record<string, LogLevel.LogLevel>>
 
+type LogValue = string | number | boolean | null
+
 export interface LogEntry {
   readonly at: Date
   /** Effect's name, in lower case. */
   readonly level: string
   readonly message: string
-  readonly fields: Readonly<Record<string, string | number | boolean>>
+  readonly fields: Readonly<Record<string, LogValue>>
   /** The failure and its location; null without one. */
   readonly cause: string | null
 }
@@ -36,8 +38,8 @@ const wordsOf = (value: unknown): string =>
 const textOf = (message: unknown): string =>
   (Array.isArray(message) ? message : [message]).map(wordsOf).join(" ")
 
-const valueOf = (annotation: unknown): string | number | boolean =>
-  typeof annotation === "number" || typeof annotation === "boolean"
+const valueOf = (annotation: unknown): LogValue =>
+  annotation === null || typeof annotation === "number" || typeof annotation === "boolean"
     ? annotation
     : wordsOf(annotation)
 
@@ -110,15 +112,23 @@ export const isTerminal = (): boolean => process.stdout.isTTY === true
 export const terminalWriter = (): ((text: string) => void) | null =>
   isTerminal() ? (text) => void process.stdout.write(text) : null
 
-/** Prints a line at every log level, such as that the process is ready. */
-export const announce = (
+/** A line of the configured format that no log level hides. */
+const unconditionalLine = (
   { format }: Pick<LogSettings, "format">,
-  text: string,
-): Effect.Effect<void> =>
+  level: "info" | "fatal",
+  message: string,
+  now: number,
+): string =>
   format === "pretty"
-    ? Console.log(text)
-    : Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Console.log(
-          JSON.stringify({ time: new Date(now).toISOString(), level: "info", message: text }),
-        ),
-      )
+    ? message
+    : JSON.stringify({ time: new Date(now).toISOString(), level, message })
+
+/** The last line of a process that failed, for standard error. */
+export const fatalLine = (format: LogSettings["format"], message: string, now: number): string =>
+  unconditionalLine({ format }, "fatal", message, now)
+
+/** Prints a line at every log level, such as that the process is ready. */
+export const announce = (log: Pick<LogSettings, "format">, text: string): Effect.Effect<void> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    Console.log(unconditionalLine(log, "info", text, now)),
+  )

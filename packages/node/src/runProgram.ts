@@ -1,13 +1,15 @@
 /**
  * An app from its command line to its end (contract: Configuration). Without an argument it runs;
- * `--version`, `--help` and the database commands print their result and end. SIGTERM and SIGINT
+ * `--version`, `--help` and the commands print their result and end. SIGTERM and SIGINT
  * interrupt the app, which finishes its running work; the process then abandons work that still hangs.
- * One line on standard error reports a failure.
+ * One line on standard error reports a failure, as JSON with `LOG_FORMAT=json`.
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import { version } from "@messaging-service/core"
 import { Cause, Console, Effect, Exit } from "effect"
 import { briefly, CannotStart } from "./CannotStart.ts"
+import { fatalLine } from "./Logging.ts"
+import type { LogSettings } from "./Logging.ts"
 
 /** An app's command line. */
 export interface Program {
@@ -87,18 +89,30 @@ export const runProgram = (
 /** A stop takes at most 10 s; this leaves the process time to exit. */
 const longestStopMillis = 9500
 
-/** Runs the app as the process's main program. The exit code is 0 after a stop or its end, else 1. */
-export const runProcess = (app: Effect.Effect<void, CannotStart>): void => {
+/**
+ * The format of the line about a failure. Read from the environment itself: a wrong variable is such a
+ * failure. A command answers a person.
+ */
+const formatOf = (line: ReadonlyArray<string>): LogSettings["format"] =>
+  line.length === 0 && process.env["LOG_FORMAT"] === "json" ? "json" : "pretty"
+
+/**
+ * Executes the process's arguments as its main program. The exit code is 0 after a stop or its end,
+ * else 1.
+ */
+export const runProcess = (program: Program): void => {
+  const line = process.argv.slice(2)
   // Only the process's own user may access the files that it creates.
   process.umask(0o077)
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, leaveInTime)
   // The reader of a pipe may go away; the service keeps running.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined)
-  runMain(app, {
+  runMain(runProgram(program, line), {
     disableErrorReporting: true,
     teardown: (exit, onExit) => {
       if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return onExit(0)
-      process.stderr.write(`${complaint(exit.cause)}\n`)
+      const text = fatalLine(formatOf(line), complaint(exit.cause), Date.now())
+      process.stderr.write(`${text}\n`)
       onExit(1)
     },
   })

@@ -14,7 +14,7 @@ export type {
   HostClient,
   HostPool,
 } from "./database/Connection.ts"
-export { examineDatabase } from "./database/examine.ts"
+export { examineDatabase, examineEmbeddedDatabase } from "./database/examine.ts"
 export type { DatabaseExamination } from "./database/examine.ts"
 export { defaultSchema, isSchemaName, qualifier, schemaNameRule } from "./database/Schema.ts"
 export { admitStatement } from "./key/keys.ts"

@@ -187,7 +187,7 @@ export const lockDirectory = (directory: string): Effect.Effect<void, CannotStar
           if (isOfFullDisk(cause)) return noRoomForData()
           return directoryFault(
             isBusy(cause)
-              ? `is in use by ${heldHere.has(place) ? "another service of this process" : "another process"}: ${directory}`
+              ? `${inUse} ${heldHere.has(place) ? "another service of this process" : "another process"}: ${directory}`
               : `${unlockable}: ${briefly(cause)}`,
           )
         },
@@ -201,6 +201,11 @@ export const lockDirectory = (directory: string): Effect.Effect<void, CannotStar
   })
 
 const unlockable = "cannot be locked"
+
+const inUse = "is in use by"
+
+/** Whether a directory could not be locked because it is in use. */
+export const isInUse = ({ message }: CannotStart): boolean => message.includes(` ${inUse} `)
 
 /** SQLite's code for a lock that another process holds. */
 const busy = 5

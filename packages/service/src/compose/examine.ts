@@ -1,13 +1,16 @@
-/** A look at what a start would use, which changes nothing (`messaging-server doctor`). */
+/** A look at what a start would use, which changes no data (`doctor`). */
 import { isMarkOfSecretsKeys, parseSecretsKey } from "@messaging-service/core"
 import type { ClockReading } from "@messaging-service/core"
 import type { CannotStart } from "@messaging-service/node"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Result } from "effect"
+import type { Scope } from "effect"
 import { access, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { lockDirectory } from "./DataDirectory.ts"
+import { isInUse, lockDirectory, restrictDataDirectory } from "./DataDirectory.ts"
 import type { ServiceSettings } from "./Settings.ts"
-import { storeCannotStart } from "./startFaults.ts"
+import { optionalPackage, storeCannotStart } from "./startFaults.ts"
+
+const stores = Effect.promise(() => import("@messaging-service/store-postgres"))
 
 export type StoreExamination =
   | { readonly kind: "memory" }
@@ -15,6 +18,8 @@ export type StoreExamination =
       readonly kind: "embedded"
       /** `in_use`: another process has it, as a running service does. */
       readonly state: "none_yet" | "in_use" | "free"
+      /** Whether a start has the key of this database; null where that is not known. */
+      readonly hasSecretsKey: boolean | null
     }
   | {
       readonly kind: "postgres"
@@ -25,18 +30,34 @@ export type StoreExamination =
       readonly hasSecretsKey: boolean | null
     }
 
-const examineEmbedded = (directory: string): Effect.Effect<StoreExamination> =>
-  Effect.gen(function* () {
+/** Opens the database for a moment when no other process has it: only that tells its key. */
+const examineEmbedded = (
+  settings: Pick<ServiceSettings, "dataDirectory" | "secretsKeys" | "store">,
+): Effect.Effect<StoreExamination, CannotStart> =>
+  Effect.gen(function* (): Effect.fn.Return<StoreExamination, CannotStart, Scope.Scope> {
+    const { dataDirectory: directory } = settings
     const isThere = yield* Effect.promise(() =>
       access(join(directory, "db")).then(
         () => true,
         () => false,
       ),
     )
-    if (!isThere) return { kind: "embedded", state: "none_yet" }
-    const isFree = yield* Effect.isSuccess(Effect.scoped(lockDirectory(directory)))
-    return { kind: "embedded", state: isFree ? "free" : "in_use" }
-  })
+    if (!isThere) return { kind: "embedded", state: "none_yet", hasSecretsKey: null }
+    yield* optionalPackage("@electric-sql/pglite", "embedded", () => import("@electric-sql/pglite"))
+    const lock = yield* Effect.result(lockDirectory(directory))
+    if (Result.isFailure(lock)) {
+      if (!isInUse(lock.failure)) return yield* lock.failure
+      return { kind: "embedded", state: "in_use", hasSecretsKey: null }
+    }
+    const { examineEmbeddedDatabase } = yield* stores
+    const { secretsKeyMark } = yield* examineEmbeddedDatabase({
+      dataDir: join(directory, "db"),
+    }).pipe(Effect.mapError((error) => storeCannotStart(settings, error)))
+    // The database ignores the umask when it creates files.
+    yield* restrictDataDirectory(directory)
+    const hasSecretsKey = yield* isKeyOf(settings, secretsKeyMark)
+    return { kind: "embedded", state: "free", hasSecretsKey }
+  }).pipe(Effect.scoped)
 
 /** The keys of a start, without a new one. */
 const presentSecretsKeys = ({
@@ -50,22 +71,28 @@ const presentSecretsKeys = ({
     return key === undefined ? [] : [key]
   })
 
+/** Whether a start has the key that left the mark; null where none did. */
+const isKeyOf = (
+  settings: Pick<ServiceSettings, "dataDirectory" | "secretsKeys">,
+  mark: string | null,
+) =>
+  mark === null
+    ? Effect.succeed(null)
+    : Effect.map(presentSecretsKeys(settings), (keys) => isMarkOfSecretsKeys(mark, keys))
+
 /** Fails in the words of a start that cannot use the store. */
 export const examineStore = (
   settings: Pick<ServiceSettings, "dataDirectory" | "secretsKeys" | "store">,
 ): Effect.Effect<StoreExamination, CannotStart> =>
   Effect.gen(function* () {
-    const { dataDirectory, store } = settings
+    const { store } = settings
     if (store.kind === "memory") return { kind: "memory" }
-    if (store.kind !== "postgres") return yield* examineEmbedded(dataDirectory)
-    const { examineDatabase } = yield* Effect.promise(
-      () => import("@messaging-service/store-postgres"),
-    )
+    if (store.kind !== "postgres") return yield* examineEmbedded(settings)
+    const { examineDatabase } = yield* stores
     const { secretsKeyMark, ...found } = yield* examineDatabase({
       url: Redacted.value(store.url),
       ...(store.schema === null ? {} : { schema: store.schema }),
     }).pipe(Effect.mapError((error) => storeCannotStart(settings, error)))
-    const keys = yield* presentSecretsKeys(settings)
-    const hasSecretsKey = secretsKeyMark === null ? null : isMarkOfSecretsKeys(secretsKeyMark, keys)
+    const hasSecretsKey = yield* isKeyOf(settings, secretsKeyMark)
     return { kind: "postgres", ...found, hasSecretsKey }
   })

@@ -5,10 +5,9 @@
 export { storeCannotStart } from "./startFaults.ts"
 export type { ComposedSettings, StoreChoice, ServiceSettings } from "./Settings.ts"
 export { databaseCommandSummaries, runDatabaseCommand } from "./databaseCommands.ts"
+export { doctorSummary, runDoctor } from "./doctor.ts"
 export { storeSecret, loadOrMakeSecret } from "./DataDirectory.ts"
 export type { SecretKind } from "./DataDirectory.ts"
-export { examineStore } from "./examine.ts"
-export type { StoreExamination } from "./examine.ts"
 export { openService } from "./openService.ts"
 export type { ComposedService } from "./openService.ts"
 export {
@@ -20,5 +19,4 @@ export {
 } from "./Settings.ts"
 
 export { isShared } from "./Storage.ts"
-export { remoteServers } from "./transports.ts"
-export type { LiveTelegram, LiveWhatsApp, RemoteServer, TransportChoice } from "./transports.ts"
+export type { LiveTelegram, LiveWhatsApp, TransportChoice } from "./transports.ts"

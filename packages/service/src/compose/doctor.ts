@@ -1,21 +1,27 @@
 /**
- * `messaging-server doctor`: looks at everything that a start needs, with the variables of the start, and says
- * what to do about each fault. It changes nothing, and a running service may go on meanwhile.
+ * The command `doctor` of both apps: looks at everything that a start needs, with the variables of the start,
+ * and says what to do about each fault. It changes no data, and a running service may go on meanwhile.
  */
 import { clockSkewOf, clockVerdict, version } from "@messaging-service/core"
 import type { ClockReading } from "@messaging-service/core"
 import { briefly, CannotStart, examineDisk } from "@messaging-service/node"
-import type { Environment } from "@messaging-service/node"
-import { examineStore, remoteServers } from "@messaging-service/service/compose"
-import type { RemoteServer } from "@messaging-service/service/compose"
 import { Console, Effect, Redacted } from "effect"
 import { lookup } from "node:dns/promises"
 import { constants } from "node:fs"
 import { access, stat } from "node:fs/promises"
 import { connect, createServer, isIP } from "node:net"
 import { dirname } from "node:path"
-import { readServerSettings } from "./ServerSettings.ts"
-import type { ServerSettings } from "./ServerSettings.ts"
+import { examineStore } from "./examine.ts"
+import type { ServiceSettings } from "./Settings.ts"
+import { remoteServers } from "./transports.ts"
+import type { RemoteServer } from "./transports.ts"
+
+/** What a start would use. */
+export interface Start {
+  readonly service: ServiceSettings
+  /** Ports that it listens on, by their variables; null for none. */
+  readonly ports: Readonly<Record<string, number | null>>
+}
 
 /** `note`: worth knowing, and no fault. */
 interface Finding {
@@ -40,8 +46,8 @@ const longestWaitMillis = 5000
 
 const inMebibytes = (bytes: number): string => `${Math.floor(bytes / 1024 ** 2)} MiB`
 
-const versions = (): Finding =>
-  ok("versions", `messaging-server ${version} on Node ${process.versions.node}`)
+const versions = (program: string): Finding =>
+  ok("versions", `${program} ${version} on Node ${process.versions.node}`)
 
 /** The data directory, or the folder that a start would make it in. */
 const existing = async (directory: string): Promise<string> => {
@@ -58,7 +64,7 @@ const unusable = (directory: string, error: unknown): Finding =>
     "let the service's user write there, or name another DATA_DIR",
   )
 
-const disk = ({ service }: ServerSettings): Effect.Effect<Finding> => {
+const disk = ({ service }: Start): Effect.Effect<Finding> => {
   const { dataDirectory, diskReserve } = service
   const look = Effect.gen(function* () {
     const place = yield* Effect.tryPromise(async () => {
@@ -92,19 +98,22 @@ const clock = (reading: ClockReading): Finding => {
     : fault("clock", apart, "check NTP on this machine and on PostgreSQL's")
 }
 
-const secretsKey = ({ service }: ServerSettings, isRight: boolean): Finding => {
-  if (isRight) return ok("secrets key", "it is the key of this database")
-  return fault(
-    "secrets key",
-    service.secretsKeys === null
-      ? `SECRETS_KEY is unset, and ${service.dataDirectory} has no key of this database`
-      : "SECRETS_KEY is not the key of this database",
-    "give the key that this database was first used with",
-  )
+const secretsKey = ({ service }: Start, isRight: boolean | null): ReadonlyArray<Finding> => {
+  if (isRight === null) return []
+  if (isRight) return [ok("secrets key", "it is the key of this database")]
+  return [
+    fault(
+      "secrets key",
+      service.secretsKeys === null
+        ? `SECRETS_KEY is unset, and ${service.dataDirectory} has no key of this database`
+        : "SECRETS_KEY is not the key of this database",
+      "give the key that this database was first used with",
+    ),
+  ]
 }
 
 /** The database, and with it the clock. */
-const database = (settings: ServerSettings): Effect.Effect<ReadonlyArray<Finding>> =>
+const database = (settings: Start): Effect.Effect<ReadonlyArray<Finding>> =>
   examineStore(settings.service).pipe(
     Effect.map((found): ReadonlyArray<Finding> => {
       const sameClock = ok("clock", "the database uses this machine's; keep it right with NTP")
@@ -120,14 +129,18 @@ const database = (settings: ServerSettings): Effect.Effect<ReadonlyArray<Finding
             sameClock,
           ]
         case "embedded":
-          return [ok("database", `embedded; ${embeddedStates[found.state]}`), sameClock]
+          return [
+            embeddedStates[found.state],
+            ...secretsKey(settings, found.hasSecretsKey),
+            sameClock,
+          ]
         default:
           return [
             ok(
               "database",
               `PostgreSQL ${found.version}, ${found.hasTables ? "with the service's tables" : "without tables: a start makes them"}`,
             ),
-            ...(found.hasSecretsKey === null ? [] : [secretsKey(settings, found.hasSecretsKey)]),
+            ...secretsKey(settings, found.hasSecretsKey),
             clock(found.clock),
           ]
       }
@@ -137,14 +150,19 @@ const database = (settings: ServerSettings): Effect.Effect<ReadonlyArray<Finding
     ),
   )
 
-const embeddedStates = {
-  none_yet: "a start makes it",
-  in_use: "a running service has it",
-  free: "no service runs on it",
-} as const
+const embeddedStates: Readonly<Record<"none_yet" | "in_use" | "free", Finding>> = {
+  none_yet: ok("database", "embedded; a start makes it"),
+  in_use: {
+    state: "note",
+    check: "database",
+    found: "embedded; DATA_DIR is in use by another process",
+    mend: "by this service, if it runs; else end that process, or name another DATA_DIR",
+  },
+  free: ok("database", "embedded; no service runs on it"),
+}
 
 /** The hosts in a PostgreSQL's address; sockets have none. */
-const databaseHosts = ({ service: { store } }: ServerSettings): ReadonlyArray<string> => {
+const databaseHosts = ({ service: { store } }: Start): ReadonlyArray<string> => {
   if (store.kind !== "postgres") return []
   const [, hosts = ""] = /^\w+:\/\/(?:[^@/]*@)?([^/?]*)/.exec(Redacted.value(store.url)) ?? []
   return hosts
@@ -155,7 +173,7 @@ const databaseHosts = ({ service: { store } }: ServerSettings): ReadonlyArray<st
 
 /** Names that the settings need, each once. */
 const dns = async (
-  settings: ServerSettings,
+  settings: Start,
   remotes: ReadonlyArray<RemoteServer>,
 ): Promise<ReadonlyArray<Finding>> => {
   const { publicUrl } = settings.service
@@ -237,31 +255,27 @@ const port = async (host: string, name: string, wanted: number): Promise<Finding
   }
 }
 
-const ports = ({ adminPort, metricsPort, service }: ServerSettings) =>
+const ports = ({ ports: all, service }: Start) =>
   Promise.all(
-    Object.entries({
-      PORT: service.port,
-      ADMIN_PORT: adminPort,
-      METRICS_PORT: metricsPort,
-    }).flatMap(([name, wanted]) =>
+    Object.entries(all).flatMap(([name, wanted]) =>
       wanted === null || wanted === 0 ? [] : [port(service.host, name, wanted)],
     ),
   )
 
-const transports = (settings: ServerSettings) =>
+const transports = (program: string, settings: Start) =>
   remoteServers(settings.service.transport).pipe(
     Effect.map((remotes) => ({ remotes, findings: new Array<Finding>() })),
     Effect.catch(({ message }) =>
       Effect.succeed({
         remotes: [],
-        findings: [fault("transports", message, "install it where messaging-server is")],
+        findings: [fault("transports", message, `install it where ${program} is`)],
       }),
     ),
   )
 
-const examine = (settings: ServerSettings): Effect.Effect<ReadonlyArray<Finding>> =>
+const examine = (program: string, settings: Start): Effect.Effect<ReadonlyArray<Finding>> =>
   Effect.gen(function* () {
-    const { findings, remotes } = yield* transports(settings)
+    const { findings, remotes } = yield* transports(program, settings)
     const isSimulated = settings.service.transport.kind === "simulated"
     return [
       yield* disk(settings),
@@ -283,22 +297,25 @@ const shown = (findings: ReadonlyArray<Finding>): string => {
     .join("\n")
 }
 
+export const doctorSummary = "Looks at everything that a start needs, and says what to mend."
+
 /** Prints what it found; fails when something is a fault. */
 export const runDoctor = (
-  environment: Environment,
+  program: string,
+  start: Effect.Effect<Start, CannotStart>,
   [extra]: ReadonlyArray<string>,
 ): Effect.Effect<void, CannotStart> =>
   Effect.gen(function* () {
     if (extra !== undefined) {
       return yield* new CannotStart({ message: `"${extra}" is one argument too many` })
     }
-    const found = yield* readServerSettings(environment).pipe(
-      Effect.flatMap(examine),
+    const found = yield* start.pipe(
+      Effect.flatMap((settings) => examine(program, settings)),
       Effect.catch(({ message }) =>
         Effect.succeed([fault("settings", message, "see docs/configuration.md")]),
       ),
     )
-    yield* Console.log(shown([versions(), ...found]))
+    yield* Console.log(shown([versions(program), ...found]))
     const faults = found.filter(({ state }) => state === "fault").length
     if (faults > 0) {
       return yield* new CannotStart({
