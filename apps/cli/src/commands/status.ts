@@ -83,9 +83,13 @@ const seconds = (value: number | null) => (value === null ? null : `${Math.round
 
 const agoOf = (value: number | null) => value && `${seconds(value)} ago`
 
+/** Only figures tell the reasons. */
+const whyNot = ({ not_ready }: Status): string =>
+  not_ready.length > 0 ? not_ready.join(", ") : "its log and its figures say why"
+
 const columns = [
   ["service", ({ service, version }: Status) => `${service} (version ${version ?? "unknown"})`],
-  ["ready", ({ not_ready, ready }: Status) => (ready ? "yes" : `no: ${not_ready.join(", ")}`)],
+  ["ready", (status: Status) => (status.ready ? "yes" : `no: ${whyNot(status)}`)],
   ["store", ({ store_up }: Status) => (store_up === null ? null : store_up ? "up" : "away")],
   ["clock skew", ({ clock_skew_seconds: skew }: Status) => skew && `${skew} s`],
   ["workers alive", ({ workers_alive }: Status) => workers_alive],
