@@ -119,7 +119,7 @@ const loggedText = (beginning: Uint8Array | undefined): string | null => {
   const stream = beginning.length >= loggedBytes
   const decoded = Result.try(() => decoder.decode(beginning, { stream }))
   // PostgreSQL stores no U+0000.
-  return Result.isSuccess(decoded) && !decoded.success.includes("\0") ? decoded.success : null
+  return Result.isSuccess(decoded) ? decoded.success.replaceAll("\0", "\uFFFD") : null
 }
 
 interface SignedRequest {

@@ -206,7 +206,7 @@ describe("a call", () => {
         [long, `x${"é".repeat(511)}`],
         [bytes("é").subarray(0, 1), null],
         [Uint8Array.of(0xff, 0xfe), null],
-        [bytes("a\0b"), null],
+        [bytes("a\0b"), "a\uFFFDb"],
         [undefined, null],
       ] as const) {
         const answer = { status: 200, headers: {}, ...(beginning && { beginning }) }

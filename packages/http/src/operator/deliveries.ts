@@ -62,7 +62,7 @@ const LoggedDeliveryJson = Schema.Struct({
   ),
   response_body: described(
     Schema.NullOr(Schema.String),
-    "The first KiB of the answer; null without an answer, and where it is not UTF-8.",
+    "The first KiB of the answer, with U+FFFD for U+0000; null without an answer, and where it is not UTF-8.",
   ),
 }).annotate({ identifier: "LoggedDelivery" })
 
