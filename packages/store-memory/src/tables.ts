@@ -300,6 +300,8 @@ export interface DeliveryRow {
   /** The number of failed attempts, and the latest of them. */
   attempts: number
   lastAttempt: LoggedAttempt | null
+  /** A redelivery took over while it was in flight: it is logged, and not retried. */
+  isReplaced: boolean
 }
 
 interface DeliveryInFlight {

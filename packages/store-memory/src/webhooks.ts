@@ -99,6 +99,7 @@ const queue = (tables: Tables, lane: DeliveryLane, event: FrozenEvent, dueAt: nu
     dueAt,
     attempts: 0,
     lastAttempt: null,
+    isReplaced: false,
   })
   placeInAgenda(tables.deliveryTurns, lane, Math.min(lane.agendaAt ?? dueAt, dueAt))
 }
@@ -109,6 +110,12 @@ const drop = (delivery: DeliveryRow): void => {
   lane.pending.delete(delivery)
   lane.inFlight.delete(delivery.id)
   if (lastAttempt !== null) lastAttempt.attempt = { ...lastAttempt.attempt, nextAttemptAt: null }
+}
+
+/** Makes room for a redelivery: drops what waits; an attempt in flight ends, and is the last. */
+const replace = (delivery: DeliveryRow): void => {
+  if (delivery.lane.inFlight.has(delivery.id)) delivery.isReplaced = true
+  else drop(delivery)
 }
 
 const dropAll = (tables: Tables, lane: DeliveryLane): void => {
@@ -283,6 +290,7 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
   const held = lane?.inFlight.get(result.id)
   if (lane === undefined || held === undefined || held.lease !== result.lease) return
   const { delivery } = held
+  const nextAttemptAt = delivery.isReplaced ? null : result.nextAttemptAt
   const logged: LoggedAttempt = {
     event: delivery.event,
     responseBody: result.responseBody,
@@ -295,7 +303,7 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
       responseStatus: result.responseStatus,
       error: result.error,
       durationMillis: result.durationMillis,
-      nextAttemptAt: result.nextAttemptAt,
+      nextAttemptAt,
     },
   }
   lane.pending.delete(delivery)
@@ -311,8 +319,8 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
       errorCode: null,
     })
   }
-  if (result.nextAttemptAt !== null) {
-    delivery.dueAt = result.nextAttemptAt
+  if (nextAttemptAt !== null) {
+    delivery.dueAt = nextAttemptAt
     delivery.attempts++
     delivery.lastAttempt = logged
     lane.pending.add(delivery)
@@ -540,7 +548,7 @@ const requestedSteps = (
         const event = redeliverable(row, eventId, found)
         if (event === undefined) return null
         for (const delivery of Array.from(row.pending)) {
-          if (delivery.event.id === eventId) drop(delivery)
+          if (delivery.event.id === eventId) replace(delivery)
         }
         reschedule(tables, row)
         queue(tables, row, event, now)
@@ -568,7 +576,11 @@ const requestedSteps = (
     if (row === undefined) return { _tag: "NoEndpoint" }
     if (!isRunning(row)) return { _tag: "Stopped" }
     const delivered = deliveredEvents(row, seen)
-    const pendingOf = new Map(Array.from(row.pending, (delivery) => [delivery.event.id, delivery]))
+    const pendingOf = new Map(
+      Array.from(row.pending)
+        .filter(({ isReplaced }) => !isReplaced)
+        .map((delivery) => [delivery.event.id, delivery]),
+    )
     let count = 0
     for (const position of positions) {
       const event = eventAt(tables, position)

@@ -670,7 +670,9 @@ create table webhook_deliveries (
   body text,
   -- Of a callback.
   workspace_id bigint,
-  url text
+  url text,
+  -- When a redelivery took over while it was in flight: it is logged, and not retried.
+  replaced_at timestamptz
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- Serves claims: the longest due of a lane.
 create index webhook_deliveries_due on webhook_deliveries (endpoint_id, due_at, id);

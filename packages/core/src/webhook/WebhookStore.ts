@@ -130,9 +130,10 @@ export interface WebhookStore {
     event: PingEvent,
   ): Effect.Effect<Queueing, StoreUnavailable>
   /**
-   * Queues an event again, due at `now` with attempt 1, replacing a pending delivery of it. The
-   * event must be stored and fit the endpoint (`canBeRedelivered`); a ping must have been
-   * attempted there.
+   * Queues an event again, due at `now` with attempt 1. Replaces a delivery of it that waits. A
+   * call in flight keeps its place among those of its target; its attempt is logged, and not
+   * retried. The event must be stored and fit the endpoint (`canBeRedelivered`); a ping must have
+   * been attempted there.
    */
   redeliver(
     scope: WebhookScope,
@@ -254,7 +255,7 @@ export interface DeliveryQueue {
   ): Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
   /**
    * Logs attempts whose lease is still current, ends or reschedules their deliveries, and stops
-   * endpoints. One commit.
+   * endpoints. A delivery that a redelivery replaced ends. One commit.
    */
   settleDeliveries(results: ReadonlyArray<DeliveryResult>): Effect.Effect<void, StoreUnavailable>
   /** Settles, and claims what is due after that, in one commit. */

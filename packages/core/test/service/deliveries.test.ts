@@ -11,6 +11,7 @@ import {
   callsPerTarget,
   deliveryLeaseMillis,
   endpointLimit,
+  readSpan,
   sharedLimits,
   Store,
 } from "../../src/index.ts"
@@ -158,6 +159,48 @@ describe("a delivery", () => {
         assert.lengthOf(calls, 1)
       }),
       { egress, store },
+    )
+  })
+
+  it.effect("asked for again during its calls has five at once, and a line for each", () => {
+    let open = 0
+    let most = 0
+    const { calls, egress } = receiving(() =>
+      Effect.gen(function* () {
+        most = Math.max(most, ++open)
+        yield* Effect.sleep(6 * second)
+        open--
+        return ok
+      }),
+    )
+    return inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        const endpoint = yield* anEndpoint(key)
+        yield* send(key)
+        yield* settled
+        const eventId = calls[0]?.eventId ?? ""
+        const operations = yield* WebhookOperations
+        for (let asked = 0; asked < 30; asked++) {
+          yield* operations.redeliver("owner", workspace, endpoint, { eventId })
+          yield* pass(150)
+        }
+        assert.lengthOf(calls, callsPerTarget)
+        yield* pass(hour)
+        // The first and four redeliveries; the last one goes when a call ends.
+        assert.deepStrictEqual([calls.length, most], [callsPerTarget + 1, callsPerTarget])
+        const entries = yield* log(workspace, endpoint)
+        assert.deepStrictEqual(
+          entries.map(({ attempt, error }) => [attempt, error]),
+          calls.map(() => [1, null]),
+        )
+        const query = { workspaceId: workspace, mode: "live" } as const
+        const now = yield* Clock.currentTimeMillis
+        const { buckets } = yield* readSpan((yield* Store).figures, query, "24h", now)
+        const counted = buckets.reduce((sum, { deliveries }) => sum + deliveries, 0)
+        assert.strictEqual(counted, calls.length)
+      }),
+      { egress },
     )
   })
 

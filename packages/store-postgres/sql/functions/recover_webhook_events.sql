@@ -31,6 +31,7 @@ begin
     where d.endpoint_id = p_id
       and d.outbox_id = any (p_positions)
       and d.attempts > 0
+      and d.replaced_at is null
       and d.id <> all (array(
         select unnest(l.held_ids)
         from webhook_lanes l
@@ -56,6 +57,7 @@ begin
         from webhook_deliveries d
         where d.endpoint_id = p_id
           and d.outbox_id = o.id
+          and d.replaced_at is null
       )
       -- Index webhook_attempts_by_endpoint.
       and not exists (

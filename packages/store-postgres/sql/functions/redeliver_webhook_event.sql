@@ -1,3 +1,4 @@
+-- Queues an event once more with attempt 1, in place of its delivery that waits. One in flight ends by itself.
 -- Or no event.
 create function redeliver_webhook_event(
   p_workspace_id bigint,
@@ -13,11 +14,16 @@ as $$
 declare
   v_state constant text := lock_webhook_endpoint(p_workspace_id, p_mode, p_id);
   v_event record;
-  v_replaced bigint[];
+  v_in_flight bigint[];
 begin
   if v_state <> 'running' then
     return v_state;
   end if;
+
+  select l.held_ids
+  into v_in_flight
+  from webhook_lanes l
+  where l.endpoint_id = p_id;
 
   -- Index outbox_by_event_id.
   select o.id as outbox_id, o.type, null::text as body
@@ -42,41 +48,31 @@ begin
     return 'no event';
   end if;
 
-  with replaced as (
+  -- A call in flight keeps its place and is logged. What waits goes.
+  update webhook_deliveries d
+  set replaced_at = p_now
+  where d.endpoint_id = p_id
+    and d.event_id = p_event_id
+    and d.id = any (v_in_flight);
+
+  with waiting as (
     delete from webhook_deliveries d
     where d.endpoint_id = p_id
       and d.event_id = p_event_id
-    returning d.id, d.last_attempt_id
-  ),
-  forgotten as (
-    update webhook_attempts a
-    set next_attempt_at = null
-    from replaced
-    where a.id = replaced.last_attempt_id
+      and d.id <> all (v_in_flight)
+    returning d.last_attempt_id
   )
-  select coalesce(array_agg(replaced.id), '{}')
-  into v_replaced
-  from replaced;
+  update webhook_attempts a
+  set next_attempt_at = null
+  from waiting
+  where a.id = waiting.last_attempt_id;
 
   insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type, body)
   values (p_id, v_event.outbox_id, p_now, p_event_id, v_event.type, v_event.body);
 
   update webhook_lanes l
-  set next_due = least(l.next_due, p_now),
-    held_ids = rest.ids,
-    held_leases = rest.leases,
-    held_until = rest.until
-  from webhook_lanes before
-  cross join lateral (
-    select
-      coalesce(array_agg(held.id), '{}') as ids,
-      coalesce(array_agg(held.lease), '{}') as leases,
-      coalesce(array_agg(held.until), '{}') as until
-    from unnest(before.held_ids, before.held_leases, before.held_until) held (id, lease, until)
-    where held.id <> all (v_replaced)
-  ) rest
-  where before.endpoint_id = p_id
-    and l.endpoint_id = p_id;
+  set next_due = least(l.next_due, p_now)
+  where l.endpoint_id = p_id;
   return v_event.type;
 end
 $$;

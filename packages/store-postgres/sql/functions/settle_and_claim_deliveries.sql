@@ -135,7 +135,7 @@ begin
         next_attempt_at
       )
       where d.id = r.delivery_id
-        and r.next_attempt_at is null
+        and (r.next_attempt_at is null or d.replaced_at is not null)
       returning
         d.attempts + 1 as attempt, d.endpoint_id, d.outbox_id, d.event_id, d.type, d.workspace_id,
         d.url, case when d.workspace_id is null then d.body end, r.attempted_at, r.duration_millis,
@@ -163,6 +163,7 @@ begin
         )
         where d.id = r.delivery_id
           and r.next_attempt_at is not null
+          and d.replaced_at is null
         returning
           d.last_attempt_id, r.next_attempt_at, d.attempts, d.endpoint_id, d.outbox_id, d.event_id,
           d.type, d.workspace_id, d.url, case when d.workspace_id is null then d.body end,

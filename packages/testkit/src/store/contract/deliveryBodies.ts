@@ -172,6 +172,27 @@ export const deliveryBodies: Topic = (it) => {
       }),
   )
 
+  it.effect("a recovery begins a redelivery again, and leaves the call that it overtook", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).webhooks
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      const event = yield* anEvent(number)
+      const overtaken = yield* claimTheOne({ now: noon, leaseUntil: noon + day })
+      yield* store.redeliver(scopeOf(key), endpoint.id, event.id, noon)
+      assert.deepStrictEqual(yield* recover(endpoint, noon, noon), queued(0))
+      const again = yield* claimTheOne({ now: noon, leaseUntil: noon + day })
+      assert.deepStrictEqual(yield* recover(endpoint, noon, noon), queued(0))
+      yield* settleDeliveries(refused(again, noon + day))
+      assert.deepStrictEqual(yield* recover(endpoint, noon, noon + hour), queued(1))
+      const recovered = yield* claimTheOne({ now: noon + hour })
+      assert.deepStrictEqual([recovered.eventId, recovered.attempt], [event.id, 1])
+      yield* settleDeliveries(refused(overtaken, noon + hour), delivered(recovered))
+      assert.lengthOf(yield* logOf(endpoint), 3)
+      assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day }), [])
+    }),
+  )
+
   it.effect("a recovery queues nothing that was delivered since it was looked for", () =>
     Effect.gen(function* () {
       const store = (yield* Store).webhooks

@@ -1,7 +1,7 @@
 /** The results of deliveries: the log, stopping endpoints, and redelivery. */
 import { assert } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
-import type { ClaimedDelivery, EventId } from "@messaging-service/core"
+import type { ClaimedDelivery, EventId, WebhookEndpoint } from "@messaging-service/core"
 import { Effect } from "effect"
 import {
   anEndpoint,
@@ -21,6 +21,12 @@ import {
 import { at, only, present } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"
 import { aKey, anEra, day, hour, minute, noon, oneSecond } from "../Records.ts"
+
+/** Event, attempt and next attempt of each line of the log, newest first. */
+const linesOf = (endpoint: WebhookEndpoint) =>
+  Effect.map(logOf(endpoint), (log) =>
+    log.map(({ attempt, eventId, nextAttemptAt }) => [eventId, attempt, nextAttemptAt] as const),
+  )
 
 export const deliveryLog: Topic = (it) => {
   it.effect("the log has every attempt, and the endpoint the latest", () =>
@@ -226,36 +232,98 @@ export const deliveryLog: Topic = (it) => {
     }),
   )
 
-  it.effect("a redelivery replaces the event's pending delivery, in flight or not", () =>
+  it.effect("a redelivery replaces the event's delivery that waits, and no other event's", () =>
     Effect.gen(function* () {
       const store = (yield* Store).webhooks
       const { key, number } = yield* aStageWithKey()
       const endpoint = yield* anEndpoint(key)
       const event = yield* anEvent(number)
       const other = yield* anEvent(number)
-      const [mine, others] = yield* claimDue({ now: noon })
-      yield* settleDeliveries(
-        refused(present(mine), noon + minute),
-        refused(present(others), noon + minute),
-      )
-      const retry = yield* claimDue({ now: noon + minute, leaseUntil: noon + day })
-      assert.lengthOf(retry, 2)
-      const at2 = noon + 2 * minute
-      yield* store.redeliver(scopeOf(key), endpoint.id, event.id, at2)
-      const again = yield* claimTheOne({ now: at2 })
+      const first = yield* claimDue({ now: noon })
+      yield* settleDeliveries(...first.map((each) => refused(each, noon + day)))
+      yield* store.redeliver(scopeOf(key), endpoint.id, event.id, noon + minute)
+      yield* store.redeliver(scopeOf(key), endpoint.id, event.id, noon + 2 * minute)
+      assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * minute - 1 }), [])
+      const again = yield* claimTheOne({ now: noon + 2 * minute })
       assert.deepStrictEqual([again.eventId, again.attempt], [event.id, 1])
-      // The replaced attempt is not retried; the other event's is.
-      const log = yield* logOf(endpoint)
-      assert.deepStrictEqual(
-        log.map(({ eventId, nextAttemptAt }) => [eventId, nextAttemptAt]),
-        [
-          [other.id, noon + minute],
-          [event.id, null],
-        ],
-      )
-      yield* settleDeliveries(...retry.map((each) => delivered(each)), delivered(again))
-      assert.lengthOf(yield* logOf(endpoint), 4)
+      assert.deepStrictEqual(yield* linesOf(endpoint), [
+        [other.id, 1, noon + day],
+        [event.id, 1, null],
+      ])
+      yield* settleDeliveries(delivered(again))
+      assert.deepStrictEqual(eventsOf(yield* claimDue({ now: noon + 2 * day }), endpoint), [
+        other.id,
+      ])
+    }),
+  )
+
+  it.effect("redeliveries share the calls of their endpoint with the one in flight", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).webhooks
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      const event = yield* anEvent(number)
+      const query = { now: noon + hour, leaseUntil: noon + day, perTarget: 2 }
+      const redeliver = store.redeliver(scopeOf(key), endpoint.id, event.id, noon + hour)
+      const first = yield* claimTheOne(query)
+      yield* redeliver
+      const second = yield* claimTheOne(query)
+      yield* redeliver
+      yield* redeliver
+      assert.deepStrictEqual(yield* claimDue(query), [])
+      yield* settleDeliveries(delivered(first))
+      const third = yield* claimTheOne(query)
+      yield* settleDeliveries(delivered(second), delivered(third))
       assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day }), [])
+      assert.deepStrictEqual(
+        yield* linesOf(endpoint),
+        [1, 2, 3].map(() => [event.id, 1, null]),
+      )
+    }),
+  )
+
+  it.effect("a call in flight is logged after a redelivery, and only the latter is retried", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).webhooks
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      const event = yield* anEvent(number)
+      yield* settleDeliveries(refused(yield* claimTheOne({ now: noon }), noon + minute))
+      const overtaken = yield* claimTheOne({ now: noon + minute, leaseUntil: noon + day })
+      yield* store.redeliver(scopeOf(key), endpoint.id, event.id, noon + 2 * minute)
+      const again = yield* claimTheOne({ now: noon + 2 * minute, leaseUntil: noon + day })
+      yield* settleDeliveries(refused(overtaken, noon + hour), refused(again, noon + 2 * hour))
+      assert.sameDeepMembers(Array.from(yield* linesOf(endpoint)), [
+        [event.id, 1, noon + 2 * hour],
+        [event.id, 2, null],
+        [event.id, 1, noon + minute],
+      ])
+      assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * hour - 1 }), [])
+      const retry = yield* claimTheOne({ now: noon + 2 * hour })
+      assert.deepStrictEqual([retry.eventId, retry.attempt], [event.id, 2])
+      yield* settleDeliveries(delivered(retry))
+      assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day }), [])
+    }),
+  )
+
+  it.effect("a call that a redelivery overtook is repeated when its lease ends, not retried", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).webhooks
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      const event = yield* anEvent(number)
+      const lost = yield* claimTheOne({ now: noon, leaseUntil: noon + minute })
+      yield* store.redeliver(scopeOf(key), endpoint.id, event.id, noon + oneSecond)
+      yield* settleDeliveries(delivered(yield* claimTheOne({ now: noon + oneSecond })))
+      assert.deepStrictEqual(yield* claimDue({ now: noon + minute - 1 }), [])
+      const repeated = yield* claimTheOne({ now: noon + minute })
+      assert.deepStrictEqual(repeated, { ...lost, lease: repeated.lease })
+      yield* settleDeliveries(refused(repeated, noon + hour))
+      assert.deepStrictEqual(
+        yield* linesOf(endpoint),
+        [1, 2].map(() => [event.id, 1, null]),
+      )
+      assert.deepStrictEqual(yield* claimDue({ now: noon + day }), [])
     }),
   )
 

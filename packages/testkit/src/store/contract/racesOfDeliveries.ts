@@ -118,6 +118,42 @@ export const deliveryRaces: Topic = (it, { parallel }) => {
   )
 
   it.effect.each(rounds)(
+    "redeliveries during calls exceed no limit, and lose no attempt (round %i)",
+    (round) =>
+      Effect.gen(function* () {
+        const store = (yield* Store).webhooks
+        const { key, number } = yield* aStageWithKey()
+        const endpoint = yield* anEndpoint(key)
+        const events = yield* Effect.forEach(range(3), () => anEvent(number))
+        const race: Race = {
+          now: noon + hour,
+          writing: 4,
+          inFlight: new Map(),
+          deliveredTo: new Map(),
+          perTarget: 3,
+        }
+        const redeliver = Effect.forEach(range(10), () =>
+          Effect.gen(function* () {
+            const { id } = at(events, yield* below(3))
+            yield* store.redeliver(scopeOf(key), endpoint.id, id, race.now)
+            yield* Effect.yieldNow
+          }),
+        ).pipe(Effect.ensuring(Effect.sync(() => race.writing--)))
+        yield* Effect.all(
+          [...range(4).map(() => redeliver), ...range(3).map(() => loop(race))],
+          atOnce,
+        ).pipe(Random.withSeed(`redeliveries ${round}`))
+        const log = yield* logOf(endpoint)
+        assert.deepStrictEqual(
+          sorted(log.flatMap(({ error, eventId }) => (error === null ? eventId : []))),
+          sorted(race.deliveredTo.get(endpoint.id) ?? []),
+        )
+        assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day }), [])
+      }),
+    60_000,
+  )
+
+  it.effect.each(rounds)(
     "an endpoint that ends while events are written gets nothing afterwards (round %i)",
     (round) =>
       Effect.gen(function* () {
