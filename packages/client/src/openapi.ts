@@ -5218,7 +5218,7 @@ export interface LoggedDelivery {
     readonly duration_ms: number;
     /** @description The event as it was sent; null once it is erased. */
     readonly request_body: string | null;
-    /** @description The first KiB of the answer; null without an answer, and where it is not UTF-8. */
+    /** @description The first KiB of the answer, with U+FFFD for U+0000; null without an answer, and where it is not UTF-8. */
     readonly response_body: string | null;
 }
 export interface Media {

@@ -290,6 +290,8 @@ export interface FinalAttempt {
   readonly eventId: string
   /** From 1. */
   readonly attempt: number
+  /** Epoch milliseconds, by the clock of the process that made the call. */
+  readonly attemptedAt: number
   readonly delivered: boolean
   readonly isLast: boolean
 }

@@ -776,10 +776,11 @@ class Simulation {
         secretLast4,
       })),
       attempts: [...logged, ...called].map(
-        ({ attempt, error, eventId, nextAttemptAt, url }): FinalAttempt => ({
+        ({ attempt, attemptedAt, error, eventId, nextAttemptAt, url }): FinalAttempt => ({
           url,
           eventId,
           attempt,
+          attemptedAt,
           delivered: error === null,
           isLast: nextAttemptAt === null,
         }),

@@ -105,10 +105,15 @@ const someEvent = ({ chance, seen }: Stage): string | null => {
   return told[chance.below(Math.max(1, told.length))] ?? null
 }
 
-const change = (tag: ChangeEndpoint["_tag"], url: string, mode: Mode) =>
+const change = (
+  tag: ChangeEndpoint["_tag"],
+  url: string,
+  mode: Mode,
+  pick: (stage: Stage) => string | null = someEvent,
+) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const known = stage.endpoints.get(url)
-    const eventId = tag === "Redeliver" ? someEvent(stage) : null
+    const eventId = tag === "Redeliver" ? pick(stage) : null
     if (known === undefined || (tag === "Redeliver" && eventId === null)) return
     const { callers, workspace } = stage.given
     const caller = callers[mode]
@@ -242,6 +247,7 @@ export const webhooks: Feature = {
   },
   calm: Effect.fnUntraced(function* (stage) {
     if (stage.chance.below(slowInsertsOf) !== 0) return
+    yield* overtakeCalls(stage)
     yield* outliveKey(stage)
     yield* outliveClaim(stage)
   }),
@@ -263,6 +269,24 @@ const wholeEndpoint = (name: string, key: string | null): MakeEndpoint => ({
   events: eventTypes,
   idempotencyKey: name,
   isOther: false,
+})
+
+/** A ping is asked for again while calls with it are under way. */
+const overtakeCalls = Effect.fnUntraced(function* (stage: Stage) {
+  const { chance } = stage
+  const wanted = wholeEndpoint("overtaken", null)
+  const ping = ({ seen }: Stage): string | null => {
+    const told = seen.findLast((entry) => entry._tag === "Told" && entry.url === wanted.url)
+    return told?._tag === "Told" ? told.eventId : null
+  }
+  yield* make(wanted)(stage)
+  yield* change("Ping", wanted.url, wanted.mode)(stage)
+  yield* Effect.sleep(second)
+  for (let count = 0; count < 6; count++) {
+    yield* change("Redeliver", wanted.url, wanted.mode, ping)(stage)
+    yield* Effect.sleep(chance.below(60))
+  }
+  yield* Effect.sleep(second)
 })
 
 /** A key is revoked while an endpoint is created with it. */

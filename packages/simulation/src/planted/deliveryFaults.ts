@@ -229,6 +229,17 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "deliveries: a redelivery forgets the call in flight",
+    within: 20,
+    edits: [
+      edit(
+        "store-memory/src/webhooks.ts",
+        "if (delivery.lane.inFlight.has(delivery.id)) delivery.isReplaced = true\n  else drop",
+        "drop",
+      ),
+    ],
+  },
+  {
     name: "deliveries: a ping is not queued",
     within: 10,
     edits: [

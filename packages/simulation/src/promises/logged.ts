@@ -1,13 +1,34 @@
-/** The log of deliveries is true: each attempt in it happened, and attempts continue until one succeeds. */
+/**
+ * The log of deliveries is true: each attempt in it happened, attempts continue until one succeeds, and
+ * none is missing once faults have ended.
+ */
+import type { History } from "../History.ts"
 import { endpointsOf, toldOf } from "./endpoints.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
 const maximumAttempts = { webhook: 9, callback: 4 } as const
 
+/** A process that must end exits in calm, and another one replaces it. */
+const restartMillis = 60_000
+
+/** Endpoints that run to the end with calls in calm that the log lacks. */
+const missing = (history: History): ReadonlyArray<string> => {
+  const calm = history.entries.find(({ _tag }) => _tag === "Calm")?.at ?? Infinity
+  const allWell = calm + restartMillis
+  return endpointsOf(history).flatMap(({ changes, revocations, told, url }) => {
+    if (revocations.length > 0 || (changes.RemoveEndpoint ?? []).length > 0) return []
+    const calls = told.filter(({ calledAt }) => calledAt > allWell).length
+    const lines = history.final.attempts.filter(
+      (attempt) => attempt.url === url && attempt.attemptedAt > allWell,
+    ).length
+    return lines < calls ? [`${url} was called ${calls} times in calm and logged ${lines}`] : []
+  })
+}
+
 export const logged: JudgedPromise = {
   name: "delivery log",
   check: (history) => {
-    const violations: Array<string> = []
+    const violations: Array<string> = [...missing(history)]
     const { attempts } = history.final
     const made = Map.groupBy(toldOf(history), ({ eventId, url }) => `${url} ${eventId}`)
     const stopped = new Set(
