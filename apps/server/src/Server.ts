@@ -58,12 +58,15 @@ const listenAll = Effect.fnUntraced(function* listenAll(
 ): Effect.fn.Return<Listeners, CannotStart, Scope.Scope> {
   const { adminPort, metricsPort, service, trustProxy: behindProxy } = settings
   const { host, port } = service
+  const docs = service.publicUrl === null ? {} : { docsUrl: service.publicUrl }
+  const open = yield* listen(host, port, { behindProxy, ...docs })
+  const docsUrl = service.publicUrl ?? open.url
   return {
-    open: yield* listen(host, port, { behindProxy }),
+    open,
     admin:
       adminPort === null
         ? null
-        : yield* listen(host, adminPort, { portVariable: "ADMIN_PORT", behindProxy }),
+        : yield* listen(host, adminPort, { portVariable: "ADMIN_PORT", behindProxy, docsUrl }),
     metrics:
       metricsPort === null
         ? null

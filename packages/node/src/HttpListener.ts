@@ -4,12 +4,13 @@
  * those about its health.
  */
 import { randomInt } from "node:crypto"
-import { createServer } from "node:http"
+import { createServer, STATUS_CODES } from "node:http"
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { Duplex } from "node:stream"
 import { makeHandler } from "@effect/platform-node/NodeHttpServer"
-import { addressGroup, sharedLimits, sleepInRealTime } from "@messaging-service/core"
+import { addressGroup, refuse, sharedLimits, sleepInRealTime } from "@messaging-service/core"
+import type { Refusal } from "@messaging-service/core"
 import { Effect, Latch } from "effect"
 import type { Scope } from "effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
@@ -134,6 +135,13 @@ export class ClientConnection extends Duplex {
   /** Whether no request runs: closing then loses nothing. */
   get isIdle(): boolean {
     return this.#underWay.size === 0 && this.#waiting.length === 0
+  }
+
+  /** Whether an answer to what cannot be parsed is mistaken for no other request's, and breaks into none. */
+  get mayRefuse(): boolean {
+    const [running] = this.#underWay
+    const isAlone = this.#underWay.size <= 1 && this.#waiting.length === 0
+    return this.writable && isAlone && running?.headersSent !== true
   }
 
   /** Whether the client has read none of the waiting bytes since the last call. */
@@ -309,6 +317,8 @@ export interface ListenOptions {
   readonly portVariable?: string
   /** Whether all clients come through a proxy, whose address does not identify them. */
   readonly behindProxy?: boolean
+  /** Origin of the error catalogue. Default: where it listens. */
+  readonly docsUrl?: string
 }
 
 /** URL of a server that listens there. */
@@ -319,15 +329,21 @@ export const addressOf = (host: string, port: number): string =>
 export const listen = Effect.fnUntraced(function* listen(
   host: string,
   port: number,
-  { behindProxy = false, portVariable = "PORT" }: ListenOptions = {},
+  { behindProxy = false, docsUrl, portVariable = "PORT" }: ListenOptions = {},
 ): Effect.fn.Return<HttpListener, CannotStart, Scope.Scope> {
-  const requests = makeRequests()
+  let docsOrigin = docsUrl ?? ""
+  const answerOf = (refusal: Refusal) => refusalAnswer(refusal, docsOrigin)
+  const requests = makeRequests(answerOf)
   const connections = makeConnections(behindProxy)
   const server = yield* Effect.acquireRelease(
     Effect.sync(() => connections.serveThrough(createServer(limits, requests.schedule))),
     (opened) => Effect.sync(() => closeNow(opened)),
   )
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
+    answerUnreadable(socket, answerOf(unreadableRefusal(error.code))),
+  )
   const bound = yield* bind(server, host, port, portVariable)
+  docsOrigin = docsUrl ?? addressOf(host, bound)
   yield* Effect.forkScoped(
     Effect.forever(
       Effect.andThen(sleepInRealTime(stallCheckMillis), Effect.sync(connections.endStalled)),
@@ -474,7 +490,7 @@ const makeConnections = (behindProxy: boolean) => {
 }
 
 /** Running responses, and requests that wait for the service. */
-const makeRequests = () => {
+const makeRequests = (answerOf: (refusal: Refusal) => RefusalAnswer) => {
   const underWay = new Set<ServerResponse>()
   const allAnswered = Latch.makeUnsafe(true)
   let waiting: Array<readonly [IncomingMessage, ServerResponse]> = []
@@ -488,7 +504,7 @@ const makeRequests = () => {
       if (underWay.size === 0) allAnswered.openUnsafe()
     })
     const by = hasSeveralHosts(request)
-      ? refuseRequest
+      ? refusing(answerOf(malformed))
       : (listener ?? startingHealth(request.method, request.url))
     if (by === undefined) waiting.push([request, response])
     else by(request, response)
@@ -522,16 +538,66 @@ const makeRequests = () => {
 const hasSeveralHosts = ({ rawHeaders }: IncomingMessage): boolean =>
   rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host").length > 1
 
-/** Like Node's refusal of an unreadable request. */
-const refuseRequest: RequestListener = (_, response) => {
-  response
-    .writeHead(400, {
+// Answers to malformed HTTP, which reaches no route (contract: Requests and answers). They repeat
+// nothing of what was sent, and the connection closes.
+
+interface RefusalAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | number>>
+  readonly body: string
+}
+
+const malformed = refuse("validation_failed", { message: "The request is not valid HTTP." })
+const headTooLarge = refuse("request_too_large", { message: "The request's head is too large." })
+const tooSlow = refuse("validation_failed", { message: "The request did not arrive in time." })
+
+/** By the code of the parser's error. */
+const unreadableRefusal = (code: string | undefined): Refusal => {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return headTooLarge
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return tooSlow
+    default:
+      return malformed
+  }
+}
+
+const refusalAnswer = (refusal: Refusal, docsOrigin: string): RefusalAnswer => {
+  const { code, field, message } = refusal
+  const id = newRequestId()
+  const docs = `${docsOrigin}/docs/errors#${code}`
+  const body = JSON.stringify({ error: { code, message, field, docs, request_id: id } })
+  return {
+    // Clients may repeat a request after 408, so that status stays.
+    status: refusal === tooSlow ? 408 : refusal.status,
+    headers: {
       connection: "close",
-      "content-length": 0,
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
       "cache-control": "no-store",
-      "x-request-id": newRequestId(),
-    })
-    .end()
+      "x-request-id": id,
+    },
+    body,
+  }
+}
+
+const refusing =
+  ({ body, headers, status }: RefusalAnswer): RequestListener =>
+  (_, response) => {
+    response.writeHead(status, headers).end(body)
+  }
+
+const answerUnreadable = (socket: Duplex, { body, headers, status }: RefusalAnswer): void => {
+  if (!(socket instanceof ClientConnection) || !socket.mayRefuse) {
+    socket.destroy()
+    return
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const words = STATUS_CODES[status] ?? ""
+  socket.write(`HTTP/1.1 ${status} ${words}\r\n${lines.join("")}\r\n${body}`)
+  socket.destroySoon()
 }
 
 const idCharacters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -112,6 +112,57 @@ describe("the listener", () => {
     }),
   )
 
+  it.effect("answers malformed HTTP with the contract's error, repeating nothing of it", () =>
+    Effect.gen(function* () {
+      const listener = yield* listen("127.0.0.1", 0, { docsUrl: "https://messages.example" })
+      yield* Effect.forkChild(listener.serve(greeting))
+      for (const [status, code, head] of [
+        [400, "validation_failed", "FOO / HTTP/1.1\r\nHost: secret\r\n\r\n"],
+        [
+          400,
+          "validation_failed",
+          "POST / HTTP/1.1\r\nHost: secret\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        ],
+        [
+          400,
+          "validation_failed",
+          "POST / HTTP/1.1\r\nHost: secret\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        ],
+        [400, "validation_failed", "GET / HTTP/1.1\r\nHost: secret\r\nHost: b\r\n\r\n"],
+        [413, "request_too_large", `GET /secret HTTP/1.1\r\nA: ${"a".repeat(17_000)}\r\n\r\n`],
+      ] as const) {
+        const socket = yield* aSilentConnection(listener.url)
+        const answer = yield* Effect.callback<string>((resume) => {
+          let all = ""
+          socket.on("data", (chunk) => (all += chunk.toString()))
+          socket.once("error", () => undefined)
+          socket.once("close", () => resume(Effect.succeed(all)))
+          socket.write(head)
+        })
+        const [lines = "", body = ""] = answer.split("\r\n\r\n")
+        assert.match(lines, new RegExp(`^HTTP/1\\.1 ${status} `), head.slice(0, 30))
+        const headers = new Headers(
+          lines
+            .split("\r\n")
+            .slice(1)
+            .map((line) => line.split(": ") as [string, string]),
+        )
+        const { error } = JSON.parse(body) as {
+          readonly error: { readonly request_id: string; readonly [field: string]: unknown }
+        }
+        assert.deepInclude(error, {
+          code,
+          field: null,
+          docs: `https://messages.example/docs/errors#${code}`,
+        })
+        assert.match(error.request_id, /^req_[0-9A-Za-z]{24}$/)
+        assert.strictEqual(headers.get("x-request-id"), error.request_id)
+        assert.strictEqual(headers.get("cache-control"), "no-store")
+        assert.notInclude(answer, "secret")
+      }
+    }),
+  )
+
   it.effect("a stop accepts no new connection, lets answers in flight end, and then is done", () =>
     Effect.gen(function* () {
       const { answer, app, asked } = yield* anAppUnderWay
