@@ -1,6 +1,6 @@
 /** The files of a workspace: upload, look at, link, send, delete. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
-import { Link, getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
+import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { MediaFile } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
@@ -33,7 +33,6 @@ export const MediaPage = () => {
   const id = Number(workspaceId)
   const { kind, trail = [] } = route.useSearch()
   const navigate = useNavigate({ from: "/w/$workspaceId/media" })
-  const { session } = useRouteContext({ from: "/inside" })
   const files = useQuery({
     ...asked("GET /admin/v1/workspaces/{id}/media", {
       path: { id },
@@ -83,7 +82,6 @@ export const MediaPage = () => {
             setShown(null)
             setRemoving(shown)
           }}
-          mayRemove={session.role !== "member"}
         />
       )}
       {removing !== null && <RemoveFile id={id} file={removing} close={() => setRemoving(null)} />}
@@ -171,13 +169,11 @@ const FileName = ({ file }: { file: MediaFile }) => (
 const FileDetails = ({
   close,
   file,
-  mayRemove,
   remove,
   workspaceId,
 }: {
   workspaceId: string
   file: MediaFile
-  mayRemove: boolean
   close: () => void
   remove: () => void
 }) => (
@@ -195,11 +191,9 @@ const FileDetails = ({
     </dl>
     <Secret label={words.link} text={file.url} about={words.linkAbout} />
     <div className="flex flex-wrap justify-end gap-2">
-      {mayRemove && (
-        <Button look="danger" onClick={remove}>
-          {words.removeNamed(file.file_name)}
-        </Button>
-      )}
+      <Button look="danger" onClick={remove}>
+        {words.removeNamed(file.file_name)}
+      </Button>
       <Link
         to="/w/$workspaceId/messages/new"
         params={{ workspaceId }}

@@ -110,13 +110,7 @@ const operations: ReadonlyArray<WorkspaceOperation> = [
   operation("uploadMedia", "send", media, "uploadWorkspaceMedia", `POST ${mediaPath}`),
   operation("listMedia", "read", media, "listWorkspaceMedia", `GET ${mediaPath}`),
   operation("getMedia", "read", media, "getWorkspaceMedia", `GET ${mediaPath}/{media_id}`),
-  operation(
-    "deleteMedia",
-    "administrate",
-    media,
-    "deleteWorkspaceMedia",
-    `DELETE ${mediaPath}/{media_id}`,
-  ),
+  operation("deleteMedia", "send", media, "deleteWorkspaceMedia", `DELETE ${mediaPath}/{media_id}`),
   operation("createNumberCheck", "send", checks, "createWorkspaceNumberCheck", `POST ${checkPath}`),
   operation("listNumberChecks", "read", checks, "listWorkspaceNumberChecks", `GET ${checkPath}`),
   operation(

@@ -82,7 +82,7 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   uploadWorkspaceMedia: everyone,
   listWorkspaceMedia: everyone,
   getWorkspaceMedia: everyone,
-  deleteWorkspaceMedia: administrators,
+  deleteWorkspaceMedia: everyone,
 
   createWorkspaceNumberCheck: everyone,
   listWorkspaceNumberChecks: everyone,
