@@ -132,7 +132,7 @@ export const makeAccess = (common: CommonOptions, machine: Machine): Access => {
   }
   const service = () =>
     common.service ?? named()?.profile.service ?? serviceOf(machine.env) ?? "http://127.0.0.1:8080"
-  /** The one beside the chosen service: `--service` of another one has no part of it. */
+  /** The operator's address of the same service; none for another `--service`. */
   const besideService = () => {
     const of = named()
     if (of === undefined) {

@@ -103,7 +103,7 @@ const nested = (value: unknown): string => {
     : value.map((each) => `${shown(each)}\n`).join("")
 }
 
-/** Fields below each other; what is too much for a line stands below its name. */
+/** Fields below each other; a value that is too long for a line is below its name. */
 const fieldLines = (entries: Entries): string => {
   const lines = table(
     entries.map(([name, value]) => [labelOf(name), isShort(value) ? shown(value) : ""]),

@@ -105,7 +105,7 @@ export const connections: Topic = (it) => {
       const leaseUntil = noon + minute
       yield* claimOne(number, { leaseUntil })
       assert.deepInclude(yield* connectionFacts(number), { waiting: 1, isSending: true })
-      // The worker died: its lease says nothing any more, whoever looks first.
+      // The worker died: after its end the lease says nothing, also before another claim.
       assert.deepInclude(yield* connectionFacts(number, leaseUntil), {
         waiting: 2,
         isSending: false,
