@@ -1,11 +1,18 @@
 /** The pages when the browser, the network or a stranger misbehaves. */
 import { createServer } from "node:http"
-import type { Browser, Page } from "playwright-core"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { goTo, overflows, shown, signIn, withPage } from "./browserPages.ts"
-import { fillWorkspace, screens } from "./screens.ts"
-import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
-import type { TestDashboard } from "./startDashboard.ts"
+import { assert, describe, it } from "vitest"
+import {
+  assertCount,
+  awaitAnswers,
+  goTo,
+  overflows,
+  setUpDashboard,
+  shown,
+  signIn,
+  uniquePhone,
+} from "./browserPages.ts"
+import { screens } from "./screens.ts"
+import { skipsWithoutBrowser } from "./startDashboard.ts"
 
 /** Markup, a reversal of the writing direction, and a word without an end. */
 const hostile = `"><img src=x onerror="document.title='ran'"><script>document.title='ran'</script>\u202E${"w".repeat(60)}`
@@ -13,34 +20,7 @@ const hostile = `"><img src=x onerror="document.title='ran'"><script>document.ti
 const day = 86_400_000
 
 describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
-  let browser: Browser
-  let dashboard: TestDashboard
-  let endReceiver: () => Promise<void>
-
-  beforeAll(async () => {
-    dashboard = await startDashboard()
-    endReceiver = await fillWorkspace(dashboard)
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await dashboard?.stop()
-    await endReceiver?.()
-  })
-
-  const signedIn = (
-    act: (page: Page) => Promise<void>,
-    options: { readonly mayComplain?: boolean; readonly width?: number } = {},
-  ) =>
-    withPage(
-      browser,
-      dashboard,
-      async (page) => {
-        await signIn(page, dashboard)
-        await act(page)
-      },
-      options,
-    )
+  const { dashboard, onPage, withPage } = setUpDashboard({ isFilled: true })
 
   const messageCount = async (): Promise<number> => {
     const page = (await dashboard.ask("GET", "/api/v2/messages?limit=1")) as {
@@ -69,7 +49,8 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
     const target = `${dashboard.url}/admin/v1/workspaces/1/messages`
     const body = JSON.stringify({ to: { phone: "+15550100002" }, text: "forged" })
     try {
-      await signedIn(
+      await onPage(
+        "/workspaces",
         async (page) => {
           await page.goto(sibling.url)
           const read = await page.evaluate(
@@ -112,37 +93,40 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
   })
 
   it("keeps filter and open message in the address: back closes, reload shows the same", () =>
-    signedIn(async (page) => {
-      await goTo(page, dashboard, "/w/1/messages?status=%5B%22sent%22%5D")
+    onPage("/w/1/messages?status=%5B%22sent%22%5D", async (page) => {
       await page.locator("tbody tr").first().click()
-      const panel = page
-        .getByRole("list", { name: "What happened" })
-        .or(page.getByRole("complementary"))
-      await panel.first().waitFor()
+      const panel = page.getByRole("complementary", { name: /^Message \d+$/ })
+      await panel.waitFor()
       const address = page.url()
+      assert.match(address, /sent.*open=/)
       await page.reload()
-      await panel.first().waitFor()
+      await panel.waitFor()
       assert.strictEqual(page.url(), address)
       await page.goBack()
-      await page.waitForURL((url) => !url.searchParams.has("open"))
+      await panel.waitFor({ state: "detached" })
       assert.include(page.url(), "sent")
       await page.goForward()
-      await panel.first().waitFor()
+      await panel.waitFor()
     }))
 
   it("keeps what it shows while the service is away, says so, and goes on", () =>
-    signedIn(
+    onPage(
+      "/w/1/contacts",
       async (page) => {
-        await goTo(page, dashboard, "/w/1/contacts")
         await shown(page, "+15550100444").first().waitFor()
         await page.context().setOffline(true)
-        // Its file is not there yet.
-        await page.getByRole("link", { name: "Settings", exact: true }).click()
-        await page.getByText("The service does not answer.").first().waitFor()
+        const contacts = page.getByRole("heading", { level: 1, name: "Contacts" })
+        const goToSettings = async () => {
+          // Its file is not there yet.
+          await page.getByRole("link", { name: "Settings", exact: true }).click()
+          await contacts.waitFor({ state: "detached" })
+          await page.getByText("The service does not answer.").first().waitFor()
+        }
+        await goToSettings()
         await page.getByRole("link", { name: "Contacts", exact: true }).click()
+        await contacts.waitFor()
         await shown(page, "+15550100444").first().waitFor()
-        await page.getByRole("link", { name: "Settings", exact: true }).click()
-        await page.getByText("The service does not answer.").first().waitFor()
+        await goToSettings()
         await page.context().setOffline(false)
         await page.getByRole("button", { name: "Try again" }).click()
         await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor()
@@ -151,9 +135,9 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
     ))
 
   it("says once the user has signed in again that what they asked for was not done", () =>
-    signedIn(
+    onPage(
+      "/w/1/numbers/1",
       async (page) => {
-        await goTo(page, dashboard, "/w/1/numbers/1")
         const label = page.getByLabel("Label")
         await label.fill("Typed before")
         await page.context().clearCookies()
@@ -173,9 +157,9 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
     ))
 
   it("loads itself again when a server with other files has taken over", () =>
-    signedIn(
+    onPage(
+      "/w/1/contacts",
       async (page) => {
-        await goTo(page, dashboard, "/w/1/contacts")
         // The file of that page went with the older server.
         let gone = 0
         await page.route(/assets\/SettingsPage-[\w-]+\.js/, async (route) => {
@@ -191,8 +175,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
     ))
 
   it("submits a form once, however often its button is pressed before the answer", () =>
-    signedIn(async (page) => {
-      await goTo(page, dashboard, "/w/1/contacts")
+    onPage("/w/1/contacts", async (page) => {
       let asked = 0
       let answer = () => {}
       const held = new Promise<void>((resolve) => {
@@ -206,7 +189,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
       })
       await page.getByRole("button", { name: "Add a contact" }).click()
       await page.getByLabel("Name", { exact: true }).fill("Once")
-      await page.getByLabel("Phone or username").fill("+15550100446")
+      await page.getByLabel("Phone or username").fill(uniquePhone())
       const submit = page.getByRole("dialog").getByRole("button", { name: "Add a contact" })
       await submit.click()
       await page.getByRole("dialog").locator("[aria-busy=true]").first().waitFor()
@@ -218,7 +201,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
     }))
 
   it("follows the service's time when the browser's clock is wrong by a day", () =>
-    withPage(browser, dashboard, async (page) => {
+    withPage(dashboard, async (page) => {
       await page.clock.install({ time: Date.now() + day })
       await page.clock.resume()
       await signIn(page, dashboard)
@@ -229,7 +212,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
     }))
 
   it("serves ten tabs of one session", () =>
-    signedIn(async (page) => {
+    onPage("/workspaces", async (page) => {
       const tabs = await Promise.all(
         Array.from({ length: 10 }, async () => {
           const tab = await page.context().newPage()
@@ -238,7 +221,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
         }),
       )
       for (const tab of tabs) await shown(tab, "Your table is ready").first().waitFor()
-      for (const tab of tabs) assert.strictEqual(await tab.getByRole("alert").count(), 0)
+      for (const tab of tabs) await assertCount(tab.getByRole("alert"), 0)
     }))
 
   it("shows hostile text as text on every screen, and breaks at no width", async () => {
@@ -254,13 +237,14 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
       text: hostile.repeat(5),
     })
     await dashboard.operate("POST", "/admin/v1/simulator/settle")
-    await signedIn(
+    await onPage(
+      "/workspaces",
       async (page) => {
         const wide: Array<string> = []
         for (const { name, path } of screens) {
           if (path === null) continue
           await goTo(page, dashboard, path)
-          await page.waitForLoadState("networkidle")
+          await awaitAnswers(page)
           if (await overflows(page)) wide.push(name)
           assert.notStrictEqual(await page.title(), "ran", name)
         }

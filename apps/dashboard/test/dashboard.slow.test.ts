@@ -1,44 +1,39 @@
 /** The dashboard as people use it: in a real browser, over a real service. */
-import type { Browser, Page } from "playwright-core"
+import type { Page } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import {
+  assertCount,
+  awaitAnswers,
   barriers,
   goTo,
   overflows,
+  setUpDashboard,
   shown,
   signIn as signInAsOperator,
-  withPage as withBrowserPage,
+  unique,
+  uniquePhone,
 } from "./browserPages.ts"
 import type { PageOptions } from "./browserPages.ts"
 import { startFaultyProxy } from "./faultyProxy.ts"
 import type { FaultyProxy } from "./faultyProxy.ts"
-import { fillWorkspace, screens } from "./screens.ts"
-import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
+import { screens } from "./screens.ts"
+import { skipsWithoutBrowser } from "./startDashboard.ts"
 import type { TestDashboard } from "./startDashboard.ts"
 
 describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
-  let browser: Browser
+  const { dashboard, withPage: withPageOf } = setUpDashboard({ isFilled: true })
   let proxy: FaultyProxy
   /** Behind the proxy. */
   let service: TestDashboard
-  let endReceiver: () => Promise<void>
 
   beforeAll(async () => {
-    const started = await startDashboard()
-    proxy = await startFaultyProxy(started.url)
-    service = { ...started, url: proxy.url }
-    endReceiver = await fillWorkspace(service)
-    browser = await openBrowser()
+    proxy = await startFaultyProxy(dashboard.url)
+    service = { ...dashboard, url: proxy.url }
   })
-  afterAll(async () => {
-    await browser?.close()
-    await proxy?.close()
-    await service?.stop()
-    await endReceiver?.()
-  })
+  afterAll(() => proxy?.close())
 
   const withPage = (act: (page: Page) => Promise<void>, options?: PageOptions) =>
-    withBrowserPage(browser, service, act, options).finally(() => proxy.failWith(null))
+    withPageOf(service, act, options).finally(() => proxy.failWith(null))
   const signIn = (page: Page) => signInAsOperator(page, service)
   const open = (page: Page, name: string) => goTo(page, service, `/w/1/${name}`)
 
@@ -77,8 +72,8 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await page.getByText("Page 2").waitFor()
       assert.strictEqual(await rows.first().getAttribute("data-message"), second)
       await page.getByRole("button", { name: "failed" }).click()
+      await assertCount(rows, 1)
       await shown(page, "is not registered").waitFor()
-      assert.strictEqual(await rows.count(), 1)
       await page.keyboard.press("j")
       const panel = page.getByRole("complementary", { name: /Message \d+/ })
       await panel.getByText("Why it failed").waitFor()
@@ -92,11 +87,9 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await open(page, "messages")
       await page.locator("tbody tr").first().waitFor()
       await page.getByText("Live", { exact: true }).waitFor()
-      await service.ask("POST", "/api/v2/messages", {
-        to: { phone: "+15550107777" },
-        text: "From elsewhere",
-      })
-      await shown(page, "From elsewhere").waitFor()
+      const text = unique("From elsewhere")
+      await service.ask("POST", "/api/v2/messages", { to: { phone: "+15550107777" }, text })
+      await shown(page, text).waitFor()
     }))
 
   it("says why a message waits, and the remedy that it names lets it leave", () =>
@@ -118,14 +111,14 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
     withPage(async (page) => {
       await signIn(page)
       const later = new Date(Date.now() + 7_200_000).toISOString()
-      for (const text of ["Later one", "Later two"])
+      for (const count of [1, 2])
         await service.ask("POST", "/api/v2/messages", {
           to: { phone: "+15550105555" },
-          text,
+          text: `Later: ${count}`,
           send_at: later,
         })
       await open(page, "messages")
-      await shown(page, "Later two").waitFor()
+      await shown(page, "Later: 2").first().waitFor()
       for (const row of [0, 1, 2])
         await page.locator("tbody tr").nth(row).getByRole("checkbox").click()
       await page.getByText("1 have left or ended").waitFor()
@@ -141,7 +134,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await page.getByRole("button", { name: "Link a phone" }).click()
       await page.getByRole("button", { name: "Show the code" }).click()
       await page.getByAltText("QR code to scan with the phone").waitFor()
-      await page.getByText(/9:5\d left/).waitFor()
+      await page.getByText(/9:\d\d left/).waitFor()
       await page.getByRole("button", { name: "Scan as the simulated phone" }).click()
       await page.getByText("is linked").waitFor()
     }))
@@ -149,36 +142,46 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
   it("shows on the recipient's phone what was sent, and the ticks that come back", () =>
     withPage(async (page) => {
       await signIn(page)
-      await page.goto(`${service.url}/w/1/emulator?phone=%2B15550104444`)
-      await page.getByLabel("Message to +15550104444").fill("Hello <b>there</b>")
+      const recipient = uniquePhone()
+      await page.goto(`${service.url}/w/1/emulator?phone=${encodeURIComponent(recipient)}`)
+      await page.getByLabel(`Message to ${recipient}`).fill("Hello <b>there</b>")
       await page.keyboard.press("Enter")
       const phone = page.getByRole("list", { name: "Messages on the phone" })
       await phone.getByText("Hello <b>there</b>").waitFor()
       await phone.getByRole("button", { name: "Read it" }).click()
       await phone.getByText("read", { exact: true }).waitFor()
-      await open(page, "messages?find=%2B15550104444")
+      await open(page, `messages?find=${encodeURIComponent(recipient)}`)
       await page.locator("tbody tr").getByText("read", { exact: true }).waitFor()
     }))
+
+  const openPalette = async (page: Page) => {
+    await awaitAnswers(page)
+    await page.keyboard.press("Control+k")
+    await page.getByRole("combobox", { name: "What for" }).waitFor()
+  }
 
   it("goes anywhere by a few letters, and to a message by its number", () =>
     withPage(async (page) => {
       await signIn(page)
       await open(page, "overview")
-      await page.keyboard.press("Control+k")
+      await openPalette(page)
       await page.keyboard.type("numb")
       await page.keyboard.press("Enter")
       await page.getByRole("heading", { name: "Numbers", level: 1 }).waitFor()
-      await page.keyboard.press("Control+k")
+      await openPalette(page)
       await page.keyboard.type("3")
       await page.keyboard.press("Enter")
       await page.getByRole("complementary", { name: "Message 3" }).waitFor()
+      await awaitAnswers(page)
       await page.keyboard.press("g")
       await page.keyboard.press("o")
       await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor()
+      await awaitAnswers(page)
       await page.keyboard.press("c")
       await page.getByRole("heading", { name: "New message", level: 1 }).waitFor()
       await page.getByRole("link", { name: "All messages" }).click()
       await page.getByRole("heading", { name: "Messages", level: 1 }).waitFor()
+      await awaitAnswers(page)
       await page.keyboard.press("?")
       await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor()
     }))
@@ -201,6 +204,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
         await page.getByRole("alert").filter({ hasText: words }).waitFor()
         proxy.failWith(null)
         await page.getByRole("button", { name: "Try again" }).click()
+        await assertCount(page.locator("tbody tr"), 1)
         await shown(page, "is not registered").waitFor()
       },
       { mayComplain: fault === "away" },
@@ -217,7 +221,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await open(page, "messages")
       const refusal = page.getByRole("alert").filter({ hasText: /role_required · req_/ })
       await refusal.getByText("Your role does not allow this.").waitFor()
-      assert.strictEqual(await refusal.getByRole("button").count(), 0)
+      await assertCount(refusal.getByRole("button"), 0)
     }))
 
   it("leads to signing in when the session ends, and back to the same page", () =>
@@ -229,6 +233,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await page.getByRole("button", { name: "failed" }).click()
       await page.getByLabel("Operator token").fill(service.operatorToken)
       await page.keyboard.press("Enter")
+      await assertCount(page.locator("tbody tr"), 1)
       await shown(page, "is not registered").waitFor()
     }))
 

@@ -4,10 +4,10 @@ import { Effect, ManagedRuntime, Redacted } from "effect"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-import type { Browser, Page } from "playwright-core"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { goTo, shown, signIn, withPage } from "./browserPages.ts"
-import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
+import type { Page } from "playwright-core"
+import { afterAll, assert, describe, it } from "vitest"
+import { goTo, setUpBrowser, shown, signIn } from "./browserPages.ts"
+import { skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
 import type { TestDashboard } from "./startDashboard.ts"
 
 const phone = "+15550101001"
@@ -55,37 +55,28 @@ const openPortal = async (page: Page, link: string): Promise<void> => {
   await shown(page, "Your table is ready").first().waitFor()
 }
 
-/** What both do, one after the other. */
-const goTheWholeWay = async (browser: Browser, dashboard: TestDashboard): Promise<void> => {
-  let link = ""
-  await withPage(browser, dashboard, async (page) => {
-    await signIn(page, dashboard)
-    await sendAndSeeItArrive(page, dashboard)
-    link = await makePortalLink(page, dashboard)
-    await seeTheLogout(page, dashboard)
-  })
-  assert.isTrue(link.startsWith(`${dashboard.serviceUrl}/portal#code=`), "on PORT")
-  await withPage(browser, { ...dashboard, url: dashboard.serviceUrl }, (page) =>
-    openPortal(page, link),
-  )
-}
-
 describe.skipIf(skipsWithoutBrowser)("the whole way of operator and customer", () => {
   const postgres = ManagedRuntime.make(EmbeddedPostgres.layer())
-  let browser: Browser
+  afterAll(() => postgres.dispose())
+  const withPage = setUpBrowser()
 
-  beforeAll(async () => {
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await postgres.dispose()
-  })
+  /** What both do, one after the other. */
+  const goTheWholeWay = async (dashboard: TestDashboard): Promise<void> => {
+    let link = ""
+    await withPage(dashboard, async (page) => {
+      await signIn(page, dashboard)
+      await sendAndSeeItArrive(page, dashboard)
+      link = await makePortalLink(page, dashboard)
+      await seeTheLogout(page, dashboard)
+    })
+    assert.isTrue(link.startsWith(`${dashboard.serviceUrl}/portal#code=`), "on PORT")
+    await withPage({ url: dashboard.serviceUrl }, (page) => openPortal(page, link))
+  }
 
   const goWith = async (settings: Readonly<Record<string, string>>) => {
     const dashboard = await startDashboard({ settings })
     try {
-      await goTheWholeWay(browser, dashboard)
+      await goTheWholeWay(dashboard)
     } finally {
       await dashboard.stop()
     }

@@ -61,6 +61,8 @@ const ofFirstMessage: ReadonlyArray<Picture> = [
     path: null,
     act: async (page) => {
       await press(page, "Read it")
+      const phone = page.getByRole("list", { name: "Messages on the phone" })
+      await phone.getByText("read", { exact: true }).waitFor()
       await page.getByRole("link", { name: "Messages", exact: true }).click()
       await openMessage(page, "15550100002")
     },

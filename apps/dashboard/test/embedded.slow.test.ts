@@ -2,10 +2,10 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { resolve } from "node:path"
-import type { Browser } from "playwright-core"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { shown, withPage } from "./browserPages.ts"
-import { buildPages, openBrowser, skipsWithoutBrowser } from "./startDashboard.ts"
+import type { Page } from "playwright-core"
+import { assert, beforeAll, describe, it } from "vitest"
+import { setUpBrowser, shown } from "./browserPages.ts"
+import { buildPages, skipsWithoutBrowser } from "./startDashboard.ts"
 
 const operatorToken = "operator-token-of-the-test-below-a-path"
 
@@ -51,70 +51,77 @@ const startProgram = async (program: string) => {
   return { link, url, stop }
 }
 
-type Example = Awaited<ReturnType<typeof startProgram>>
+type Program = Awaited<ReturnType<typeof startProgram>>
+
+/** Runs the program of its own for each try of a test: a link works once. */
+const withProgram = async (program: string, act: (started: Program) => Promise<void>) => {
+  const started = await startProgram(program)
+  try {
+    await act(started)
+  } finally {
+    await started.stop()
+  }
+}
 
 describe.skipIf(skipsWithoutBrowser)("the portal below a path of another server", () => {
-  let browser: Browser
-  let example: Example
+  beforeAll(buildPages)
+  const withPage = setUpBrowser()
 
-  beforeAll(async () => {
-    await buildPages()
-    example = await startProgram(portalsProgram)
-    browser = await openBrowser()
-  }, 120_000)
-  afterAll(async () => {
-    await browser?.close()
-    await example?.stop()
-  })
+  const openByLink = async (page: Page, link: string) => {
+    await page.goto(link)
+    await page.getByRole("button", { name: "Open the workspace" }).click()
+  }
 
-  it("opens by its link, keeps to its path, and leads back", async () => {
-    const { link, url } = example
-    assert.isTrue(link.startsWith(`${url}/messaging/portal#code=`), "the link has the path")
-    await withPage(browser, example, async (page) => {
-      await page.goto(link)
-      await page.getByRole("button", { name: "Open the workspace" }).click()
-      await page.getByRole("heading", { level: 1 }).waitFor()
-      await page.getByRole("link", { name: "Messages", exact: true }).click()
-      await shown(page, "Your table is ready").first().waitFor()
-      assert.match(page.url(), /^http:\/\/127\.0\.0\.1:\d+\/messaging\/w\/1\/messages/)
-      await page.reload()
-      await shown(page, "Your table is ready").first().waitFor()
-      const back = page.locator('a[href="https://shop.example.com/account"]').first()
-      await back.waitFor({ state: "attached" })
-      const [{ name, path } = { name: "", path: "" }] = await page.context().cookies(page.url())
-      assert.match(name, /^messaging-/)
-      assert.strictEqual(path, "/messaging")
-    })
-    await withPage(browser, example, async (page) => {
-      await page.goto(`${url}/`)
-      await page.getByText("my own page").waitFor()
-      assert.isEmpty(await page.context().cookies(url))
-    })
-  })
+  it("opens by its link, keeps to its path, and leads back", () =>
+    withProgram(portalsProgram, async (example) => {
+      const { link, url } = example
+      assert.isTrue(link.startsWith(`${url}/messaging/portal#code=`), "the link has the path")
+      await withPage(example, async (page) => {
+        await openByLink(page, link)
+        await page.getByRole("link", { name: "Messages", exact: true }).click()
+        await shown(page, "Your table is ready").first().waitFor()
+        assert.match(page.url(), /^http:\/\/127\.0\.0\.1:\d+\/messaging\/w\/1\/messages/)
+        await page.reload()
+        await shown(page, "Your table is ready").first().waitFor()
+        const back = page.locator('a[href="https://shop.example.com/account"]').first()
+        await back.waitFor({ state: "attached" })
+        const [{ name, path } = { name: "", path: "" }] = await page.context().cookies(page.url())
+        assert.match(name, /^messaging-/)
+        assert.strictEqual(path, "/messaging")
+      })
+      await withPage(example, async (page) => {
+        await page.goto(`${url}/`)
+        await page.getByText("my own page").waitFor()
+        assert.isEmpty(await page.context().cookies(url))
+      })
+    }))
 
-  it("opens no second time by the same link", async () => {
-    await withPage(
-      browser,
-      example,
-      async (page) => {
-        await page.goto(example.link)
-        await page.getByRole("button", { name: "Open the workspace" }).click()
-        await page.getByRole("alert").first().waitFor()
-        assert.isEmpty(await page.context().cookies(page.url()))
-      },
-      { mayComplain: true },
-    )
-  })
+  it("opens no second time by the same link", () =>
+    withProgram(portalsProgram, async (example) => {
+      await withPage(example, async (page) => {
+        await openByLink(page, example.link)
+        await page.getByRole("link", { name: "Messages", exact: true }).waitFor()
+      })
+      await withPage(
+        example,
+        async (page) => {
+          await openByLink(page, example.link)
+          await page.getByRole("alert").first().waitFor()
+          assert.isEmpty(await page.context().cookies(page.url()))
+        },
+        { mayComplain: true },
+      )
+    }))
 })
 
 describe.skipIf(skipsWithoutBrowser)("the dashboard below a path of another server", () => {
-  it("loads its files, its pages and its answers from below that path", async () => {
-    await buildPages()
-    const example = await startProgram(operatorsProgram)
-    const browser = await openBrowser()
-    const url = `${example.url}/inner/messaging`
-    try {
-      await withPage(browser, { url }, async (page) => {
+  beforeAll(buildPages)
+  const withPage = setUpBrowser()
+
+  it("loads its files, its pages and its answers from below that path", () =>
+    withProgram(operatorsProgram, async (example) => {
+      const url = `${example.url}/inner/messaging`
+      await withPage({ url }, async (page) => {
         await page.goto(`${url}/w/1/messages`)
         await page.getByLabel("Operator token").fill(operatorToken)
         await page.keyboard.press("Enter")
@@ -128,9 +135,5 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard below a path of another serv
       const unknown = await fetch(`${url}/api/v9/messages`)
       assert.strictEqual(unknown.status, 404)
       assert.include(unknown.headers.get("content-type"), "application/json")
-    } finally {
-      await browser.close()
-      await example.stop()
-    }
-  })
+    }))
 })

@@ -1,10 +1,9 @@
 /** What holds on every screen: the keyboard reaches everything and loses nothing, and nothing is wider than the window. */
-import type { Browser, Page } from "playwright-core"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { goTo, overflows, signIn, withPage } from "./browserPages.ts"
-import { fillWorkspace, screens } from "./screens.ts"
-import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
-import type { TestDashboard } from "./startDashboard.ts"
+import type { Page } from "playwright-core"
+import { assert, describe, it } from "vitest"
+import { awaitAnswers, goTo, overflows, setUpDashboard } from "./browserPages.ts"
+import { screens } from "./screens.ts"
+import { skipsWithoutBrowser } from "./startDashboard.ts"
 
 /** More than any screen has controls. */
 const tabsMax = 250
@@ -54,33 +53,19 @@ const controls = (page: Page): Promise<ReadonlyArray<readonly [name: number, wha
   })
 
 describe.skipIf(skipsWithoutBrowser)("every screen", () => {
-  let browser: Browser
-  let dashboard: TestDashboard
-  let endReceiver: () => Promise<void>
-
-  beforeAll(async () => {
-    dashboard = await startDashboard()
-    endReceiver = await fillWorkspace(dashboard)
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await dashboard?.stop()
-    await endReceiver?.()
-  })
+  const { dashboard, onPage } = setUpDashboard({ isFilled: true })
 
   const onEvery = (
     options: { readonly width?: number },
     act: (page: Page, name: string) => Promise<void>,
   ) =>
-    withPage(
-      browser,
-      dashboard,
+    onPage(
+      "/workspaces",
       async (page) => {
-        await signIn(page, dashboard)
         for (const { name, path, ready } of screens) {
           if (path !== null) await goTo(page, dashboard, path)
           await ready(page)
+          await awaitAnswers(page)
           await act(page, name)
         }
       },
@@ -116,13 +101,13 @@ describe.skipIf(skipsWithoutBrowser)("every screen", () => {
       }))
 
   it("lists its keys on `?`, every page's among them", () =>
-    withPage(browser, dashboard, async (page) => {
-      await signIn(page, dashboard)
-      await goTo(page, dashboard, "/w/1/contacts")
+    onPage("/w/1/contacts", async (page) => {
+      await awaitAnswers(page)
       const pages = await page
         .getByRole("navigation", { name: "Pages" })
         .getByRole("link")
         .allTextContents()
+      assert.include(pages, "Contacts")
       await page.keyboard.press("?")
       const keys = page.getByRole("dialog", { name: "Keyboard shortcuts" })
       for (const name of pages) await keys.getByText(name, { exact: true }).waitFor()

@@ -144,7 +144,7 @@ const uploadTo =
     return response.json()
   }
 
-interface StartOptions {
+export interface StartOptions {
   /** Variables of the service, above those of a service on memory. */
   readonly settings?: Readonly<Record<string, string>>
 }

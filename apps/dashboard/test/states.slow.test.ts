@@ -1,12 +1,10 @@
 /** Each screen in each of its states, before a real service whose answers a proxy delays, replaces or drops. */
-import type { Browser, Locator, Page } from "playwright-core"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { shown, withPage } from "./browserPages.ts"
+import type { Locator, Page } from "playwright-core"
+import { assert, beforeAll, describe, it } from "vitest"
+import { assertCount, assertInvalid, setUpDashboard, shown, unique } from "./browserPages.ts"
 import { requestIdOfFaults, startFaultyProxy } from "./faultyProxy.ts"
 import type { Fault, FaultyProxy, FaultyProxyOptions } from "./faultyProxy.ts"
-import { fillWorkspace } from "./screens.ts"
-import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
-import type { TestDashboard } from "./startDashboard.ts"
+import { skipsWithoutBrowser } from "./startDashboard.ts"
 
 interface ReadScreen {
   readonly name: string
@@ -230,20 +228,9 @@ const notAllowed: Fault = { status: 403, code: "role_required" }
 const ended: Fault = { status: 401, code: "session_ended" }
 
 describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
-  let browser: Browser
-  let dashboard: TestDashboard
-  let endReceiver: () => Promise<void>
-
+  const { dashboard, withPage } = setUpDashboard({ isFilled: true })
   beforeAll(async () => {
-    dashboard = await startDashboard()
-    endReceiver = await fillWorkspace(dashboard)
     await dashboard.operate("POST", "/admin/v1/workspaces", { name: "Fresh" })
-    browser = await openBrowser()
-  })
-  afterAll(async () => {
-    await browser?.close()
-    await dashboard?.stop()
-    await endReceiver?.()
   })
 
   const signInAgain = async (page: Page) => {
@@ -261,7 +248,6 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
     const proxy = await startFaultyProxy(dashboard.url, options)
     try {
       await withPage(
-        browser,
         proxy,
         async (page) => {
           await page.clock.install()
@@ -315,7 +301,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
         await alert(page, says).waitFor()
         assert.isTrue(await found().isVisible(), `${says}: what was shown stays`)
       }
-      assert.strictEqual(await page.getByRole("button", { name: "Try again" }).count(), 0)
+      await assertCount(page.getByRole("button", { name: "Try again" }), 0)
 
       failWith({ on: asks, with: "away" })
       await askAgain(page)
@@ -350,7 +336,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       failWith({ on: form.sends, with: { status: 422, code: "invalid_field", field: name } })
       await button.click()
       await alert(page, "Refused: invalid_field.").waitFor()
-      assert.strictEqual(await field(label).getAttribute("aria-invalid"), "true")
+      await assertInvalid(field(label))
 
       const refusals = [
         [limited, "again in 30 s"],
@@ -377,7 +363,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       for (const [, path, says] of bare) {
         await page.goto(url + path)
         await shown(page, says).first().waitFor()
-        assert.strictEqual(await page.getByRole("heading", { level: 1 }).count(), 1, path)
+        await assertCount(page.getByRole("heading", { level: 1 }), 1)
       }
     }))
 
@@ -401,7 +387,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
         // Past what the page asks for once the stream is open.
         await page.clock.runFor(3000)
         await page.getByText(/^Page 1 · /).waitFor()
-        const text = "Behind a proxy that buffers"
+        const text = unique("Behind a proxy that buffers")
         await dashboard.ask("POST", "/api/v2/messages", { to: { phone: "+15550100610" }, text })
         await page.getByRole("button", { name: "Connecting: hold the page still" }).waitFor()
         await page.clock.fastForward(10_000)
