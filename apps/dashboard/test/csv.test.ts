@@ -1,8 +1,10 @@
 /** Comma-separated values as spreadsheets write them. */
 import { assert, describe, it } from "vitest"
 import { parseCsv } from "../src/file/csv.ts"
+import { workAtOnce } from "../src/file/turns.ts"
 
-const texts = (source: string) => parseCsv(source).rows.map((row) => row.map(({ text }) => text))
+const texts = (source: string) =>
+  workAtOnce(parseCsv(source)).rows.map((row) => row.map(({ text }) => text))
 
 describe("a CSV file", () => {
   it("keeps quoted separators, quotes and ends of line", () => {
@@ -35,7 +37,7 @@ describe("a CSV file", () => {
   })
 
   it("names the line and column of every cell, also after cells of several lines", () => {
-    const { rows } = parseCsv('a,b\n"x\r\ny",2\n3,"4"')
+    const { rows } = workAtOnce(parseCsv('a,b\n"x\r\ny",2\n3,"4"'))
     assert.deepStrictEqual(
       rows.flat().map(({ column, line }) => [line, column]),
       [
@@ -50,10 +52,10 @@ describe("a CSV file", () => {
   })
 
   it("says where a quote does not end, and where text follows one", () => {
-    assert.deepStrictEqual(parseCsv('a,b\n1,"open\n2,3').problems, [
+    assert.deepStrictEqual(workAtOnce(parseCsv('a,b\n1,"open\n2,3')).problems, [
       { code: "unclosed_quote", line: 2, column: 2 },
     ])
-    assert.deepStrictEqual(parseCsv('a,b\n"1"x,2\n').problems, [
+    assert.deepStrictEqual(workAtOnce(parseCsv('a,b\n"1"x,2\n')).problems, [
       { code: "text_after_quote", line: 2, column: 1 },
     ])
   })

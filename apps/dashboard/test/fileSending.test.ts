@@ -10,11 +10,12 @@ import type { RefusedRow, SendingSteps } from "../src/file/sending.ts"
 import { sha256 } from "../src/file/sha256.ts"
 import { openSheet } from "../src/file/sheet.ts"
 import type { Sheet } from "../src/file/sheet.ts"
+import { workAtOnce, workInTurns } from "../src/file/turns.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 const sheetOf = (text: string): Sheet => {
-  const sheet = openSheet(bytes(text))
+  const sheet = workAtOnce(openSheet(bytes(text)))
   if ("problems" in sheet) throw new Error(JSON.stringify(sheet.problems))
   return sheet
 }
@@ -35,11 +36,38 @@ describe("a digest", () => {
     for (const length of [0, 1, 54, 55, 56, 57, 63, 64, 65, 119, 120, 128, 1000]) {
       const content = bytes("é".repeat(length).slice(0, length))
       assert.strictEqual(
-        sha256(content),
+        workAtOnce(sha256(content)),
         createHash("sha256").update(content).digest("hex"),
         `${length}`,
       )
     }
+  })
+})
+
+describe("work in turns", () => {
+  /** Yields until it holds, or far longer than it may take. */
+  const yieldUntil = function* (holds: () => boolean) {
+    const deadline = performance.now() + 10_000
+    while (!holds() && performance.now() < deadline) yield
+    return holds()
+  }
+
+  it("lets the page do what it is asked for meanwhile", async () => {
+    let isAsked = false
+    setTimeout(() => {
+      isAsked = true
+    })
+    assert.isTrue(await workInTurns(yieldUntil(() => isAsked)))
+  })
+
+  it("ends when it is stopped", async () => {
+    const stop = new AbortController()
+    setTimeout(() => stop.abort("other settings"))
+    const work = workInTurns(
+      yieldUntil(() => false),
+      stop.signal,
+    )
+    assert.strictEqual(await work.catch((reason: unknown) => reason), "other settings")
   })
 })
 
@@ -56,7 +84,7 @@ describe("a sheet", () => {
 
   it("is none when it is empty, too large, no text or has cells without a column", () => {
     const codes = (content: Uint8Array) => {
-      const opened = openSheet(content)
+      const opened = workAtOnce(openSheet(content))
       return "problems" in opened ? opened.problems : []
     }
     assert.deepStrictEqual(codes(bytes("phone\n")), [{ code: "empty" }])
@@ -72,7 +100,7 @@ describe("a sheet", () => {
   it("is read in UTF-16 too, as spreadsheets save Unicode text", () => {
     const text = "\uFEFFphone\tname\n+15550100001\tÅsa\n"
     const content = new Uint8Array(Buffer.from(text, "utf16le"))
-    const opened = openSheet(content)
+    const opened = workAtOnce(openSheet(content))
     assert.deepStrictEqual("rows" in opened && opened.rows[0]?.cells, ["+15550100001", "Åsa"])
   })
 })
@@ -89,7 +117,7 @@ describe("the rows of a file", () => {
     const sheet = sheetOf(
       "phone,name,send_at\n0155,Ada,\n,Bob,\n@ada_l,Eve,tomorrow\n+15550100002,Zoe,2026-12-01 09:00Z\n",
     )
-    const { problems, rows } = checkRows(sheet, settings)
+    const { problems, rows } = workAtOnce(checkRows(sheet, settings))
     assert.deepStrictEqual(
       problems.map(({ code, column, line }) => [line, column, code]),
       [
@@ -112,7 +140,7 @@ describe("the rows of a file", () => {
   it("lack a text only once one is given", () => {
     const sheet = sheetOf("phone,name\n+15550100001,Ada\n0155,\n")
     const codes = (template: string) =>
-      checkRows(sheet, { ...settings, template }).problems.map(({ code }) => code)
+      workAtOnce(checkRows(sheet, { ...settings, template })).problems.map(({ code }) => code)
     assert.deepStrictEqual(codes(" "), ["wrong_phone"])
     assert.deepStrictEqual(codes("{name}"), ["wrong_phone", "no_text"])
   })
@@ -120,11 +148,11 @@ describe("the rows of a file", () => {
   it("have each recipient once, however it is written, unless all are wanted", () => {
     const sheet = sheetOf("phone,name\n+1 555 010-0001,Ada\n+15550100001,Bob\n@Ada_L,x\n@ada_l,y\n")
     assert.deepStrictEqual(
-      checkRows(sheet, settings).repeated.map(({ line }) => line),
+      workAtOnce(checkRows(sheet, settings)).repeated.map(({ line }) => line),
       [3, 5],
     )
-    assert.lengthOf(checkRows(sheet, settings).rows, 2)
-    assert.lengthOf(checkRows(sheet, { ...settings, once: false }).rows, 4)
+    assert.lengthOf(workAtOnce(checkRows(sheet, settings)).rows, 2)
+    assert.lengthOf(workAtOnce(checkRows(sheet, { ...settings, once: false })).rows, 4)
   })
 })
 
@@ -140,7 +168,7 @@ const rowsOf = (count: number, text: (index: number) => string): ReadonlyArray<F
 describe("the requests of a file", () => {
   it("hold rows of one content, at most 100 each, and every row once", () => {
     const rows = rowsOf(250, (index) => (index % 2 === 0 ? "even" : "odd"))
-    const slots = toSlots(rows, "run")
+    const slots = workAtOnce(toSlots(rows, "run"))
     assert.deepStrictEqual(
       slots.map((slot) => [slot.line, slot.rows.length]),
       [
@@ -212,7 +240,7 @@ const run = (slots: ReadonlyArray<Slot>, send: SendingSteps["send"]) => {
 
 describe("sending a file", () => {
   const rows = rowsOf(250, () => "same")
-  const slots = toSlots(rows, "run")
+  const slots = workAtOnce(toSlots(rows, "run"))
   const lines = rows.map(({ line }) => line)
 
   it("repeats what got no answer with the same key, so that nothing is lost or doubled", async () => {

@@ -124,16 +124,16 @@ const Earlier = ({ check }: { check: Check }) => {
           <p className="text-sm">{words.unknown(unknown)}</p>
           <CheckField
             label={words.sendUnknown}
-            checked={check.wantsUnknown}
-            onChange={(event) => check.setWantsUnknown(event.target.checked)}
+            checked={check.wants.unknown}
+            onChange={(event) => check.want({ unknown: event.target.checked })}
           />
         </>
       )}
-      {(earlier !== "begun" || check.wantsAgain) && (
+      {(earlier !== "begun" || check.wants.again) && (
         <CheckField
           label={words.again}
-          checked={check.wantsAgain}
-          onChange={(event) => check.setWantsAgain(event.target.checked)}
+          checked={check.wants.again}
+          onChange={(event) => check.want({ again: event.target.checked })}
         />
       )}
     </div>

@@ -2,7 +2,7 @@
 import { useState } from "react"
 import type { FormEvent } from "react"
 import { CheckField, SelectField, TextArea, TextField } from "../ui/forms.tsx"
-import { Button } from "../ui/parts.tsx"
+import { Button, Loading } from "../ui/parts.tsx"
 import { Preview } from "../messages/Preview.tsx"
 import { FromField } from "../messages/FromField.tsx"
 import { newMessageWords } from "../messages/words.ts"
@@ -12,6 +12,7 @@ import { unknownPlaceholders } from "./plan.ts"
 import type { FileSettings } from "./plan.ts"
 import type { Sheet } from "./sheet.ts"
 import { useCheck } from "./useCheck.ts"
+import type { Check } from "./useCheck.ts"
 import type { Sending } from "./useSending.ts"
 import { fileWords as words } from "./words.ts"
 
@@ -45,15 +46,19 @@ export const FileForm = ({
   const check = useCheck(id, file, settings)
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (check.sending !== null) send(check.sending)
+    if (check?.sending) send(check.sending)
   }
   return (
     <form className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]" onSubmit={submit}>
       <div className="flex min-w-0 flex-col gap-4">
         <Settings id={id} file={file} settings={settings} change={change} />
-        <FileCheck check={check} settings={settings} change={change} />
+        {check === null ? (
+          <Loading rows={4} />
+        ) : (
+          <FileCheck check={check} settings={settings} change={change} />
+        )}
       </div>
-      <RowPreview check={check} />
+      {check !== null && <RowPreview check={check} />}
     </form>
   )
 }
@@ -133,7 +138,7 @@ const Columns = ({ sheet }: { sheet: Sheet }) => (
 )
 
 /** One row's message, as its recipient sees it. */
-const RowPreview = ({ check: { rows } }: { check: ReturnType<typeof useCheck> }) => {
+const RowPreview = ({ check: { rows } }: { check: Check }) => {
   const [at, setAt] = useState(0)
   const place = Math.min(at, rows.length - 1)
   const row = rows[place]

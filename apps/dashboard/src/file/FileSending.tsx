@@ -14,8 +14,9 @@ export const FileSending = ({ id, sending }: { id: number; sending: Sending }) =
   const state = useSending(id, sending)
   const { acceptedBefore, error, isDone, isSending, memory, refused, waitsFor } = state
   const all = sending.slots.reduce((sum, { rows }) => sum + rows.length, 0)
+  const ended = new Set(memory.ended)
   const answered = sending.slots
-    .filter(({ line }) => memory.ended.includes(line))
+    .filter(({ line }) => ended.has(line))
     .reduce((sum, { rows }) => sum + rows.length, 0)
   return (
     <Section

@@ -3,6 +3,8 @@
  * and any end of line. Each cell keeps its place, so that a page can name what is wrong by line and column.
  */
 
+import type { Turns } from "./turns.ts"
+
 export interface CsvCell {
   readonly text: string
   /** Of the file, from 1: a quoted cell may span several. */
@@ -26,10 +28,14 @@ export interface Csv {
 
 const separators = [",", ";", "\t", "|"] as const
 
+/** More characters than names of columns have. */
+const headMax = 10_000
+
 /** The separator that the first line has most of, outside of quotes. */
 const guessSeparator = (text: string): string => {
-  const [line = ""] = text.replaceAll(/"[^"]*"/g, "").split(/[\r\n]/, 1)
-  const count = (separator: string) => line.split(separator).length
+  const [line = ""] = /^(?:"[^"]*"|[^\r\n])*/.exec(text.slice(0, headMax)) ?? []
+  const plain = line.replaceAll(/"[^"]*"/g, "")
+  const count = (separator: string) => plain.split(separator).length
   return separators.reduce((best, one) => (count(one) > count(best) ? one : best), ",")
 }
 
@@ -70,7 +76,7 @@ const readPlain = (source: string, start: number, plain: RegExp): ReadCell => {
 
 const countLines = (text: string): number => text.match(/\r\n|\r|\n/g)?.length ?? 0
 
-export const parseCsv = (source: string): Csv => {
+export const parseCsv = function* (source: string): Turns<Csv> {
   const text = source.replace(/^\uFEFF/, "")
   // A line that Excel writes for itself.
   const named = /^sep=([,;\t|])(\r\n|\r|\n)/i.exec(text)
@@ -98,6 +104,7 @@ export const parseCsv = (source: string): Csv => {
       continue
     }
     endRow()
+    yield
     if (at >= text.length) break
     at += text.startsWith("\r\n", at) ? 2 : 1
     line += 1

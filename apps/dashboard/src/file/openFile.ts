@@ -2,6 +2,7 @@
 import { sha256 } from "./sha256.ts"
 import { bytesMax, openSheet } from "./sheet.ts"
 import type { Sheet, SheetProblem } from "./sheet.ts"
+import { workInTurns } from "./turns.ts"
 
 export interface ChosenFile {
   readonly name: string
@@ -16,9 +17,9 @@ export type OpenedFile =
 export const openFile = async (file: File): Promise<OpenedFile> => {
   // A huge file is not even read.
   const bytes = new Uint8Array(await file.slice(0, bytesMax + 1).arrayBuffer())
-  const sheet = openSheet(bytes)
+  const sheet = await workInTurns(openSheet(bytes))
   const { name } = file
   return "problems" in sheet
     ? { name, problems: sheet.problems }
-    : { name, digest: sha256(bytes), sheet }
+    : { name, digest: await workInTurns(sha256(bytes)), sheet }
 }

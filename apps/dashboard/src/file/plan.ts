@@ -8,6 +8,8 @@ import type { Body } from "../api/operations.ts"
 import { parseRecipients } from "../messages/recipients.ts"
 import { sha256 } from "./sha256.ts"
 import type { Sheet, SheetRow } from "./sheet.ts"
+import { workAtOnce } from "./turns.ts"
+import type { Turns } from "./turns.ts"
 
 export interface FileSettings {
   /** The column of the recipients. */
@@ -138,12 +140,13 @@ const checkRow = (sheet: Sheet, settings: FileSettings, row: SheetRow) => {
 const nameOf = ({ phone: number, username: name = "" }: Recipient): string =>
   number ?? name.toLowerCase()
 
-export const checkRows = (sheet: Sheet, settings: FileSettings): CheckedRows => {
+export const checkRows = function* (sheet: Sheet, settings: FileSettings): Turns<CheckedRows> {
   const problems: Array<RowProblem> = []
   const rows: Array<FileRow> = []
   const repeated: Array<FileRow> = []
   const known = new Set<string>()
   for (const each of sheet.rows) {
+    yield
     const checked = checkRow(sheet, settings, each)
     problems.push(...checked.problems)
     if (checked.row === null) continue
@@ -157,16 +160,24 @@ export const checkRows = (sheet: Sheet, settings: FileSettings): CheckedRows => 
 
 /** Names the sending of a file: `again` counts the times that a user wanted all of it once more. */
 export const runOf = (fileDigest: string, settings: FileSettings, again: number): string =>
-  sha256(JSON.stringify([fileDigest, Object.entries(settings).toSorted(), again]))
+  workAtOnce(sha256(JSON.stringify([fileDigest, Object.entries(settings).toSorted(), again])))
 
 /** What the service calls all messages of a run, whichever request sent them: its list finds them by it. */
 export const referenceOf = (run: string): string => `file-${run.slice(0, 12)}`
 
 /** The requests, in the order of their first rows. */
-export const toSlots = (rows: ReadonlyArray<FileRow>, run: string): ReadonlyArray<Slot> => {
-  const groups = Map.groupBy(rows, ({ expiresAt, sendAt, text }) =>
-    JSON.stringify([text, sendAt, expiresAt]),
-  )
+export const toSlots = function* (
+  rows: ReadonlyArray<FileRow>,
+  run: string,
+): Turns<ReadonlyArray<Slot>> {
+  const groups = new Map<string, Array<FileRow>>()
+  for (const row of rows) {
+    yield
+    const content = JSON.stringify([row.text, row.sendAt, row.expiresAt])
+    const group = groups.get(content)
+    if (group === undefined) groups.set(content, [row])
+    else group.push(row)
+  }
   const slots: Array<Slot> = []
   for (const group of groups.values()) {
     for (let start = 0; start < group.length; start += slotRowsMax) {

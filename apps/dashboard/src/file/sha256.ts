@@ -3,6 +3,8 @@
  * also served over plain http within a network.
  */
 
+import type { Turns } from "./turns.ts"
+
 /** The first 32 bits of the fractional parts of a root of the first primes: how the standard makes its constants. */
 const fractions = (count: number, root: (prime: number) => number): Uint32Array => {
   const primes: Array<number> = []
@@ -35,7 +37,7 @@ const schedule = (view: DataView, block: number, words: Uint32Array): void => {
   }
 }
 
-export const sha256 = (content: Uint8Array | string): string => {
+export const sha256 = function* (content: Uint8Array | string): Turns<string> {
   const view = padded(typeof content === "string" ? new TextEncoder().encode(content) : content)
   const state = Uint32Array.from(initial)
   const words = new Uint32Array(64)
@@ -56,6 +58,7 @@ export const sha256 = (content: Uint8Array | string): string => {
     }
     for (const [index, word] of [a, b, c, d, e, f, g, h].entries())
       state[index] = (state[index] ?? 0) + word
+    yield
   }
   return [...state].map((word) => word.toString(16).padStart(8, "0")).join("")
 }

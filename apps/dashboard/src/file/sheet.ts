@@ -1,6 +1,7 @@
 /** A chosen file as a sheet: named columns, rows with the line that they begin on, or why it is none. */
 import { parseCsv } from "./csv.ts"
 import type { Csv, CsvProblem } from "./csv.ts"
+import type { Turns } from "./turns.ts"
 
 export interface SheetRow {
   readonly line: number
@@ -49,31 +50,34 @@ const namesOf = (cells: ReadonlyArray<string>): ReadonlyArray<string> => {
   return names
 }
 
-const toSheet = ({ rows }: Csv): Sheet => {
-  const texts = rows.map((cells) => cells.map(({ text }) => text))
-  const [head = [], next = []] = texts
+const toSheet = function* ({ rows }: Csv): Turns<Sheet> {
+  const textsOf = (cells: Csv["rows"][number] = []) => cells.map(({ text }) => text)
+  const [head, next] = [textsOf(rows[0]), textsOf(rows[1])]
   const hasHeader = !head.some(looksLikeRecipient)
   const columns = hasHeader ? namesOf(head) : head.map((_, index) => `column ${index + 1}`)
   const named = hasHeader ? columns.findIndex((name) => recipientNames.test(name)) : -1
   const looks = (hasHeader ? next : head).findIndex(looksLikeRecipient)
+  const sheetRows: Array<SheetRow> = []
+  for (const cells of hasHeader ? rows.slice(1) : rows) {
+    yield
+    sheetRows.push({ line: cells[0]?.line ?? 0, cells: textsOf(cells) })
+  }
   return {
     columns,
-    rows: rows
-      .map((cells, index) => ({ line: cells[0]?.line ?? 0, cells: texts[index] ?? [] }))
-      .slice(hasHeader ? 1 : 0),
+    rows: sheetRows,
     recipients: Math.max(0, named >= 0 ? named : looks),
   }
 }
 
 /** The sheet, or every reason why it is none. */
-export const openSheet = (
+export const openSheet = function* (
   bytes: Uint8Array,
-): Sheet | { readonly problems: ReadonlyArray<SheetProblem> } => {
+): Turns<Sheet | { readonly problems: ReadonlyArray<SheetProblem> }> {
   if (bytes.length > bytesMax) return { problems: [{ code: "too_large" }] }
   const text = decode(bytes)
   if (text === undefined || text.includes("\0")) return { problems: [{ code: "not_text" }] }
-  const csv = parseCsv(text)
-  const sheet = toSheet(csv)
+  const csv = yield* parseCsv(text)
+  const sheet = yield* toSheet(csv)
   if (csv.problems.length > 0) return { problems: csv.problems }
   if (sheet.rows.length === 0) return { problems: [{ code: "empty" }] }
   if (sheet.rows.length > rowsMax) return { problems: [{ code: "too_many_rows" }] }

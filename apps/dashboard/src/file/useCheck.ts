@@ -1,10 +1,12 @@
 /** What a file's messages are with those settings, and what this browser knows of an earlier sending. */
-import { useDeferredValue, useMemo, useState } from "react"
+import { useEffect, useMemo, useState } from "react"
 import type { ChosenFile } from "./openFile.ts"
 import { recall, unknownSlot } from "./memory.ts"
 import type { FileMemory } from "./memory.ts"
 import { checkRows, hasTemplate, runOf, toSlots, unknownPlaceholders } from "./plan.ts"
 import type { FileSettings } from "./plan.ts"
+import { workInTurns } from "./turns.ts"
+import type { Turns } from "./turns.ts"
 
 /** Whether this browser sent the file: not at all, in part or whole in the same way, or in another way. */
 type Earlier = "none" | "begun" | "sent" | "other"
@@ -19,57 +21,94 @@ const beginning = (run: string, again: number): FileMemory => ({
   begun: null,
 })
 
-export const useCheck = (id: number, { digest, sheet }: ChosenFile, given: FileSettings) => {
-  // The fields stay quick to type into while 10,000 rows are checked.
-  const settings = useDeferredValue(given)
-  const checked = useMemo(() => checkRows(sheet, settings), [sheet, settings])
-  const known = useMemo(() => recall(localStorage, id, digest, Date.now()), [id, digest])
-  const [wantsAgain, setWantsAgain] = useState(false)
-  const [wantsUnknown, setWantsUnknown] = useState(false)
+type Wants = Readonly<Record<"again" | "unknown", boolean>>
 
-  const slots = useMemo(() => {
-    const isSame = known !== null && known.run === runOf(digest, settings, known.again)
-    const again = known === null ? 0 : isSame && !wantsAgain ? known.again : known.again + 1
-    const run = runOf(digest, settings, again)
-    return { isSame, again, run, all: toSlots(checked.rows, run) }
-  }, [known, digest, settings, checked, wantsAgain])
-  const isOpen = (line: number) => known === null || !known.ended.includes(line)
-  const isComplete = !slots.all.some(({ line }) => isOpen(line))
+/** What the rows are with those settings, and which requests send them. */
+const checkFile = function* (
+  { digest, sheet }: ChosenFile,
+  settings: FileSettings,
+  known: FileMemory | null,
+  wantsAgain: boolean,
+) {
+  const checked = yield* checkRows(sheet, settings)
+  const isSame = known !== null && known.run === runOf(digest, settings, known.again)
+  const again = known === null ? 0 : isSame && !wantsAgain ? known.again : known.again + 1
+  const run = runOf(digest, settings, again)
+  return { ...checked, isSame, again, run, slots: yield* toSlots(checked.rows, run) }
+}
+
+type CheckedFile = ReturnType<typeof checkFile> extends Turns<infer Result> ? Result : never
+
+/** Null until the file was first checked; later what it was before, while other settings are checked. */
+const useCheckedFile = (
+  file: ChosenFile,
+  settings: FileSettings,
+  known: FileMemory | null,
+  wantsAgain: boolean,
+) => {
+  const [last, setLast] = useState<{ of: FileSettings; again: boolean; is: CheckedFile } | null>(
+    null,
+  )
+  useEffect(() => {
+    const stop = new AbortController()
+    void workInTurns(checkFile(file, settings, known, wantsAgain), stop.signal).then(
+      (is) => setLast({ of: settings, again: wantsAgain, is }),
+      (error: unknown) => {
+        // Stopped when other settings took its place.
+        if (!stop.signal.aborted) throw error
+      },
+    )
+    return () => stop.abort()
+  }, [file, settings, known, wantsAgain])
+  return { last, isCurrent: last?.of === settings && last.again === wantsAgain }
+}
+
+export const useCheck = (id: number, file: ChosenFile, settings: FileSettings) => {
+  const { digest, sheet } = file
+  const known = useMemo(() => recall(localStorage, id, digest, Date.now()), [id, digest])
+  const [wants, setWants] = useState<Wants>({ again: false, unknown: false })
+  const { isCurrent, last } = useCheckedFile(file, settings, known, wants.again)
+  if (last === null) return null
+  const { again, isSame, problems, repeated, rows, run, slots } = last.is
+
+  const endedBefore = new Set(known?.ended)
+  const isComplete = slots.every(({ line }) => endedBefore.has(line))
   const earlier: Earlier =
-    known === null ? "none" : !slots.isSame ? "other" : isComplete ? "sent" : "begun"
-  const goesOn = known !== null && slots.isSame && !wantsAgain
+    known === null ? "none" : !isSame ? "other" : isComplete ? "sent" : "begun"
+  const goesOn = known !== null && isSame && !wants.again
   const unknown = goesOn ? unknownSlot(known, Date.now()) : null
   const before: FileMemory = goesOn
     ? {
         ...known,
-        ended: unknown === null || wantsUnknown ? known.ended : [...known.ended, unknown],
+        ended: unknown === null || wants.unknown ? known.ended : [...known.ended, unknown],
         begun: unknown === null ? known.begun : null,
       }
-    : beginning(slots.run, slots.again)
-  const left = slots.all
-    .filter(({ line }) => !before.ended.includes(line))
-    .reduce((sum, { rows }) => sum + rows.length, 0)
+    : beginning(run, again)
+  const ended = new Set(before.ended)
+  const left = slots
+    .filter(({ line }) => !ended.has(line))
+    .reduce((sum, slot) => sum + slot.rows.length, 0)
   const isReady =
+    isCurrent &&
     left > 0 &&
     hasTemplate(settings) &&
-    (checked.problems.length === 0 || settings.leaveOutWrong) &&
+    (problems.length === 0 || settings.leaveOutWrong) &&
     unknownPlaceholders(settings.template, sheet).length === 0 &&
-    (wantsAgain || earlier === "none" || earlier === "begun")
+    (wants.again || earlier === "none" || earlier === "begun")
   return {
-    ...checked,
+    rows,
+    problems,
+    repeated,
     id,
     earlier,
     accepted: known?.accepted ?? 0,
     unknown,
     left,
     goesOn,
-    requests: slots.all.filter(({ line }) => !before.ended.includes(line)).length,
-    wantsAgain,
-    setWantsAgain,
-    wantsUnknown,
-    setWantsUnknown,
-    sending: isReady ? { slots: slots.all, settings, digest, before } : null,
+    wants,
+    want: (change: Partial<Wants>) => setWants((now) => ({ ...now, ...change })),
+    sending: isReady ? { slots, settings, digest, before } : null,
   }
 }
 
-export type Check = ReturnType<typeof useCheck>
+export type Check = NonNullable<ReturnType<typeof useCheck>>
