@@ -90,6 +90,7 @@ export const makeProxyCheck = Effect.fnUntraced(function* makeProxyCheck(
       probe.connect(platform, url),
       Effect.as(sleep(proxyCheckMillis), "timeout" as const),
     )
-    return { error, durationMillis: Math.round(elapsed()) }
+    // Nothing was connected, so nothing took time.
+    return { error, durationMillis: error === "no_remote" ? 0 : Math.round(elapsed()) }
   }, Effect.scoped)
 })
