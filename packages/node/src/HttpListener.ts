@@ -279,7 +279,7 @@ export class ClientConnection extends Duplex {
   }
 }
 
-/** Bounds on slow clients, in milliseconds. */
+/** Bounds on slow clients, in milliseconds, and what Node leaves to us. */
 const limits = {
   headersTimeout: 15_000,
   requestTimeout: 60_000,
@@ -287,6 +287,8 @@ const limits = {
   connectionsCheckingInterval: 5_000,
   /** Longer than proxies keep theirs (usually 60 s), so they never use one that just closed. */
   keepAliveTimeout: 65_000,
+  /** Node's own refusal has no body (`hasWrongHost`). */
+  requireHostHeader: false,
 }
 
 /** How often the listener checks for clients that do not read their responses, in real time. */
@@ -503,7 +505,7 @@ const makeRequests = (answerOf: (refusal: Refusal) => RefusalAnswer) => {
       underWay.delete(response)
       if (underWay.size === 0) allAnswered.openUnsafe()
     })
-    const by = hasSeveralHosts(request)
+    const by = hasWrongHost(request)
       ? refusing(answerOf(malformed))
       : (listener ?? startingHealth(request.method, request.url))
     if (by === undefined) waiting.push([request, response])
@@ -532,11 +534,14 @@ const makeRequests = (answerOf: (refusal: Refusal) => RefusalAnswer) => {
 }
 
 /**
- * Whether a request has several `Host` headers. Node shows only the first, and a proxy may have used
- * another one. RFC 9112 demands a refusal.
+ * Whether a request has several `Host` headers, or none in HTTP/1.1: RFC 9112 demands a refusal. Of
+ * several Node shows only the first, and a proxy may have used another one.
  */
-const hasSeveralHosts = ({ rawHeaders }: IncomingMessage): boolean =>
-  rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host").length > 1
+const hasWrongHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
+  const names = rawHeaders.filter((_, index) => index % 2 === 0)
+  const hosts = names.filter((name) => name.toLowerCase() === "host").length
+  return hosts > 1 || (hosts === 0 && httpVersion === "1.1")
+}
 
 // Answers to malformed HTTP, which reaches no route (contract: Requests and answers). They repeat
 // nothing of what was sent, and the connection closes.

@@ -129,6 +129,7 @@ describe("the listener", () => {
           "POST / HTTP/1.1\r\nHost: secret\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
         ],
         [400, "validation_failed", "GET / HTTP/1.1\r\nHost: secret\r\nHost: b\r\n\r\n"],
+        [400, "validation_failed", "GET / HTTP/1.1\r\nX-Host: secret\r\n\r\n"],
         [413, "request_too_large", `GET /secret HTTP/1.1\r\nA: ${"a".repeat(17_000)}\r\n\r\n`],
       ] as const) {
         const socket = yield* aSilentConnection(listener.url)
