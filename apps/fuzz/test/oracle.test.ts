@@ -25,6 +25,8 @@ const page = (body: string) =>
     body: Buffer.from(body),
   })
 
+const malformed = anError("validation_failed", { message: "The request is not valid HTTP." })
+
 const html = { ...withoutRates, "content-type": "text/html; charset=utf-8" }
 
 const allowed: ReadonlyArray<readonly [name: string, shot: Shot, outcome: Outcome]> = [
@@ -73,7 +75,7 @@ const allowed: ReadonlyArray<readonly [name: string, shot: Shot, outcome: Outcom
   [
     "the parser's word on broken HTTP",
     aShot({ expectation: "anything", raw: Buffer.from("x") }),
-    anAnswer(400, "", { "x-request-id": undefined }).outcome,
+    anAnswer(400, malformed, { ...withoutRates, connection: "close" }).outcome,
   ],
   [
     "no answer to broken HTTP",
@@ -114,6 +116,24 @@ const planted: ReadonlyArray<readonly [name: string, shot: Shot, outcome: Outcom
       aShot({ expectation: "anything", raw: Buffer.from("x") }),
       anAnswer(500, "").outcome,
       /raw: 500/,
+    ],
+    [
+      "the parser's word without a request id",
+      aShot({ expectation: "anything", raw: Buffer.from("x") }),
+      anAnswer(400, malformed, { connection: "close", "x-request-id": undefined }).outcome,
+      /no X-Request-Id/,
+    ],
+    [
+      "the parser's word, and an open connection",
+      aShot({ expectation: "anything", raw: Buffer.from("x") }),
+      anAnswer(400, malformed).outcome,
+      /stays open/,
+    ],
+    [
+      "the parser's word on a request of version 1",
+      page("{}"),
+      anAnswer(400, malformed, { ...withoutRates, connection: "close" }).outcome,
+      /v1SendMsgGroup 400/,
     ],
     [
       "no request id",

@@ -24,8 +24,12 @@ export interface Judge {
 /** Both wait for the work of all cells, whose phones may hang. */
 export const waitsForOthers = /^(?:settle|advanceClock)$/
 
-/** Answers of the HTTP parser, which come before the service sees a request. */
-const ofParser = new Set([400, 408, 413, 414, 417, 431, 501])
+/** What the service says to malformed HTTP, which reaches no route. */
+const malformedStatuses: Readonly<Record<string, number>> = {
+  "The request is not valid HTTP.": 400,
+  "The request did not arrive in time.": 408,
+  "The request's head is too large.": 413,
+}
 
 /** The references for judging answers. */
 interface Standard {
@@ -42,9 +46,8 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
     switch (outcome.kind) {
       case "answer": {
         const { answer } = outcome
-        const isParsers = headerOf(answer.headers, "x-request-id") === undefined
-        if (isParsers && shot.expectation === "anything" && ofParser.has(answer.status)) return []
-        return judgeService(standard, shot, answer)
+        const isMalformed = shot.expectation === "anything" && saysMalformed(answer)
+        return isMalformed ? judgeMalformed(shot, answer) : judgeService(standard, shot, answer)
       }
       case "malformed":
         // The parser finds some faults after the answer has started.
@@ -59,6 +62,20 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
           : []
     }
   }
+}
+
+const saysMalformed = (answer: WireAnswer): boolean =>
+  malformedStatuses[String(errorOf(answer)?.["message"])] === answer.status ||
+  // Node's own word on `Expect`.
+  (answer.status === 417 && headerOf(answer.headers, "x-request-id") === undefined)
+
+/** Nothing of such a request is known, so nothing of it comes back. */
+const judgeMalformed = (shot: Shot, answer: WireAnswer): ReadonlyArray<Finding> => {
+  if (answer.status === 417) return []
+  const findings = judgeHeaders({ ...shot, raw: Buffer.of() }, answer, codeOf(answer))
+  return headerOf(answer.headers, "connection") === "close"
+    ? findings
+    : [...findings, finding("malformed HTTP: the connection stays open")]
 }
 
 /** A page or file of the dashboard, which no document describes; its own tests judge it. */
@@ -253,11 +270,15 @@ const parsed = (text: string): unknown => {
   }
 }
 
-const codeOf = ({ body, status }: WireAnswer): string | undefined => {
-  if (status < 400) return undefined
+const errorOf = ({ body }: WireAnswer): Readonly<Record<string, unknown>> | undefined => {
   const value = parsed(body.toString())
   const error = isJson(value) ? value["error"] : undefined
-  return isJson(error) ? String(error["code"]) : undefined
+  return isJson(error) ? error : undefined
+}
+
+const codeOf = (answer: WireAnswer): string | undefined => {
+  const error = answer.status < 400 ? undefined : errorOf(answer)
+  return error && String(error["code"])
 }
 
 /** The index of a list's item does not make another fault. */
