@@ -27,7 +27,7 @@ const service: Readonly<Record<string, number>> = {
   "service open": 650_000,
   "service/compose runDatabaseCommand": 420_000,
   "service/compose openService": 610_000,
-  "service/testing openTest": 720_000,
+  "service/testing openTest": 725_000,
 }
 
 const packages = join(import.meta.dirname, "../../../packages")
