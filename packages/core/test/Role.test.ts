@@ -13,6 +13,7 @@ const table: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
   numbers: ["owner", "administrator"],
   webhooks: ["owner", "administrator"],
   reminders: ["owner", "administrator"],
+  messages: ["owner", "administrator", "member"],
 }
 
 const duties = Object.keys(table) as ReadonlyArray<Duty>

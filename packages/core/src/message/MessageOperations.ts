@@ -20,6 +20,7 @@ import { Store } from "../store/Store.ts"
 import { boundMillis } from "../time/Time.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 import { DailyQuota, waitingStatuses } from "./Message.ts"
 import type { Message, QuotaLimit } from "./Message.ts"
 import type { TimelineFacts, WaitingFilter } from "./MessageStore.ts"
@@ -89,7 +90,7 @@ const cancelCodes = ["invalid_phone", "invalid_datetime"] as const
 
 const decodeCancel = inputDecoder(CancelBody, { codes: cancelCodes })
 
-type CancelCode = "workspace_not_found" | "validation_failed" | (typeof cancelCodes)[number]
+type CancelCode = WorkspaceCode | "validation_failed" | (typeof cancelCodes)[number]
 
 const waitingFilter = ({
   from,
@@ -170,6 +171,7 @@ export class MessageOperations extends Context.Service<
      * those that are being sent.
      */
     cancelMany(
+      role: Role,
       workspaceId: WorkspaceId | undefined,
       command: CancelMessages,
     ): Effect.Effect<CancelledSome, Failure<CancelCode>>
@@ -178,12 +180,10 @@ export class MessageOperations extends Context.Service<
      * `message_not_found`, `not_cancellable`.
      */
     cancel(
+      role: Role,
       workspaceId: WorkspaceId | undefined,
       id: MessageId | undefined,
-    ): Effect.Effect<
-      Message,
-      Failure<"workspace_not_found" | "message_not_found" | "not_cancellable">
-    >
+    ): Effect.Effect<Message, Failure<WorkspaceCode | "message_not_found" | "not_cancellable">>
   }
 >()("core/MessageOperations") {
   static readonly layer = Layer.effect(
@@ -204,8 +204,8 @@ export class MessageOperations extends Context.Service<
           },
         ),
         cancelMany: Effect.fn("MessageOperations.cancelMany")(
-          function* cancelMany(workspaceId, command) {
-            const { id } = yield* workspaces.get(workspaceId)
+          function* cancelMany(role, workspaceId, command) {
+            const { id } = yield* workspaces.within(role, workspaceId, "messages")
             const { filter, ids, mode = "live" } = yield* Effect.fromResult(decodeCancel(command))
             const now = yield* Clock.currentTimeMillis
             const chosen =
@@ -223,8 +223,8 @@ export class MessageOperations extends Context.Service<
             return { ...done, more: chosen.length > taken.length }
           },
         ),
-        cancel: Effect.fn("MessageOperations.cancel")(function* cancel(workspaceId, id) {
-          const workspace = yield* workspaces.get(workspaceId)
+        cancel: Effect.fn("MessageOperations.cancel")(function* cancel(role, workspaceId, id) {
+          const workspace = yield* workspaces.within(role, workspaceId, "messages")
           return yield* messages.cancelIn(workspace.id, id)
         }),
       })

@@ -121,6 +121,7 @@ export type Duty =
   | "numbers"
   | "webhooks"
   | "reminders"
+  | "messages"
 
 const allowed: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
   workspace: ["owner"],
@@ -131,6 +132,7 @@ const allowed: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
   numbers: ["owner", "administrator"],
   webhooks: ["owner", "administrator"],
   reminders: ["owner", "administrator"],
+  messages: ["owner", "administrator", "member"],
 }
 
 export const may = (role: Role, duty: Duty): boolean => allowed[duty].includes(role)

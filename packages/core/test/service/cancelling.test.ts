@@ -242,7 +242,7 @@ describe("a cancel of many while some are in flight", () => {
       const operations = yield* MessageOperations
       const asked = yield* Effect.forkChild(
         Effect.gen(function* () {
-          const done = yield* operations.cancelMany(workspaceId, { ids })
+          const done = yield* operations.cancelMany("member", workspaceId, { ids })
           return { ...done, took: (yield* Clock.currentTimeMillis) - start }
         }),
       )

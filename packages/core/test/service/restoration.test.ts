@@ -167,10 +167,12 @@ describe("an operator", () => {
         const { key, workspace } = yield* aSender()
         const message = yield* send(key, { sendAt: yield* ahead(hour) })
         const cancelled = yield* MessageOperations.use((all) =>
-          all.cancel(workspace, message.id as never),
+          all.cancel("member", workspace, message.id as never),
         )
         assert.strictEqual(cancelled.state, "cancelled")
-        const again = MessageOperations.use((all) => all.cancel(workspace, message.id as never))
+        const again = MessageOperations.use((all) =>
+          all.cancel("owner", workspace, message.id as never),
+        )
         assert.strictEqual(yield* code(again), "not_cancellable")
       }),
     ),

@@ -152,9 +152,9 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
     success: "How many were cancelled.",
     answer: bodyOf(CancelledManyJson, { cancelled: 998, not_cancellable: 2, more: true }),
     refused: ["invalid_datetime", "invalid_phone"],
-    handler: Effect.fnUntraced(function* cancelWorkspaceMessages({ id, request }) {
+    handler: Effect.fnUntraced(function* cancelWorkspaceMessages({ id, request, role }) {
       const operations = yield* MessageOperations
-      const done = yield* operations.cancelMany(id("id"), request)
+      const done = yield* operations.cancelMany(role, id("id"), request)
       return { cancelled: done.cancelled, not_cancellable: done.notCancellable, more: done.more }
     }),
   }),
@@ -166,10 +166,10 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
     success: "The cancelled message.",
     answer: bodyOf(WorkspaceMessageJson, { ...examples.cancelled, reference: null }),
     refused: ["message_not_found", "not_cancellable"],
-    handler: Effect.fnUntraced(function* cancelWorkspaceMessage({ id }) {
+    handler: Effect.fnUntraced(function* cancelWorkspaceMessage({ id, role }) {
       const operations = yield* MessageOperations
       const { link } = yield* MediaLinks
-      const message = yield* operations.cancel(id("id"), id("message_id"))
+      const message = yield* operations.cancel(role, id("id"), id("message_id"))
       return workspaceMessageJson(message, yield* Clock.currentTimeMillis, link)
     }),
   }),

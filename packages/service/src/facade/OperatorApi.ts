@@ -348,12 +348,12 @@ export const operatorApi = (run: Run, workspace: HasId, role: Role): Operator =>
       run(
         Effect.gen(function* () {
           const operations = yield* MessageOperations
-          const cancelled = yield* operations.cancel(id, idOf<MessageId>(message))
+          const cancelled = yield* operations.cancel(role, id, idOf<MessageId>(message))
           return (yield* messageShownNow)(cancelled)
         }),
       ),
     cancelMessages: (selection) =>
-      run(MessageOperations.use((operations) => operations.cancelMany(id, selection))),
+      run(MessageOperations.use((operations) => operations.cancelMany(role, id, selection))),
     timeline: (message) =>
       run(
         Effect.gen(function* () {

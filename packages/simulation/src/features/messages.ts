@@ -159,7 +159,7 @@ const look = (tag: "Read" | "Cancel", name: string) =>
     for (let attempt = 0; attempt < 3; attempt++) {
       const call = stage.asked({ _tag: tag, name })
       const looking: Effect.Effect<Message, Failure, Messages | MessageOperations> = isOperator
-        ? MessageOperations.use((operations) => operations.cancel(workspace, id))
+        ? MessageOperations.use((operations) => operations.cancel("owner", workspace, id))
         : Messages.use((messages) =>
             tag === "Cancel" ? messages.cancel(live, id) : messages.get(live, id),
           )
