@@ -8,6 +8,7 @@ import {
   MediaLinks,
   messageJson,
   messageStatuses,
+  shownMedia,
   statusAt,
   storedFileOf,
 } from "@messaging-service/core"
@@ -75,9 +76,7 @@ const SentJson = Schema.Struct({
 
 /** Null for a customer's own link: what was fetched from there is not kept. */
 const storedLink = (message: Message, now: number, link: MediaLink): string | null =>
-  message.media === null || storedFileOf(message.media) === null
-    ? null
-    : (messageJson(message, now, link).media?.url ?? null)
+  storedFileOf(message.media) === null ? null : (shownMedia(message, now, link)?.url ?? null)
 
 const sentJson = (
   { message, ...copy }: SeenCopy,

@@ -4,3 +4,4 @@ export { HttpOptions } from "./HttpOptions.ts"
 export type { DashboardFile, DashboardSource, HttpSettings } from "./HttpOptions.ts"
 
 export type { HttpServices, WebHandler } from "./HttpApp.ts"
+export { isDashboardPage } from "./open/dashboard.ts"

@@ -34,7 +34,7 @@ const fileHeaders = {
 }
 
 /** Whether the address is a page's. */
-const isPage = (path: string): boolean =>
+export const isDashboardPage = (path: string): boolean =>
   path === "/" || /^\/(?:sign-in|portal|workspaces|w|service)(?:\/|$)/.test(path)
 
 /** Whether there may be a file: all lie in `assets`, or at the root with an ending. */
@@ -45,7 +45,7 @@ export const isOfDashboard = ({ path, request }: IncomingRequest): boolean =>
   ["GET", "HEAD"].includes(request.method) &&
   // Its trailing slash is no root.
   !request.url.startsWith("//") &&
-  (isPage(path) || mayBeFile(path))
+  (isDashboardPage(path) || mayBeFile(path))
 
 /** The page for that base path. The built file says `./`, which differs from page to page. */
 const pageFor = ({ body, etag, ...file }: DashboardFile, basePath: string): DashboardFile => {
@@ -116,7 +116,7 @@ export const dashboardHandler = (load: DashboardSource, publicUrl: string) => {
 
   return (incoming: IncomingRequest): Effect.Effect<Reply, Refusal> =>
     Effect.flatMap(files, (all) => {
-      const isAPage = isPage(incoming.path)
+      const isAPage = isDashboardPage(incoming.path)
       const file = all.get(isAPage ? "index.html" : incoming.path.slice(1))
       if (file === undefined) return Effect.fail(notFound)
       incoming.route = isAPage ? "page" : "file"

@@ -35,8 +35,19 @@ const filePermissions = 0o600
 const forOthers = 0o077
 
 /** Describes the directory in a log line. */
-const directoryFault = (what: string) =>
-  new SettingFault("DATA_DIR", ({ DATA_DIR }) => `${DATA_DIR} ${what}`)
+const directoryFault = (what: string) => new SettingFault("DATA_DIR", ofDirectory(what))
+
+const ofDirectory =
+  (what: string) =>
+  ({ DATA_DIR }: SettingNames): string =>
+    `${DATA_DIR} ${what}`
+
+/** Another service has the directory's lock. */
+export class DirectoryInUse extends SettingFault {
+  constructor(directory: string, by: string) {
+    super("DATA_DIR", ofDirectory(`is in use by ${by}: ${directory}`))
+  }
+}
 
 /** Fails with a line that names the problem with the directory, and its reason. */
 const onDisk = <A>(complaint: string, operation: () => Promise<A>) =>
@@ -185,10 +196,10 @@ export const lockDirectory = (directory: string): Effect.Effect<void, CannotStar
         },
         catch: (cause) => {
           if (isOfFullDisk(cause)) return noRoomForData()
-          return directoryFault(
-            isBusy(cause)
-              ? `${inUse} ${heldHere.has(place) ? "another service of this process" : "another process"}: ${directory}`
-              : `${unlockable}: ${briefly(cause)}`,
+          if (!isBusy(cause)) return directoryFault(`${unlockable}: ${briefly(cause)}`)
+          return new DirectoryInUse(
+            directory,
+            heldHere.has(place) ? "another service of this process" : "another process",
           )
         },
       }),
@@ -201,11 +212,6 @@ export const lockDirectory = (directory: string): Effect.Effect<void, CannotStar
   })
 
 const unlockable = "cannot be locked"
-
-const inUse = "is in use by"
-
-/** Whether a directory could not be locked because it is in use. */
-export const isInUse = ({ message }: CannotStart): boolean => message.includes(` ${inUse} `)
 
 /** SQLite's code for a lock that another process holds. */
 const busy = 5

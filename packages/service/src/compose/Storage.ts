@@ -11,7 +11,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
 import { restrictDataDirectory, lockDirectory } from "./DataDirectory.ts"
 import type { ComposedSettings, StoreChoice } from "./Settings.ts"
-import { optionalPackage } from "./startFaults.ts"
+import { loadPglite } from "./startFaults.ts"
 
 /** The modules of each kind of store, which stores `Kept`. */
 interface StoreModules<Kept> {
@@ -41,7 +41,7 @@ const memory = <Kept>(modules: StoreModules<Kept>) =>
 const embedded = <Kept>(modules: StoreModules<Kept>, directory: string | null) =>
   Effect.gen(function* () {
     if (directory === null) return yield* Effect.die(new Error("a database without a directory"))
-    yield* optionalPackage("@electric-sql/pglite", "embedded", () => import("@electric-sql/pglite"))
+    yield* loadPglite
     yield* lockDirectory(directory)
     const { layerPglite } = yield* Effect.promise(modules.postgres)
     // The database ignores the umask when it creates files.

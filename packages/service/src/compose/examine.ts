@@ -6,9 +6,9 @@ import { Effect, Redacted, Result } from "effect"
 import type { Scope } from "effect"
 import { access, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { isInUse, lockDirectory, restrictDataDirectory } from "./DataDirectory.ts"
+import { DirectoryInUse, lockDirectory, restrictDataDirectory } from "./DataDirectory.ts"
 import type { ServiceSettings } from "./Settings.ts"
-import { optionalPackage, storeCannotStart } from "./startFaults.ts"
+import { loadPglite, storeCannotStart } from "./startFaults.ts"
 
 const stores = Effect.promise(() => import("@messaging-service/store-postgres"))
 
@@ -43,10 +43,10 @@ const examineEmbedded = (
       ),
     )
     if (!isThere) return { kind: "embedded", state: "none_yet", hasSecretsKey: null }
-    yield* optionalPackage("@electric-sql/pglite", "embedded", () => import("@electric-sql/pglite"))
+    yield* loadPglite
     const lock = yield* Effect.result(lockDirectory(directory))
     if (Result.isFailure(lock)) {
-      if (!isInUse(lock.failure)) return yield* lock.failure
+      if (!(lock.failure instanceof DirectoryInUse)) return yield* lock.failure
       return { kind: "embedded", state: "in_use", hasSecretsKey: null }
     }
     const { examineEmbeddedDatabase } = yield* stores

@@ -161,6 +161,13 @@ export const optionalPackage = <Module>(
     ),
   )
 
+/** Loads the embedded database. */
+export const loadPglite = optionalPackage(
+  "@electric-sql/pglite",
+  "embedded",
+  () => import("@electric-sql/pglite"),
+)
+
 /**
  * The same line, before anything is loaded; null where the package is there, or where the host cannot
  * tell. `resolve` throws for a missing package.

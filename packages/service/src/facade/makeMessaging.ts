@@ -70,15 +70,15 @@ const loadDashboard = async () => {
 }
 
 /** Why a 404 was answered, for the log of the program that mounted the handler; null: for no such reason. */
-const hintOf = (
+const hintOf = async (
   path: string,
   { operatorToken }: HandlerOptions,
   { isSimulated }: Served,
   { dashboard }: ServedParts,
-): string | null => {
+): Promise<string | null> => {
+  const { isDashboardPage } = await import("@messaging-service/http")
   const isControl = path.startsWith("/admin/v1/simulator")
-  const isPage = /^\/(?:(?:portal|sign-in|workspaces|w|service)(?:\/|$)|$)/.test(path)
-  if (!dashboard && (isControl || isPage)) {
+  if (!dashboard && (isControl || isDashboardPage(path))) {
     return "a page or an emulator control was asked for: handler({ dashboard: true }) and nodeHandler({ dashboard: true }) serve them"
   }
   if (!isControl) return null
@@ -154,7 +154,7 @@ const makeHandler = (
     const from = addressOf === undefined ? address : addressOf(request)
     if (from !== undefined) addresses.set(inner, from)
     const answer = await (await (loaded ??= load()))(inner)
-    if (answer.status === 404) hint(hintOf(url.pathname, options, served, parts))
+    if (answer.status === 404) hint(await hintOf(url.pathname, options, served, parts))
     return answer
   }
 }
