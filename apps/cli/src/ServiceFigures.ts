@@ -123,7 +123,13 @@ const ofRisk: Readonly<Record<string, Trouble>> = {
 }
 
 /** A process that reports itself every 15 s and did not for so long counts as dead. */
-export const silentSeconds = 35
+const silentSeconds = 35
+
+/** Seconds since a process's last sign of life, by the service's clock. */
+export const secondsSince = (seenAt: string, now: string): number =>
+  (Date.parse(now) - Date.parse(seenAt)) / 1000
+
+export const isSilent = (since: number): boolean => since >= silentSeconds
 
 /** Whether nothing does the work; false while that is unknown. */
 export const hasNoWorker = ({ workers_alive }: ServiceFigures): boolean => workers_alive === 0

@@ -1,25 +1,11 @@
 /** What people see of a record. */
 import { assert, it } from "@effect/vitest"
 import { makeOutput } from "../src/Output.ts"
+import { aMachine } from "./aMachine.ts"
 
 const printed = (item: object): string => {
   let output = ""
-  makeOutput(
-    {
-      env: {},
-      input: null,
-      print: (text) => void (output += text),
-      written: () => Promise.resolve(null),
-      remark: () => undefined,
-      isWatched: false,
-      signal: new AbortController().signal,
-      pause: () => Promise.resolve(),
-      pauseForReader: () => Promise.resolve(true),
-      fetch,
-      now: Date.now,
-    },
-    false,
-  ).one(item)
+  makeOutput(aMachine({ print: (text) => void (output += text) }), false).one(item)
   return output
 }
 

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net"
 import { resolve } from "node:path"
 import { figuresOf, parseMetrics, troublesOf } from "../src/ServiceFigures.ts"
 import { run } from "../src/run.ts"
+import { aMachine } from "./aMachine.ts"
 
 const figures = (...lines: ReadonlyArray<string>) => figuresOf(parseMetrics(lines.join("\n")))
 
@@ -83,19 +84,13 @@ describe("status", () => {
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
     const { port } = server.address() as AddressInfo
     const ran = { output: "", remarks: "" }
-    const code = await run(["status", "--json", "--service", `http://127.0.0.1:${port}`], {
+    const machine = aMachine({
       env,
-      input: null,
       print: (text) => void (ran.output += text),
-      written: () => Promise.resolve(null),
       remark: (text) => void (ran.remarks += text),
-      isWatched: false,
-      signal: new AbortController().signal,
-      pause: () => Promise.resolve(),
-      pauseForReader: () => Promise.resolve(true),
-      fetch,
-      now: Date.now,
     })
+    const line = ["status", "--json", "--service", `http://127.0.0.1:${port}`]
+    const code = await run(line, machine)
     server.close()
     server.closeAllConnections()
     return { code, ...ran }

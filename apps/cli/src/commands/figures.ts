@@ -1,11 +1,12 @@
 /** How a workspace and the service do. */
-import { silentSeconds } from "../ServiceFigures.ts"
+import { isSilent, secondsSince } from "../ServiceFigures.ts"
 import { choice, command, maybe, workspace } from "../Command.ts"
 
 /** How long ago it was, and whether the process counts as dead. */
 const lifeOf = (seenAt: string, now: string): string => {
-  const seconds = Math.max(0, Math.round((Date.parse(now) - Date.parse(seenAt)) / 1000))
-  return `${seconds} s ago${seconds < silentSeconds ? "" : ", dead or cut off"}`
+  const since = secondsSince(seenAt, now)
+  const seconds = Math.max(0, Math.round(since))
+  return `${seconds} s ago${isSilent(since) ? ", dead or cut off" : ""}`
 }
 
 const ranges = ["24h", "7d", "30d"] as const

@@ -7,8 +7,9 @@ import { Ended } from "../ending.ts"
 import {
   figuresOf,
   hasNoWorker,
+  isSilent,
   parseMetrics,
-  silentSeconds,
+  secondsSince,
   troublesOf,
 } from "../ServiceFigures.ts"
 import type { ServiceFigures, Trouble } from "../ServiceFigures.ts"
@@ -62,13 +63,13 @@ const workersBy = async (tools: Tools, found: ServiceFigures): Promise<ServiceFi
   if (found.workers_alive !== null) return found
   const told = await askOperator(tools, ({ figures }) => figures.service())
   if (told === null || !told.store_up) return found
-  const silent = told.processes.flatMap(({ seen_at, works }) =>
-    works ? [(Date.parse(told.now) - Date.parse(seen_at)) / 1000] : [],
+  const seen = told.processes.flatMap(({ seen_at, works }) =>
+    works ? [secondsSince(seen_at, told.now)] : [],
   )
   return {
     ...found,
-    workers_alive: silent.filter((since) => since < silentSeconds).length,
-    worker_seen_seconds: silent.length === 0 ? null : Math.min(...silent),
+    workers_alive: seen.filter((since) => !isSilent(since)).length,
+    worker_seen_seconds: seen.length === 0 ? null : Math.min(...seen),
   }
 }
 
