@@ -152,7 +152,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
   it("leads from the failed attempts alone, which an address names, to delivering them again", () =>
     onPage("/w/1/webhooks", async (page) => {
       const made = (await dashboard.operate("POST", "/admin/v1/workspaces/1/webhooks", {
-        url: "http://127.0.0.1:65534/nobody-there",
+        url: "http://127.0.0.1:65534/no-receiver",
       })) as { readonly id: number }
       await goTo(page, dashboard, `/w/1/webhooks/${made.id}`)
       await page.getByRole("link", { name: "Failed only" }).click()
@@ -173,7 +173,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       assert.isAtLeast(Date.parse(since), oldest - 120_000)
       await page.getByRole("button", { name: "Back" }).click()
       await goTo(page, dashboard, "/w/1/webhooks")
-      await page.getByRole("row", { name: /nobody-there.*failing/ }).waitFor()
+      await page.getByRole("row", { name: /no-receiver.*failing/ }).waitFor()
       await dashboard.operate("DELETE", `/admin/v1/workspaces/1/webhooks/${made.id}`)
     }))
 

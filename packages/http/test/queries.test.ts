@@ -36,7 +36,7 @@ const aForm: Pick<Call, "headers" | "body"> = {
 }
 
 /** Any body of the type that an operation takes. */
-const someBody = (content: object = {}) => {
+const exampleBody = (content: object = {}) => {
   const types = Object.keys(content)
   if (types.includes("application/json")) return { json: {} }
   return types.includes("multipart/form-data") ? aForm : {}
@@ -64,7 +64,7 @@ layer(layerService())("query parameters", (it) => {
             method: method.toUpperCase(),
             path: `${filled(path, workspace)}?colour=red`,
             token: prefix === "/api/v2" ? token : operatorToken,
-            ...someBody(requestBody?.content),
+            ...exampleBody(requestBody?.content),
           })
           const refused = errorOf(answer)
           const what = `${method} ${path}`
@@ -93,7 +93,7 @@ layer(layerService())("query parameters", (it) => {
               method: method.toUpperCase(),
               path: `${there}?${name}=a%00`,
               token: path.startsWith("/admin/") ? operatorToken : token,
-              ...someBody(requestBody?.content),
+              ...exampleBody(requestBody?.content),
             })
             // Of a record or workspace that does not exist.
             if (answer.status === 404) {

@@ -26,7 +26,7 @@ export const messagesWords = {
   emptyAbout: "Messages appear here as soon as they are accepted, whichever way they come.",
   emptyTest: "No test message yet",
   emptyTestAbout:
-    "A test message is accepted and reported like any other, and reaches nobody. Test keys send them, and a form with “Test” checked.",
+    "A test message is accepted and reported like any other, and reaches no phone. Test keys send them, and a form with “Test” checked.",
 }
 
 export const filterWords = {

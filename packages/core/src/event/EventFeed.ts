@@ -252,7 +252,7 @@ const holding = Effect.fnUntraced(function* holding(
       if (yield* isOver) yield* sleep(storePauseMillis)
     }
   })
-  const one: Handler = (event) => busy.withPermits(1)(listener(event))
+  const runAlone: Handler = (event) => busy.withPermits(1)(listener(event))
   const pauseAfter = (failures: number) => listenerPauses[failures] ?? lastingPause
   const reach = (event: OutboxEvent) =>
     Effect.sync(() => {
@@ -262,7 +262,7 @@ const holding = Effect.fnUntraced(function* holding(
   const handle = (event: OutboxEvent) =>
     concerns(event)
       ? Effect.uninterruptibleMask((restore) =>
-          restore(tell(event, one, pauseAfter, stillHeld)).pipe(
+          restore(tell(event, runAlone, pauseAfter, stillHeld)).pipe(
             Effect.andThen(reach(event)),
             Effect.andThen(save),
           ),
