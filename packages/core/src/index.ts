@@ -261,7 +261,7 @@ export {
 } from "./message/Messages.ts"
 export { CancelBody, MessageOperations } from "./message/MessageOperations.ts"
 export type { CancelMessages, Timeline } from "./message/MessageOperations.ts"
-export { timelineTypes, urlFor } from "./message/Timeline.ts"
+export { timelineTypes } from "./message/Timeline.ts"
 export { CannotJoin } from "./store/SystemStore.ts"
 export { noCallersTransactions } from "./store/SystemStore.ts"
 export type { CallersTransactions } from "./store/SystemStore.ts"
@@ -780,6 +780,7 @@ export {
   isRunning,
   isSilent,
   isToldOf,
+  receiverUrlFor,
   webhookEventTypes,
   HmacSha256,
   SigningSecrets,

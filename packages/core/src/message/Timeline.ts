@@ -4,6 +4,7 @@
  */
 import type { EventId, WebhookId } from "../Ids.ts"
 import type { UnfinishedAttempt } from "../queue/Lane.ts"
+import { receiverUrlFor } from "../webhook/WebhookEndpoint.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import type { MessageEventType } from "./Message.ts"
 import type { StoredAttempt, TimelineFacts, ToldAttempt } from "./MessageStore.ts"
@@ -106,10 +107,6 @@ const attemptEntry = ({ at, nextAttemptAt, unfinished }: StoredAttempt): Timelin
   nextAttemptAt,
 })
 
-/** A query may hold a secret of the receiver: members see the address alone. */
-export const urlFor = (role: Role, url: string): string =>
-  role === "member" ? url.replace(/[?#].*$/s, "") : url
-
 const deliveryEntry = (
   { attemptedAt, error, url, ...told }: ToldAttempt,
   eventId: EventId | null,
@@ -120,7 +117,7 @@ const deliveryEntry = (
   at: attemptedAt,
   type: "delivery",
   eventId,
-  url: url && urlFor(role, url),
+  url: url && receiverUrlFor(role, url),
   error: error === null ? null : { code: error, message: null },
 })
 

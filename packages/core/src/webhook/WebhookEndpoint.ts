@@ -17,7 +17,7 @@ import type { MessageEvent, MessageEventType } from "../message/Message.ts"
 import { codePointLength, described, inputDecoder, textBetween } from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
 import { Secrets } from "../secret/Secrets.ts"
-import type { Mode } from "../workspace/Workspace.ts"
+import type { Mode, Role } from "../workspace/Workspace.ts"
 
 /** Running endpoints per workspace, both modes together (contract: Webhook endpoints). */
 export const endpointLimit = 5
@@ -160,6 +160,10 @@ export const endpointAsMade = (endpoint: WebhookEndpoint): WebhookEndpoint => ({
   disabledReason: null,
   lastAttempt: null,
 })
+
+/** What a role sees of a receiver's URL: members no query and fragment, which may hold a secret. */
+export const receiverUrlFor = (role: Role, url: string): string =>
+  role === "member" ? url.replace(/[?#].*$/s, "") : url
 
 // The body that creates an endpoint (contract: Webhook endpoints).
 

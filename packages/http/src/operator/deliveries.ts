@@ -12,7 +12,7 @@ import {
   WebhookOperations,
   callbackTypes,
   described,
-  urlFor,
+  receiverUrlFor,
 } from "@messaging-service/core"
 import type {
   CallbackAttempt,
@@ -51,7 +51,7 @@ const callbackDeliveryJson = (
   viewer: Role,
 ): typeof CallbackDeliveryJson.Type => ({
   ...deliveryJson(attempt),
-  url: urlFor(viewer, attempt.url),
+  url: receiverUrlFor(viewer, attempt.url),
 })
 
 const LoggedDeliveryJson = Schema.Struct({
@@ -118,7 +118,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
       const viewer = viewerOf(admitted, role)
       return {
         data: endpoints.map((endpoint) =>
-          endpointJson({ ...endpoint, url: urlFor(viewer, endpoint.url) }),
+          endpointJson({ ...endpoint, url: receiverUrlFor(viewer, endpoint.url) }),
         ),
       }
     }),
