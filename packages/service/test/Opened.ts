@@ -3,7 +3,7 @@ import { Emulator } from "@messaging-service/emulator"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import { Context, Effect, Layer, Redacted, Scope } from "effect"
 import { createServer } from "node:net"
-import { assert, onTestFinished } from "vitest"
+import { assert, onTestFinished, vi } from "vitest"
 import { isShared, openService } from "../src/compose/index.ts"
 import type { ComposedService, ComposedSettings } from "../src/compose/index.ts"
 import { layerLogging, layerTelemetry } from "../src/facade/watching.ts"
@@ -21,6 +21,9 @@ export const aDatabase = Effect.gen(function* () {
   const store = { postgres: Redacted.value(url) }
   return { ...address, dataDirectory, options: { store, dataDirectory } }
 })
+
+/** Waits as long as the work of other processes takes on a busy machine. */
+export const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 120_000 })
 
 /** Opens a service for one test. */
 export const opened = async (options?: OpenOptions): Promise<Messaging> => {

@@ -6,9 +6,9 @@ import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 import { dirname, join } from "node:path"
 import { Pool } from "pg"
-import { onTestFinished, vi } from "vitest"
+import { onTestFinished } from "vitest"
 import type { OpenOptions } from "../src/index.ts"
-import { aDatabase, aShop, opened, phone } from "./Opened.ts"
+import { aDatabase, aShop, eventually, opened, phone } from "./Opened.ts"
 
 const home = join(import.meta.dirname, "..")
 
@@ -46,9 +46,6 @@ const freeze = async (child: ChildProcess, pool: Pool) => {
     "update messaging.subscriptions set lease_until = lease_until - interval '1 minute'",
   )
 }
-
-/** Starting a process takes long on a busy machine. */
-const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 120_000 })
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
   "a subscription of two processes",

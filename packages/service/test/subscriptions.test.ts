@@ -4,10 +4,10 @@ import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { dirname } from "node:path"
 import { Pool } from "pg"
-import { describe, it, vi } from "vitest"
+import { describe, it } from "vitest"
 import { openTest } from "../src/testing/index.ts"
 import type { MessageEvent } from "../src/index.ts"
-import { aDatabase, aShop, failure, opened, phone } from "./Opened.ts"
+import { aDatabase, aShop, eventually, failure, opened, phone } from "./Opened.ts"
 
 const texts = (events: ReadonlyArray<MessageEvent>) => events.map(({ message }) => message.text)
 
@@ -165,17 +165,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           const two = await begin("two")
           const { api } = await aShop(two)
           await api.messages.send({ to: { phone }, text: "a" })
-          await vi.waitFor(() => assert.deepStrictEqual(heard, ["one a"]), { timeout: 10_000 })
+          await eventually(() => assert.deepStrictEqual(heard, ["one a"]))
           await one.close()
           await api.messages.send({ to: { phone }, text: "b" })
-          await vi.waitFor(() => assert.deepStrictEqual(heard, ["one a", "two b"]), {
-            timeout: 10_000,
-          })
+          await eventually(() => assert.deepStrictEqual(heard, ["one a", "two b"]))
           await api.messages.send({ to: { phone }, text: "c" })
           await two.drain()
-          await vi.waitFor(() => assert.deepStrictEqual(heard, ["one a", "two b", "two c"]), {
-            timeout: 10_000,
-          })
+          await eventually(() => assert.deepStrictEqual(heard, ["one a", "two b", "two c"]))
         })
       }),
     )
@@ -191,16 +187,13 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           messaging.subscribe("receipts", "message.sent", (event) => heard.push(event))
           for (const text of ["a", "b"]) {
             await api.messages.send({ to: { phone }, text })
-            await vi.waitFor(
-              async () => {
-                assert.deepStrictEqual(texts(heard).at(-1), text)
-                const { rows } = await pool.query(
-                  "select reached::integer from messaging.subscriptions where name = 'receipts'",
-                )
-                assert.deepStrictEqual(rows, [{ reached: heard.at(-1)?.position }])
-              },
-              { timeout: 10_000 },
-            )
+            await eventually(async () => {
+              assert.deepStrictEqual(texts(heard).at(-1), text)
+              const { rows } = await pool.query(
+                "select reached::integer from messaging.subscriptions where name = 'receipts'",
+              )
+              assert.deepStrictEqual(rows, [{ reached: heard.at(-1)?.position }])
+            })
           }
           await pool.end()
         })
@@ -232,7 +225,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
           const heard: Array<MessageEvent> = []
           after.subscribe("receipts", "message.sent", (event) => heard.push(event))
           await (await aShop(after)).api.messages.send({ to: { phone }, text: "b" })
-          await vi.waitFor(() => assert.deepStrictEqual(texts(heard), ["b"]), { timeout: 10_000 })
+          await eventually(() => assert.deepStrictEqual(texts(heard), ["b"]))
         })
       }),
     )
