@@ -1,6 +1,7 @@
 /** Batches: what goes together, what goes at once, and who hears of a failure. */
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber } from "effect"
+import { interruptEverywhere } from "@messaging-service/testkit"
 import { batched } from "../src/database/Batcher.ts"
 
 /** A statement that answers when the test says so, and remembers what it was asked. */
@@ -144,5 +145,19 @@ it.effect("a statement under way is finished for the others when one of its call
     if (second !== undefined) yield* Fiber.interrupt(second)
     yield* statement.finish(1)
     if (third !== undefined) assert.strictEqual(yield* Fiber.join(third), 30)
+  }),
+)
+
+it.effect("a call that is interrupted anywhere leaves its place to later calls", () =>
+  Effect.gen(function* () {
+    const run = (inputs: ReadonlyArray<number>) => Effect.as(Effect.yieldNow, inputs)
+    const call = yield* batched(run, settings)
+    yield* interruptEverywhere(call(1), (operation) =>
+      Effect.gen(function* () {
+        const later = yield* start(call(2))
+        yield* Effect.repeat(Effect.yieldNow, { times: 10 })
+        assert.isDefined(later.pollUnsafe(), `interrupted before operation ${operation}`)
+      }),
+    )
   }),
 )

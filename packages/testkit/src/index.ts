@@ -3,6 +3,7 @@ export { EmbeddedPostgres, EmbeddedPostgresError, hasBinaries } from "./Embedded
 export type { EmbeddedPostgresOptions, PostgresCluster, TestDatabase } from "./EmbeddedPostgres.ts"
 export { ownershipContract } from "./ownership/ownershipContract.ts"
 export type { OwnershipContractOptions } from "./ownership/ownershipContract.ts"
+export { interruptEverywhere } from "./interruptAt.ts"
 export { dumpDatabase, sizesOfDataDirectory, sizesOfDatabase, tablesWith } from "./logicalDump.ts"
 export type { LogicalDump, TableSizes } from "./logicalDump.ts"
 export { putDataDirectory, putEmbeddedDatabase } from "./madeOnce.ts"

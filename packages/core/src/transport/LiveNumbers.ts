@@ -634,7 +634,10 @@ const detached = <Open extends LiveConnection, E, A, F>(
     Effect.provideContext(context),
   )
 
-/** Starts keeping the number connected. `told`: whether its status is reported. */
+/**
+ * Starts keeping the number connected. `told`: whether its status is reported. Uninterruptible: a
+ * number that is held without a fiber would never connect.
+ */
 const start = Effect.fnUntraced(function* start<Open extends LiveConnection, E>(
   service: Connected<Open, E>,
   numberId: NumberId,
@@ -664,12 +667,13 @@ const start = Effect.fnUntraced(function* start<Open extends LiveConnection, E>(
     ),
   )
   return live
-})
+}, Effect.uninterruptible)
 
 /** Ends the wait for its connection: the next one opens elsewhere or by itself. */
 const giveUpWaiting = <Open extends LiveConnection>(live: LiveNumber<Open>) =>
   Deferred.doneUnsafe(live.turn, Effect.succeed("connection_lost" as const))
 
+/** Ends its connection, and is uninterruptible for the same reason as `start`. */
 const release = Effect.fnUntraced(function* release<Open extends LiveConnection, E>(
   { fibers, held }: Connected<Open, E>,
   numberId: NumberId,
@@ -678,7 +682,7 @@ const release = Effect.fnUntraced(function* release<Open extends LiveConnection,
   yield* FiberMap.remove(fibers, numberId)
   held.delete(numberId)
   if (live !== undefined) giveUpWaiting(live)
-})
+}, Effect.uninterruptible)
 
 const releaseAll = <Open extends LiveConnection, E>({
   endingSessions,

@@ -405,28 +405,36 @@ const fenceOf = (worker: Worker, numberId: NumberId): Effect.Effect<Fence, Numbe
       : Effect.succeed({ shard: shardOf(numberId), term })
   })
 
-const whileOwned = <A, E, R>(worker: Worker, numberId: NumberId, use: Effect.Effect<A, E, R>) =>
-  Effect.suspend(() => {
-    const shard = shardOf(numberId)
-    const holding = isTrusted(worker) ? worker.held.get(shard) : undefined
-    if (holding === undefined) return Effect.succeedNone
-    const using = usesOf(worker, shard)
-    using.count++
-    using.none.closeUnsafe()
-    return Effect.raceFirst(
-      Effect.asSome(use),
-      Effect.as(Deferred.await(holding.over), Option.none()),
-    ).pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          using.count--
-          if (using.count > 0) return
-          worker.ending.delete(shard)
-          using.none.openUnsafe()
-        }),
-      ),
-    )
-  })
+const whileOwned = <A, E, R>(worker: Worker, numberId: NumberId, use: Effect.Effect<A, E, R>) => {
+  const shard = shardOf(numberId)
+  // An interruption between counting and ending would keep the shard in this worker.
+  return Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const holding = isTrusted(worker) ? worker.held.get(shard) : undefined
+      if (holding === undefined) return null
+      const using = usesOf(worker, shard)
+      using.count++
+      using.none.closeUnsafe()
+      return { holding, using }
+    }),
+    (owned) =>
+      owned === null
+        ? Effect.succeedNone
+        : Effect.raceFirst(
+            Effect.asSome(use),
+            Effect.as(Deferred.await(owned.holding.over), Option.none()),
+          ),
+    (owned) =>
+      Effect.sync(() => {
+        if (owned === null) return
+        const { using } = owned
+        using.count--
+        if (using.count > 0) return
+        worker.ending.delete(shard)
+        using.none.openUnsafe()
+      }),
+  )
+}
 
 const make = /*#__PURE__*/ Effect.fnUntraced(function* make(most: number) {
   const worker: Worker = {

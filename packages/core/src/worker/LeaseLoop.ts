@@ -383,24 +383,28 @@ const claimWith = <Claimed, Result>(
   limit: number,
   claim: (query: LeaseQuery) => Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>,
 ) =>
-  Effect.suspend(() => {
-    const { leased, shared } = loop
-    const alone = !loop.claiming
-    loop.claiming = true
-    let room = alone ? leased.capacity.whole : 0
-    for (const count of shared.shares.values()) room -= count
-    return leaseQuery(leased, limit, Math.max(0, room), shared.shares).pipe(
-      Effect.flatMap((query) =>
-        Effect.flatMap(claim(query), (claimed) => stillLeased(leased, claimed, query.leaseUntil)),
-      ),
-      Effect.map((claimed) => hold(loop, claimed)),
-      Effect.ensuring(
-        Effect.sync(() => {
-          if (alone) loop.claiming = false
-        }),
-      ),
-    )
-  })
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const alone = !loop.claiming
+      loop.claiming = true
+      return alone
+    }),
+    (alone) => {
+      const { leased, shared } = loop
+      let room = alone ? leased.capacity.whole : 0
+      for (const count of shared.shares.values()) room -= count
+      return leaseQuery(leased, limit, Math.max(0, room), shared.shares).pipe(
+        Effect.flatMap((query) =>
+          Effect.flatMap(claim(query), (claimed) => stillLeased(leased, claimed, query.leaseUntil)),
+        ),
+        Effect.map((claimed) => hold(loop, claimed)),
+      )
+    },
+    (alone) =>
+      Effect.sync(() => {
+        if (alone) loop.claiming = false
+      }),
+  )
 
 const addResult = <Claimed, Result>(
   loop: Held<Claimed, Result>,

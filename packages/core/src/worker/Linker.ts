@@ -128,17 +128,21 @@ const claimable = (linker: Linker) =>
 
 /** The owner of the number connects it once linked. */
 const runWhileOwned = (linker: Linker, held: Holding) =>
-  Effect.gen(function* runOwned() {
-    linker.running++
-    const ran = yield* linker.ownership.whileOwned(held.attempt.numberId, runAttempt(linker, held))
-    // The number's next owner continues at once.
-    if (Option.isNone(ran)) yield* Effect.ignore(giveBack(linker, [held]))
-  }).pipe(
-    Effect.ensuring(
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      linker.running++
+    }),
+    () =>
+      Effect.gen(function* runOwned() {
+        const { numberId } = held.attempt
+        const ran = yield* linker.ownership.whileOwned(numberId, runAttempt(linker, held))
+        // The number's next owner continues at once.
+        if (Option.isNone(ran)) yield* Effect.ignore(giveBack(linker, [held]))
+      }),
+    () =>
       Effect.sync(() => {
         linker.running--
       }),
-    ),
   )
 
 /**

@@ -3,6 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import type { TransportEvent, TransportId } from "../../src/index.ts"
+import { interruptEverywhere } from "@messaging-service/testkit"
 import { aLiveWorld, again, day, idOf, listening, one } from "./aLiveWorld.ts"
 
 const connectedOf = (events: ReadonlyArray<TransportEvent>) =>
@@ -346,4 +347,18 @@ it.effect.each(["whatsapp", "telegram"] as const)(
       ),
     )
   },
+)
+
+it.effect("a number whose reconnection is interrupted anywhere is connected by a later look", () =>
+  Effect.gen(function* () {
+    const world = aLiveWorld()
+    const { numbers } = yield* listening(world)
+    world.keep(one)
+    yield* interruptEverywhere(numbers.connectQuietly(one), (operation) =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual(world.open.size, 1, `interrupted before operation ${operation}`)
+      }),
+    )
+  }),
 )

@@ -8,7 +8,7 @@ import { NumberOwnership } from "../../src/transport/NumberOwnership.ts"
 import { shardCount } from "../../src/transport/Shards.ts"
 import type { LiveWorker, Shard, ShardTable, WorkerId } from "../../src/transport/Shards.ts"
 import { idOf, one } from "./aLiveWorld.ts"
-import { storeWith } from "@messaging-service/testkit"
+import { interruptEverywhere, storeWith } from "@messaging-service/testkit"
 
 const me = 1 as WorkerId
 
@@ -211,5 +211,29 @@ it.effect("a worker that stops gives up all shards, and restarts as a new worker
       assert.deepStrictEqual(left, joined)
       assert.strictEqual(held.size, 0)
     }
+  }),
+)
+
+it.effect("work that is interrupted anywhere leaves no use behind that keeps a shard", () =>
+  Effect.gen(function* () {
+    let isRemoved = false
+    const leases = storeWith({
+      sessions: {
+        addWorker: () => Effect.succeed(me),
+        beat: () => allMine([{ id: me, most: 1000, beat: 1 }]),
+        removeWorker: () => Effect.sync(() => void (isRemoved = true)),
+      },
+    })
+    const ownership = yield* Effect.provide(NumberOwnership, [
+      NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
+    ])
+    const holding = yield* Effect.forkScoped(ownership.hold)
+    yield* TestClock.adjust("1 second")
+    yield* interruptEverywhere(ownership.whileOwned(one, Effect.yieldNow), () =>
+      Effect.sync(() => assert.isTrue(ownership.owns(one))),
+    )
+    yield* Effect.forkChild(Fiber.interrupt(holding))
+    yield* TestClock.adjust("10 seconds")
+    assert.isTrue(isRemoved)
   }),
 )

@@ -745,7 +745,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/transport/NumberOwnership.ts",
-        "Effect.as(Deferred.await(holding.over), Option.none())",
+        "Effect.as(Deferred.await(owned.holding.over), Option.none())",
         "Effect.never",
       ),
     ],

@@ -108,12 +108,15 @@ class Batcher<In, Out, E> {
       return Effect.void
     }
     const answered = Effect.onInterrupt(Deferred.await(one.answer), giveUp)
-    if (this.#isBlocked(input)) return Effect.andThen(this.#retryUntilFree(one), answered)
-    this.#waiting.push(one)
-    if (this.#underWay >= this.#options.concurrency) return answered
-    this.#underWay++
-    const work = Effect.forkIn(this.#work(), this.#scope, { startImmediately: true })
-    return Effect.andThen(work, answered)
+    const begin = (): Effect.Effect<unknown> => {
+      if (this.#isBlocked(input)) return this.#retryUntilFree(one)
+      this.#waiting.push(one)
+      if (this.#underWay >= this.#options.concurrency) return Effect.void
+      this.#underWay++
+      return Effect.forkIn(this.#work(), this.#scope, { startImmediately: true })
+    }
+    // A place that was counted without a fiber that works would never become free.
+    return Effect.andThen(Effect.uninterruptible(Effect.suspend(begin)), answered)
   }
 
   /** Batch after batch, until no call waits. */

@@ -283,14 +283,17 @@ class Connections {
   }
 
   withConnection<A, E>(use: (connection: Connection) => Effect.Effect<A, E>) {
-    const giveBack = () => {
+    const begin = () => {
+      this.#lent++
+    }
+    const end = () => {
       this.#lent--
     }
-    const lend = () => {
-      this.#lent++
-      return Effect.ensuring(this.#lend(use), Effect.sync(giveBack))
-    }
-    return Effect.suspend(lend)
+    return Effect.acquireUseRelease(
+      Effect.sync(begin),
+      () => this.#lend(use),
+      () => Effect.sync(end),
+    )
   }
 
   #lend<A, E>(use: (connection: Connection) => Effect.Effect<A, E>) {
