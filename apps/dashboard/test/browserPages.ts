@@ -17,7 +17,7 @@ export interface PageOptions {
 }
 
 /** Far more than a page ever takes: only what hangs may run into it. */
-const pageTimeoutMillis = 15_000
+const pageTimeoutMillis = 60_000
 
 /** Opens a page, acts on it, and fails when the page asked another host, breached its policy or complained. */
 const withPage = async (

@@ -89,7 +89,8 @@ export interface TestDashboard {
   readonly stop: () => Promise<void>
 }
 
-const startTimeoutMillis = 30_000
+/** A start takes long on a busy machine, the embedded database's most. */
+const startTimeoutMillis = 120_000
 
 /** Waits for a line that matches. */
 const saysLine = (child: ChildProcess, line: RegExp): Promise<RegExpExecArray> =>

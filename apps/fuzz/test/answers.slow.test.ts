@@ -44,8 +44,9 @@ const parsed = (text: string): unknown => {
   }
 }
 
-const codeOf = (body: unknown): string => {
-  const error = isJson(body) ? body["error"] : undefined
+/** The code of a refusal: a message has one too, once the worker has seen it fail. */
+const codeOf = (status: number, body: unknown): string => {
+  const error = status >= 400 && isJson(body) ? body["error"] : undefined
   return isJson(error) ? ` ${String(error["code"])}` : ""
 }
 
@@ -63,12 +64,16 @@ const makeShapes = () => {
   }
 }
 
-const shapeOf = (shot: Shot, { headers }: WireAnswer, body: unknown): string => {
+/** How far the worker has come with a message depends on the machine. */
+const isOfProgress = (path: string) => /(^|\.)error\./.test(path)
+
+const shapeOf = (shot: Shot, { headers, status }: WireAnswer, body: unknown): string => {
   const names = [...new Set(headers.map(([name]) => name))]
     .filter((name) => !headersOfHttp.has(name))
     .toSorted()
   // Public documents have their own golden files.
-  const fields = shot.aim.part === "open" ? [] : fieldsOf(body).toSorted()
+  const all = shot.aim.part === "open" ? [] : fieldsOf(body).toSorted()
+  const fields = status < 400 ? all.filter((path) => !isOfProgress(path)) : all
   return `[${names.join(" ")}] {${fields.join(" ")}}`
 }
 
@@ -81,7 +86,7 @@ const lineOf = (
   if (outcome?.kind !== "answer") return `${asked}: ${outcome?.kind ?? "hung up"}`
   const { answer } = outcome
   const body = parsed(answer.body.toString())
-  return `${asked}: ${answer.status}${codeOf(body)} ${nameOf(shapeOf(shot, answer, body))}`
+  return `${asked}: ${answer.status}${codeOf(answer.status, body)} ${nameOf(shapeOf(shot, answer, body))}`
 }
 
 const answers = Effect.gen(function* () {

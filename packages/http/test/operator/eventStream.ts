@@ -29,7 +29,7 @@ const toFrame = (text: string): ReadonlyArray<Frame> => {
     : [{ event: fields["event"], id: Number(fields["id"]), data: JSON.parse(fields["data"] ?? "") }]
 }
 
-const patienceMillis = 10_000
+const patienceMillis = 60_000
 
 const readerOf = (response: IncomingMessage): EventReader => {
   let text = ""
