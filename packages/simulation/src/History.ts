@@ -165,13 +165,16 @@ export type Entry = {
       readonly outcome: string
       readonly againstNumber: boolean
     }
-  /** The service asked which phones are registered. */
+  /** The service asks which phones are registered. */
   | {
-      readonly _tag: "LookedUp"
+      readonly _tag: "LooksUp"
+      readonly lookUp: number
       readonly number: number
       readonly phones: ReadonlyArray<string>
-      readonly outcome: string
+      readonly process: string
     }
+  /** The outcome of a look-up. One that is cut off has none. */
+  | { readonly _tag: "LookedUp"; readonly lookUp: number; readonly outcome: string }
   /** A recipient sees a copy. */
   | {
       readonly _tag: "Shown"
@@ -402,6 +405,7 @@ export class Recorder {
   readonly #now: () => number
   readonly #start: number
   #calls = 0
+  #lookUps = 0
   #h1 = 0x811c9dc5
   #h2 = 0x1b873593
 
@@ -414,6 +418,11 @@ export class Recorder {
   /** A number for the next call of a caller. */
   nextCall(): number {
     return this.#calls++
+  }
+
+  /** A number for the next look-up of phones. */
+  nextLookUp(): number {
+    return this.#lookUps++
   }
 
   mix(value: number): void {

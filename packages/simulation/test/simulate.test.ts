@@ -1,7 +1,9 @@
 /** The simulation itself: a seed is one history, and the service keeps its promises in each. */
 import { assert, describe, it } from "vitest"
+import type { Entry, History } from "../src/History.ts"
 import { plantedFaults } from "../src/planted/faults.ts"
 import { unplantable } from "../src/planted/PlantedFault.ts"
+import { checked } from "../src/promises/checked.ts"
 import { shrink } from "../src/shrink.ts"
 import { simulate } from "../src/simulate.ts"
 
@@ -51,6 +53,43 @@ describe("shrinking", () => {
     const whole = simulate("fast 2")
     const again = simulate("fast 2", { faults: new Set(whole.faults) })
     assert.strictEqual(again.digest, whole.digest)
+  })
+})
+
+describe("a failed number check", () => {
+  const phones = ["+15550000002"]
+  const lookUp = (at: number, index: number): ReadonlyArray<Entry> => [
+    { at, _tag: "LooksUp", lookUp: index, number: 1, phones, process: "p0" },
+  ]
+  const unknown = (at: number, index: number): ReadonlyArray<Entry> => [
+    ...lookUp(at, index),
+    { at, _tag: "LookedUp", lookUp: index, outcome: "Unknown" },
+  ]
+  const still = (from: number, to: number): ReadonlyArray<Entry> => [
+    { at: from, _tag: "Frozen", process: "p0" },
+    { at: to, _tag: "Thawed", process: "p0" },
+  ]
+  const violationsOf = (...entries: ReadonlyArray<ReadonlyArray<Entry>>) => {
+    const results = phones.map((phone) => ({ phone, status: "failed" }))
+    const checks = [{ id: 1, mode: "live", number: 1, status: "completed", results }]
+    const history = { entries: entries.flat(), final: { checks }, setting: { hasTrueClocks: true } }
+    return checked.check(history as unknown as History).filter((said) => said.includes("failed"))
+  }
+
+  it("had three tries without an answer, 5 and 30 seconds apart", () => {
+    const first = unknown(0, 0)
+    assert.isEmpty(violationsOf(first, unknown(5000, 1), unknown(35_000, 2)))
+    assert.isNotEmpty(violationsOf(first, unknown(5000, 1)))
+    assert.isNotEmpty(violationsOf(first, unknown(5000, 1), unknown(34_999, 2)))
+  })
+
+  it("may have had a try that its process cut off by standing still until its time was over", () => {
+    const others = [unknown(100_000, 1), unknown(130_000, 2)]
+    assert.isEmpty(violationsOf(lookUp(0, 0), still(100, 61_000), ...others))
+    assert.isNotEmpty(violationsOf(lookUp(0, 0), ...others))
+    assert.isNotEmpty(violationsOf(lookUp(0, 0), still(1000, 61_000), ...others))
+    const dead: Entry = { at: 50_000, _tag: "Died", process: "p0" }
+    assert.isNotEmpty(violationsOf(lookUp(0, 0), still(100, 61_000).slice(0, 1), [dead], ...others))
   })
 })
 

@@ -642,7 +642,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a phone that answers nothing is not registered",
-    within: 10,
+    within: 20,
     edits: [
       edit(
         "core/src/numberCheck/NumberCheckStore.ts",
@@ -653,12 +653,56 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   },
   {
     name: "a check is never tried again",
-    within: 10,
+    within: 20,
     edits: [
       edit(
         "core/src/numberCheck/NumberCheckStore.ts",
         'return pause === undefined ? answered(() => "failed") : again(now + pause, true)',
         'return answered(() => "failed")',
+      ),
+    ],
+  },
+  {
+    name: "a check gives up after two tries",
+    within: 20,
+    edits: [
+      edit(
+        "core/src/numberCheck/NumberCheckStore.ts",
+        "ReadonlyArray<number> = [5000, 30_000]",
+        "ReadonlyArray<number> = [5000]",
+      ),
+    ],
+  },
+  {
+    name: "a check tries again too early",
+    within: 20,
+    edits: [
+      edit(
+        "core/src/numberCheck/NumberCheckStore.ts",
+        "ReadonlyArray<number> = [5000, 30_000]",
+        "ReadonlyArray<number> = [5000, 10_000]",
+      ),
+    ],
+  },
+  {
+    name: "a check that was postponed counts as a try",
+    within: 100,
+    edits: [
+      edit(
+        "core/src/numberCheck/NumberCheckStore.ts",
+        "return again(now + outcome.afterMillis, false)",
+        "return again(now + outcome.afterMillis, true)",
+      ),
+    ],
+  },
+  {
+    name: "a check that was broken off counts as a try",
+    within: 300,
+    edits: [
+      edit(
+        "core/src/worker/NumberChecker.ts",
+        "notBefore: null,\n          tried: false",
+        "notBefore: null,\n          tried: true",
       ),
     ],
   },

@@ -1,12 +1,68 @@
 /** A number check gives each phone one true result, and is completed. */
-import type { FinalCheck, History } from "../History.ts"
+import { longestLookUpMillis } from "../faults/directory.ts"
+import type { Entry, FinalCheck, History } from "../History.ts"
 import { callsOf, controlsOf } from "./Promise.ts"
 import type { JudgedPromise } from "./Promise.ts"
 
-/** Failed look-ups after which a phone may be given up. */
-const mostTries = 3
+const second = 1000
+
+/** A phone is given up that got no answer at once, nor after each of these pauses. */
+const pausesMillis = [5 * second, 30 * second]
+
+/** The time after which the service takes a look-up for unanswered. */
+const timeoutMillis = 60 * second
 
 const digits = (phone: string): string => phone.replace("+", "")
+
+/** A look-up, with the index of its entry. */
+type LookUp = Extract<Entry, { readonly _tag: "LooksUp" }> & {
+  readonly index: number
+  /** Null when it was cut off. */
+  readonly outcome: string | null
+}
+
+const lookUpsOf = ({ entries }: History, number: number): ReadonlyArray<LookUp> => {
+  const outcomes = new Map(
+    entries.flatMap((entry) =>
+      entry._tag === "LookedUp" ? [[entry.lookUp, entry.outcome] as const] : [],
+    ),
+  )
+  return entries.flatMap((entry, index) =>
+    entry._tag === "LooksUp" && entry.number === number
+      ? [{ ...entry, index, outcome: outcomes.get(entry.lookUp) ?? null }]
+      : [],
+  )
+}
+
+/** Whether its process stood still until the time for the answer was over, and then went on. */
+const stoodStill = ({ entries }: History, { at, index, process }: LookUp): boolean => {
+  const timeout = at + timeoutMillis
+  let frozenAt: number | null = null
+  let stillMillis = 0
+  for (const entry of entries.slice(index)) {
+    if (frozenAt === null && entry.at > timeout) break
+    if (!("process" in entry) || entry.process !== process) continue
+    if (entry._tag === "Died") return false
+    if (entry._tag === "Frozen") frozenAt = entry.at
+    if (entry._tag !== "Thawed" || frozenAt === null) continue
+    stillMillis += Math.min(entry.at, timeout) - frozenAt
+    frozenAt = null
+  }
+  return stillMillis >= timeoutMillis - longestLookUpMillis
+}
+
+/** Whether phones may be given up after these look-ups, all of one list. */
+const isGivenUp = (history: History, lookUps: ReadonlyArray<LookUp>): boolean => {
+  const tries = lookUps.filter((one) => one.outcome === "Unknown" || stoodStill(history, one))
+  let last = tries[0]
+  for (const pause of pausesMillis) {
+    const { at = Infinity, index = Infinity } = last ?? {}
+    // A wrong clock may end a pause at once.
+    const next = history.setting.hasTrueClocks ? at + pause : at
+    last = tries.find((one) => one.index > index && one.at >= next)
+  }
+  return last !== undefined
+}
 
 /** The faults of a check at the end. */
 const violationsOf = (history: History, check: FinalCheck, asked: ReadonlyArray<string>) => {
@@ -18,18 +74,19 @@ const violationsOf = (history: History, check: FinalCheck, asked: ReadonlyArray<
     violations.push(`check ${id} of ${asked.length} phones has ${given.length} results`)
   }
   const isRemoved = controlsOf(history).some(({ ask }) => ask.key === `removal ${number}`)
-  const looks = history.entries.flatMap((entry) =>
-    entry._tag === "LookedUp" && entry.number === number ? [entry] : [],
-  )
+  const lookUps = lookUpsOf(history, number)
   for (const { phone, status: found } of results) {
-    const own = looks.filter(({ phones }) => phones.some((each) => digits(each) === digits(phone)))
+    const own = lookUps.filter(({ phones }) =>
+      phones.some((each) => digits(each) === digits(phone)),
+    )
+    // A list of phones stays the same until it is answered.
+    const lists = () => Array.from(Map.groupBy(own, ({ phones }) => phones.join()).values())
     const isRegistered =
       mode === "test" ? !phone.endsWith("0000") : Number(phone.slice(-1)) % 2 === 0
     const isAsked = mode === "test" || own.some(({ outcome }) => outcome === "Checked")
     const isTrue =
       found === "failed"
-        ? mode === "live" &&
-          (isRemoved || own.filter(({ outcome }) => outcome === "Unknown").length >= mostTries)
+        ? mode === "live" && (isRemoved || lists().some((list) => isGivenUp(history, list)))
         : isAsked && found === (isRegistered ? "registered" : "not_registered")
     if (!isTrue) violations.push(`${phone} is ${found} in check ${id}`)
   }
