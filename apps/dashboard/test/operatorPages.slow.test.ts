@@ -169,8 +169,8 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByText("has not accepted by now").waitFor()
       await page.getByRole("button", { name: "Deliver what was missed" }).click()
       const since = await page.getByRole("dialog").getByLabel("Since").inputValue()
-      assert.isAtMost(Date.parse(since), oldest)
-      assert.isAtLeast(Date.parse(since), oldest - 120_000)
+      // Older failures may stand on later pages of the log.
+      assert.isAtMost(Date.parse(since), oldest - 23 * 3_600_000)
       await page.getByRole("button", { name: "Back" }).click()
       await goTo(page, dashboard, "/w/1/webhooks")
       await page.getByRole("row", { name: /no-receiver.*failing/ }).waitFor()

@@ -106,6 +106,30 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         { mayComplain: true },
       ))
 
+    it("goes on while other pages are open, each with a way back to it", () =>
+      onPage(path, async (page) => {
+        const seats = ["+15550230001;1", "+15550230002;2", "+15550230003;3"]
+        await chooseFile(page, `phone;seat\n${seats.join("\n")}\n`)
+        await page.getByLabel("Text", { exact: true }).fill("Your seat: {seat}")
+        let release: () => void = () => undefined
+        const held = new Promise<void>((resolve) => {
+          release = resolve
+        })
+        await page.route("**/messages/batch?*", async (route) => {
+          await held
+          await route.continue()
+        })
+        await page.getByRole("button", { name: "Send 3 messages" }).click()
+        await page.getByText("0 of 3").waitFor()
+        await page.getByRole("link", { name: "Overview" }).click()
+        await page.getByText("A file is being sent: 0 of 3.").waitFor()
+        release()
+        await page.getByText("A file is being sent").waitFor({ state: "detached" })
+        await page.goBack()
+        await page.getByText("The service accepted 3 messages.").waitFor()
+        assert.lengthOf(await phonesOf(1, "+1555023"), 3)
+      }))
+
     it("sends nothing twice from another browser either, and asks before it does so on purpose", () =>
       onPage(path, async (page) => {
         await fill(page)
@@ -172,7 +196,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
 
     it("says why a file cannot be read", () =>
       onPage(path, async (page) => {
-        await chooseFile(page, 'phone,text\n+15550210001,"open\n')
+        await chooseFile(page, 'phone,text\n+15550230001,"open\n')
         await page.getByText("A quote begins here and does not end.").waitFor()
         await page.getByRole("button", { name: "Another file" }).click()
         await chooseFile(page, "phone,text\n")

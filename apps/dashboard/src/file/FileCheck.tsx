@@ -53,6 +53,9 @@ export const FileCheck = ({
           />
         </>
       )}
+      {wrong > 0 && !settings.leaveOutWrong && (
+        <p className="text-sm text-amber">{words.notWithErrors}</p>
+      )}
       <p className="text-xs text-soft">{words.keeps}</p>
       <div className="flex justify-end">
         <Button type="submit" look="primary" aria-disabled={check.sending === null}>

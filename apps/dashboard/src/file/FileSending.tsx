@@ -4,28 +4,25 @@ import type { MessageSearch } from "../messages/messageSearch.ts"
 import { Button, Failure } from "../ui/parts.tsx"
 import { Section } from "../ui/Section.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
+import { progressOf } from "./fileRuns.ts"
+import type { FileRun, Sending } from "./fileRuns.ts"
 import { referenceOf } from "./plan.ts"
 import type { RefusedRow } from "./sending.ts"
-import { useSending } from "./useSending.ts"
-import type { Sending } from "./useSending.ts"
 import { fileWords, sendingWords as words } from "./words.ts"
 
-export const FileSending = ({ id, sending }: { id: number; sending: Sending }) => {
-  const state = useSending(id, sending)
-  const { acceptedBefore, error, isDone, isSending, memory, refused, waitsFor } = state
-  const all = sending.slots.reduce((sum, { rows }) => sum + rows.length, 0)
-  const ended = new Set(memory.ended)
-  const answered = sending.slots
-    .filter(({ line }) => ended.has(line))
-    .reduce((sum, { rows }) => sum + rows.length, 0)
+export const FileSending = ({ run }: { run: FileRun }) => {
+  const { goOn, sending, state, stop, workspaceId } = run
+  const { acceptedBefore, error, memory, progress, refused, waitsFor } = state
+  const { all, answered } = progressOf(run)
+  const isDone = progress === "done"
   return (
     <Section
       title={isDone && refused.length === 0 ? words.allAccepted : words.title}
       action={
         <>
-          {isSending && <Button onClick={state.stop}>{words.stop}</Button>}
-          {!isSending && !isDone && (
-            <Button look="primary" onClick={state.goOn}>
+          {progress === "sending" && <Button onClick={stop}>{words.stop}</Button>}
+          {(progress === "stopped" || progress === "failed") && (
+            <Button look="primary" onClick={goOn}>
               {words.goOn}
             </Button>
           )}
@@ -33,7 +30,7 @@ export const FileSending = ({ id, sending }: { id: number; sending: Sending }) =
             <Link
               className="control"
               to="/w/$workspaceId/messages"
-              params={{ workspaceId: String(id) }}
+              params={{ workspaceId: String(workspaceId) }}
               search={messagesOf(sending)}
             >
               {words.show}
@@ -56,9 +53,9 @@ export const FileSending = ({ id, sending }: { id: number; sending: Sending }) =
           <p className="font-medium">{words.accepted(memory.accepted)}</p>
           {acceptedBefore > 0 && <p>{words.before(acceptedBefore)}</p>}
           {waitsFor !== null && <p className="text-amber">{words.waits[waitsFor]}</p>}
-          {state.isStopped && <p className="text-soft">{words.stopped}</p>}
+          {progress === "stopped" && <p className="text-soft">{words.stopped}</p>}
         </div>
-        {error && <Failure error={error} />}
+        {error instanceof Error && <Failure error={error} />}
         {!isDone && <p className="text-xs text-soft">{fileWords.keeps}</p>}
       </div>
       {refused.length > 0 && <Refusals refused={refused} />}

@@ -1,4 +1,5 @@
 /** Sends a message for each row of a CSV file: chosen, checked in the browser, then sent request by request. */
+import { useQueryClient } from "@tanstack/react-query"
 import { getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
 import { Button, PageHead } from "../ui/parts.tsx"
@@ -6,11 +7,12 @@ import { FileField } from "../ui/forms.tsx"
 import { Cell, Row, Table } from "../ui/Table.tsx"
 import { AllMessages } from "../messages/AllMessages.tsx"
 import { FileForm } from "./FileForm.tsx"
+import { useFileRuns } from "./fileRuns.ts"
 import { FileSending } from "./FileSending.tsx"
 import { openFile } from "./openFile.ts"
 import type { OpenedFile } from "./openFile.ts"
 import type { SheetProblem } from "./sheet.ts"
-import type { Sending } from "./useSending.ts"
+import { startSending } from "./startSending.ts"
 import { fileWords as words, sheetProblemWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/messages/file")
@@ -18,9 +20,10 @@ const route = getRouteApi("/inside/w/$workspaceId/messages/file")
 export const FromFilePage = () => {
   const id = Number(route.useParams().workspaceId)
   const [opened, setOpened] = useState<OpenedFile | null>(null)
-  const [sending, setSending] = useState<Sending | null>(null)
+  const client = useQueryClient()
+  const run = useFileRuns().find(({ workspaceId }) => workspaceId === id)
   const choose = (file: File | undefined) => {
-    setSending(null)
+    run?.drop()
     if (file === undefined) setOpened(null)
     else void openFile(file).then(setOpened)
   }
@@ -28,9 +31,11 @@ export const FromFilePage = () => {
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.title} about={words.about}>
         <AllMessages workspaceId={String(id)} />
-        {opened !== null && <Button onClick={() => choose(undefined)}>{words.another}</Button>}
+        {(run === undefined ? opened !== null : run.state.progress !== "sending") && (
+          <Button onClick={() => choose(undefined)}>{words.another}</Button>
+        )}
       </PageHead>
-      {opened === null && (
+      {run === undefined && opened === null && (
         <div className="card p-5">
           <FileField
             accept=".csv,.tsv,.txt,text/csv"
@@ -41,10 +46,10 @@ export const FromFilePage = () => {
         </div>
       )}
       {opened !== null && "problems" in opened && <WrongFile {...opened} />}
-      {opened !== null && "sheet" in opened && sending === null && (
-        <FileForm id={id} file={opened} send={setSending} />
+      {run === undefined && opened !== null && "sheet" in opened && (
+        <FileForm id={id} file={opened} send={(sending) => startSending(client, id, sending)} />
       )}
-      {sending !== null && <FileSending id={id} sending={sending} />}
+      {run !== undefined && <FileSending run={run} />}
     </main>
   )
 }

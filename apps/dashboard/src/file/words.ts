@@ -22,6 +22,7 @@ export const fileWords = {
   noColumn: (name: string) => `The file has no column ${name}.`,
   once: (count: number) => `Leave out ${rows(count)} whose recipient has an earlier row`,
   onceAbout: (count: number, lines: string) => `${count === 1 ? "Line" : "Lines"} ${lines}`,
+  notWithErrors: "A file with errors is not sent: correct it, or leave out these rows.",
   leaveOut: (count: number) => `Leave out ${rows(count)} with errors`,
   preview: "Preview",
   previewOf: (at: number, all: number) =>
@@ -51,7 +52,7 @@ export const fileWords = {
   send: (count: number) => `Send ${messages(count)}`,
   goOn: (count: number) => `Send the other ${messages(count)}`,
   keeps:
-    "You can leave this page at any time. Choose the same file with the same text and settings within 24 hours, in any browser, and sending goes on where it stopped: nothing is lost or sent twice. This browser remembers it for 30 days.",
+    "Sending goes on while you open other pages here. Once this tab is closed, choose the same file with the same text and settings, and sending goes on where it stopped: for 30 days in this browser, for 24 hours in any other. Nothing is lost or sent twice.",
   begun: (accepted: number) =>
     `This browser began to send this file: the service has accepted ${messages(accepted)} of it. Sending goes on with the rest.`,
   wasSent: (accepted: number) =>

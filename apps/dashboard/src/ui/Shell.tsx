@@ -17,6 +17,7 @@ import { useLive } from "../api/live.ts"
 import type { LiveState } from "../api/live.ts"
 import { SignedOut } from "../entrance/SignedOut.tsx"
 import { useServiceTime } from "../api/serviceTime.ts"
+import { dropRuns, progressOf, useFileRuns } from "../file/fileRuns.ts"
 import { HeldBar } from "../held/HeldBar.tsx"
 import { useCommands } from "./commands.ts"
 import { Icon } from "./Icon.tsx"
@@ -80,6 +81,7 @@ export const Shell = () => {
       />
       <div id="content" tabIndex={-1} className="min-w-0 outline-none">
         {isOperator && <HeldBar />}
+        <FileBars />
         {workspace?.account_disabled === true && <DisabledBar isOperator={isOperator} />}
         <Outlet />
       </div>
@@ -98,6 +100,36 @@ const useOpenWorkspace = (workspaceId: string | undefined): Workspace | undefine
     ...asked("GET /admin/v1/workspaces/{id}", { path: { id: Number(workspaceId) } }),
     enabled: workspaceId !== undefined,
   }).data
+
+/** On every other page while a file is sent, or was not sent to its end. */
+const FileBars = () => {
+  const { pathname } = useLocation()
+  return useFileRuns()
+    .filter(({ state }) => state.progress !== "done")
+    .filter(({ workspaceId }) => !pathname.endsWith(`/w/${workspaceId}/messages/file`))
+    .map((run) => {
+      const { answered, all } = progressOf(run)
+      const isSending = run.state.progress === "sending"
+      return (
+        <p
+          key={run.workspaceId}
+          className="flex flex-wrap items-center gap-2 border-b border-line bg-amber-wash px-4 py-2 text-sm text-amber md:px-6"
+        >
+          <Icon name={isSending ? "message" : "warning"} />
+          <span className="mr-auto tabular-nums">
+            {isSending ? words.sendingFile(answered, all) : words.stoppedFile(answered, all)}
+          </span>
+          <Link
+            to="/w/$workspaceId/messages/file"
+            params={{ workspaceId: String(run.workspaceId) }}
+            className="font-medium underline"
+          >
+            {words.showFile}
+          </Link>
+        </p>
+      )
+    })
+}
 
 /** On every page of a workspace that the operator disabled. */
 const DisabledBar = ({ isOperator }: { isOperator: boolean }) => (
@@ -121,6 +153,7 @@ const useSignOut = (): SignOut => {
   const { isPending, mutate } = useMutation({
     mutationFn: () => call("DELETE /admin/v1/session", {}),
     onSettled: () => {
+      dropRuns()
       client.clear()
       router.history.push(`${base}sign-in`)
     },

@@ -28,8 +28,8 @@ export const RecoverEvents = ({
   close: () => void
 }) => {
   const now = useServiceTime()
-  // An event is a little older than its first attempt.
-  const proposed = firstFailure === null ? now - dayMillis : firstFailure - minuteMillis
+  // The page behind shows only some attempts, and what was accepted is never delivered again: rather too early.
+  const proposed = Math.min(now - dayMillis, (firstFailure ?? now) - minuteMillis)
   const recover = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/recover")
   const [isMissing, setMissing] = useState(false)
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -58,7 +58,7 @@ export const RecoverEvents = ({
           type="datetime-local"
           defaultValue={toField(proposed)}
           label={words.since}
-          about={firstFailure === null ? words.sinceAbout : words.sinceShown}
+          about={words.sinceAbout}
           problem={isMissing ? words.sinceMissing : fieldProblem(recover.error, "since")}
           required
         />

@@ -104,8 +104,7 @@ export const recoverWords = {
   about:
     "Events since then that your program never accepted are delivered again, the oldest first. What it has accepted is not.",
   since: "Since",
-  sinceAbout: "At most 30 days ago.",
-  sinceShown: "Just before the oldest failed attempt on the page behind. At most 30 days ago.",
+  sinceAbout: "At most 30 days ago. What was missed before then stays missed.",
   sinceMissing: "Choose a day and a time.",
   action: "Deliver again",
   queued: (count: number) =>
