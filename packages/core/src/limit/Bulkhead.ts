@@ -154,12 +154,6 @@ export const makeBulkhead = <Holder>({ share, whole }: Bounds) => {
     if (left.users === 0) shares.delete(holder)
   }
 
-  /** Not `Effect.acquireRelease`: it would merge all services for each release. */
-  const takeOne = (scope: Scope.Scope, places: Semaphore.Semaphore) =>
-    Effect.uninterruptibleMask((restore) =>
-      Effect.andThen(restore(places.take(1)), Scope.addFinalizer(scope, places.release(1))),
-    )
-
   return {
     /** Waits for capacity and holds it until the scope closes. */
     acquire: (holder: Holder): Effect.Effect<void, never, Scope.Scope> =>
@@ -176,8 +170,8 @@ export const makeBulkhead = <Holder>({ share, whole }: Bounds) => {
         }).pipe(
           Effect.uninterruptible,
           // Its own share first: one holder never fills the queue for the whole.
-          Effect.flatMap((own) => takeOne(scope, own)),
-          Effect.andThen(takeOne(scope, all)),
+          Effect.flatMap((own) => own.takeScoped(1)),
+          Effect.andThen(all.takeScoped(1)),
         ),
       ),
   }

@@ -9,15 +9,17 @@ import {
   Clock,
   Deferred,
   Effect,
+  Exit,
   FiberMap,
   Latch,
   Option,
   Random,
   Redacted,
   References,
+  Scope,
   Semaphore,
 } from "effect"
-import type { Context, Scope } from "effect"
+import type { Context } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { NumberId } from "../Ids.ts"
 import { logThrottled, logFailure } from "../monitoring/logThrottled.ts"
@@ -301,20 +303,16 @@ interface LiveTransport<Open extends LiveConnection, E> {
  * connections then reach the remote a few per second.
  */
 const takePlace = Effect.fnUntraced(function* takePlace(starts: Semaphore.Semaphore) {
-  let isTaken = false
+  let hasLeft = false
+  const place = yield* Scope.make()
   const leave = Effect.suspend(() => {
-    if (!isTaken) return Effect.void
-    isTaken = false
-    const free = Effect.andThen(Effect.sleep(emptyMillis), starts.release(1))
+    if (hasLeft) return Effect.void
+    hasLeft = true
+    const free = Effect.andThen(Effect.sleep(emptyMillis), Scope.close(place, Exit.void))
     return Effect.asVoid(Effect.forkDetach(free))
   })
-  yield* Effect.acquireRelease(
-    Effect.map(starts.take(1), () => {
-      isTaken = true
-    }),
-    () => leave,
-    { interruptible: true },
-  )
+  yield* Effect.addFinalizer(() => leave)
+  yield* Scope.provide(starts.takeScoped(1), place)
   return leave
 })
 

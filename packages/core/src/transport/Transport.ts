@@ -235,7 +235,8 @@ export const closeConnection = <Open extends LiveConnection>(live: LiveNumber<Op
   if (open === null) return
   live.status = statusOf(live)
   live.open = null
-  live.turn = Deferred.makeUnsafe()
+  // Who waited for an opening that was interrupted waits for the next one.
+  if (Deferred.isDoneUnsafe(live.turn)) live.turn = Deferred.makeUnsafe()
   // Last: waiters continue at once and must not find the closed connection.
   Deferred.doneUnsafe(open.over, Effect.void)
 }

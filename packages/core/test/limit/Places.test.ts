@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
+import { interruptEverywhere } from "@messaging-service/testkit"
 import { makeBulkhead } from "../../src/limit/Bulkhead.ts"
 
 const makeCounted = (whole: number, most: number) => {
@@ -54,6 +55,20 @@ describe("a bulkhead", () => {
       yield* hold("b")
       yield* Effect.yieldNow
       assert.deepStrictEqual(holding, ["a", "a"])
+    }),
+  )
+
+  it.effect("a caller that is interrupted anywhere leaves its permits to the others", () =>
+    Effect.gen(function* () {
+      const places = makeBulkhead<string>({ whole: 1, share: { most: 1 } })
+      const acquired = Effect.scoped(places.acquire("a"))
+      yield* interruptEverywhere(acquired, (operation) =>
+        Effect.gen(function* () {
+          const next = yield* Effect.forkChild(acquired)
+          yield* Effect.repeat(Effect.yieldNow, { times: 10 })
+          assert.isDefined(next.pollUnsafe(), `interrupted before operation ${operation}`)
+        }),
+      )
     }),
   )
 })

@@ -4,7 +4,8 @@ import { Clock, Deferred, Effect, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import type { TransportEvent, TransportId } from "../../src/index.ts"
 import { interruptEverywhere } from "@messaging-service/testkit"
-import { aLiveWorld, again, day, idOf, listening, one } from "./aLiveWorld.ts"
+import { closeConnection } from "../../src/transport/Transport.ts"
+import { aLiveWorld, again, day, idOf, listening, one, settings } from "./aLiveWorld.ts"
 
 const connectedOf = (events: ReadonlyArray<TransportEvent>) =>
   events.flatMap((event) =>
@@ -358,6 +359,62 @@ it.effect("a number whose reconnection is interrupted anywhere is connected by a
       Effect.gen(function* () {
         yield* TestClock.adjust("10 seconds")
         assert.strictEqual(world.open.size, 1, `interrupted before operation ${operation}`)
+      }),
+    )
+  }),
+)
+
+/** A number that connects as the test says. */
+const aConnectingNumber = Effect.gen(function* () {
+  const world = aLiveWorld()
+  world.keep(one)
+  type Connect = NonNullable<NonNullable<Parameters<typeof world.numbers>[0]>["connect"]>
+  const begun: Array<Parameters<Connect>> = []
+  const { numbers } = yield* listening(world, {
+    settings: { ...settings, startsAtOnce: 1 },
+    connect: (...given) => {
+      begun.push(given)
+      return Effect.never
+    },
+  })
+  const [live, connecting] = begun[0]!
+  return { live, connecting, numbers }
+})
+
+it.effect("a number that is interrupted anywhere before its slot is free leaves it to others", () =>
+  Effect.gen(function* () {
+    const { connecting } = yield* aConnectingNumber
+    const ready = Effect.scoped(connecting.ready)
+    yield* interruptEverywhere(ready, (operation) =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust("1 second")
+        const next = yield* Effect.forkChild(ready)
+        yield* TestClock.adjust("1 second")
+        assert.isDefined(next.pollUnsafe(), `interrupted before operation ${operation}`)
+      }),
+    )
+  }),
+)
+
+it.effect("who waits for a number whose opening is interrupted anywhere gets the next one", () =>
+  Effect.gen(function* () {
+    const { connecting, live, numbers } = yield* aConnectingNumber
+    const connection = () => ({
+      numberId: one,
+      over: Deferred.makeUnsafe<void>(),
+      lastWordAt: () => null,
+    })
+    const opened = Effect.scoped(
+      Effect.suspend(() => connecting.opened(connection(), "491511")),
+    ).pipe(Effect.ensuring(Effect.sync(() => closeConnection(live))))
+    let waiting: Fiber.Fiber<unknown> | undefined
+    yield* interruptEverywhere(opened, (operation) =>
+      Effect.gen(function* () {
+        yield* opened
+        yield* Effect.yieldNow
+        const was = waiting === undefined || waiting.pollUnsafe() !== undefined
+        assert.isTrue(was, `interrupted before operation ${operation}`)
+        waiting = yield* Effect.forkChild(numbers.open(one), { startImmediately: true })
       }),
     )
   }),
