@@ -165,7 +165,8 @@ const makeWorkGate = ({ raise }: typeof Readiness.Service): typeof WorkGate.Serv
           whenOpen.openUnsafe()
         }
         return raise(cause, null)
-      }),
+        // A cause that is gone but still raised would leave the process unready.
+      }).pipe(Effect.uninterruptible),
     causes: () => causes,
     pass: Effect.suspend(() => (causes.size === 0 ? Effect.void : Effect.fail(closed))),
     whileOpen: (work) =>

@@ -138,7 +138,8 @@ const makeWatch = Effect.fnUntraced(function* makeWatch(first: StorePosition) {
     }
     yield* gate.open("store_behind")
   }).pipe(
-    Effect.tapError(() =>
+    // A look that is interrupted has found nothing either.
+    Effect.onError(() =>
       Effect.sync(() => {
         isSuspect = true
       }),

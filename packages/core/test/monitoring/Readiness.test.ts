@@ -2,8 +2,14 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import { MediaFiles, MediaFilesError, Readiness, StoreUnavailable } from "../../src/index.ts"
-import { storeWith } from "@messaging-service/testkit"
+import {
+  MediaFiles,
+  MediaFilesError,
+  Readiness,
+  StoreUnavailable,
+  WorkGate,
+} from "../../src/index.ts"
+import { interruptEverywhere, storeWith } from "@messaging-service/testkit"
 
 /** A readiness with scripted answers of store and disk, and its log. */
 const aReadiness = Effect.gen(function* () {
@@ -100,5 +106,25 @@ it.effect("an unresponsive or failing store is a reason", () =>
       answers.ping = Effect.die(new Error("a bug"))
       assert.deepStrictEqual([...(yield* notReady)], [["store", "a bug"]])
     }).pipe(Effect.provideContext(context))
+  }),
+)
+
+it.effect("a cause that no longer closes the gate is no reason, however its end is interrupted", () =>
+  Effect.gen(function* () {
+    const { context } = yield* aReadiness
+    yield* Effect.gen(function* () {
+      const { notReady } = yield* Readiness
+      const gate = yield* WorkGate
+      yield* interruptEverywhere(gate.open("clock"), (operation) =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(
+            [...(yield* notReady).keys()],
+            [...gate.causes().keys()],
+            `interrupted before operation ${operation}`,
+          )
+          yield* gate.close("clock", "12 s ahead")
+        }),
+      )
+    }).pipe(Effect.provide(WorkGate.layer), Effect.provideContext(context))
   }),
 )

@@ -7,16 +7,22 @@ import { TestClock } from "effect/testing"
 import {
   Readiness,
   Restoration,
+  Store,
   StoreUnavailable,
   WorkGate,
   refusalOfStore,
 } from "../../src/index.ts"
 import type { MessageId, StorePosition } from "../../src/index.ts"
-import { behindBecause, seenOf, withoutErased } from "../../src/restore/StoreWatch.ts"
+import {
+  behindBecause,
+  layerWatchedStore,
+  seenOf,
+  withoutErased,
+} from "../../src/restore/StoreWatch.ts"
 import { copies, send, status } from "./Operations.ts"
 import { aSender, inAService, second, settled } from "./Service.ts"
 import type { TestService } from "./Service.ts"
-import { storeChanged } from "@messaging-service/testkit"
+import { interruptEverywhere, storeChanged, storeWith } from "@messaging-service/testkit"
 
 const position = (overrides: Partial<StorePosition> = {}): StorePosition => ({
   epoch: 1,
@@ -190,5 +196,43 @@ describe("a process whose store went back in time", () => {
         assert.isTrue((yield* WorkGate).causes().has("store_behind"))
       }),
     ),
+  )
+
+  it.effect("looks before the next claim also when a look is interrupted anywhere", () =>
+    Effect.gen(function* () {
+      const server = { isAway: false, isSlow: false, looks: 0 }
+      const away = Effect.fail(new StoreUnavailable({ operation: "claim", cause: "away" }))
+      const store = storeWith({
+        queue: { claim: () => (server.isAway ? away : Effect.succeed([])) },
+        system: {
+          position: () =>
+            Effect.suspend(() => {
+              server.looks++
+              return server.isSlow ? Effect.never : Effect.succeed(position())
+            }),
+        },
+      })
+      const ready = Layer.mock(Readiness, { raise: () => Effect.void })
+      const gate = Layer.provide(WorkGate.layer, ready)
+      const watched = layerWatchedStore.pipe(Layer.provide(Layer.merge(store, gate)))
+      yield* Effect.gen(function* () {
+        const { queue } = yield* Store
+        const claimed = queue.claim({} as Parameters<typeof queue.claim>[0])
+        const failed = Effect.suspend(() => {
+          Object.assign(server, { isAway: true, isSlow: false })
+          return Effect.ignore(claimed)
+        })
+        yield* failed
+        yield* interruptEverywhere(claimed, (operation) =>
+          Effect.gen(function* () {
+            Object.assign(server, { isAway: false, isSlow: false, looks: 0 })
+            yield* claimed
+            assert.strictEqual(server.looks, 1, `interrupted before operation ${operation}`)
+            yield* failed
+            Object.assign(server, { isAway: false, isSlow: true })
+          }),
+        )
+      }).pipe(Effect.provide(watched))
+    }),
   )
 })
