@@ -46,6 +46,11 @@ export const limited: JudgedPromise = {
           answer !== null && minuteOf(askedAt) === minuteOf(answeredAt),
       )
       for (const [at, within] of Map.groupBy(certain, ({ askedAt }) => minuteOf(askedAt))) {
+        // One that is counted two minutes late looks like a clock that was set back: it starts over.
+        const isLate = own.some(
+          ({ answeredAt, askedAt }) => minuteOf(askedAt) < at - 1 && minuteOf(answeredAt) >= at,
+        )
+        if (isLate) continue
         const left = within.flatMap(({ answer }) =>
           answer?._tag === "Admitted" ? [answer.remaining] : [],
         )
