@@ -377,7 +377,7 @@ const postOver = (idle: IdleConnections): PostOverKept => {
       const deadline = performance.now() + limits.timeoutMillis
       const post: Post = { target, request, limits, deadline }
       const onFresh = Effect.suspend(() =>
-        Effect.flatMap(open(idle, target.origin, request.workspaceId, connecting), (connection) =>
+        onOpened(idle, target.origin, request.workspaceId, connecting, (connection) =>
           Effect.callback<PostAnswer, EgressError>((answer) =>
             new CallOnKeptConnection(idle, connection, post, lost, answer).start(),
           ),
@@ -440,12 +440,14 @@ class IdleConnections {
   }
 }
 
-const open = (
+/** Makes the call on a new connection, which an interruption closes. */
+const onOpened = (
   idle: IdleConnections,
   origin: string,
   workspaceId: WorkspaceId,
   connecting: Effect.Effect<Socket, EgressError, Scope.Scope>,
-): Effect.Effect<Connection, EgressError> =>
+  call: (connection: Connection) => Effect.Effect<PostAnswer, EgressError>,
+): Effect.Effect<PostAnswer, EgressError> =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       const undici = yield* loadUndici
@@ -456,7 +458,7 @@ const open = (
       const client = clientOver(undici, origin, socket, idle.idleMillis)
       const connection: Connection = { client, socket, scope, lastFor: workspaceId }
       socket.once("close", () => idle.forget(origin, connection))
-      return connection
+      return yield* Effect.onInterrupt(restore(call(connection)), () => close(connection))
     }),
   )
 

@@ -3,8 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Egress, EgressError, OutboundRule, sharedLimits } from "@messaging-service/core"
 import type { PostLimits, PostRequest, WorkspaceId } from "@messaging-service/core"
 import { Effect, Fiber, Layer } from "effect"
-import { connect } from "node:net"
+import { connect, Socket } from "node:net"
 import { text } from "node:stream/consumers"
+import { interruptEverywhere } from "@messaging-service/testkit"
+import { loadUndici, postOverKept } from "../src/Connections.ts"
 import { layerEgress } from "../src/Egress.ts"
 import type { EgressOptions } from "../src/Egress.ts"
 import { realTimeLayer } from "../src/NodeServices.ts"
@@ -415,3 +417,29 @@ describe("the guard of posts", () => {
     }),
   )
 })
+
+it.effect("a post that is interrupted anywhere leaves no connection behind", () =>
+  Effect.gen(function* () {
+    const sockets: Array<Socket> = []
+    const connecting = Effect.acquireRelease(
+      Effect.sync(() => {
+        const socket = new Socket()
+        sockets.push(socket)
+        return socket
+      }),
+      (socket) => Effect.sync(() => socket.destroy()),
+    )
+    const kept = yield* postOverKept()
+    const target = { origin: "http://receiver.example", path: "/" }
+    const request = { workspaceId, headers: {}, body: "{}", allowHttp: true }
+    yield* loadUndici
+    const posted = kept(target as Parameters<typeof kept>[0], request, limits, connecting)
+    yield* interruptEverywhere(posted, (operation) =>
+      Effect.sync(() => {
+        const isClosed = sockets.every(({ destroyed }) => destroyed)
+        assert.isTrue(isClosed, `interrupted before operation ${operation}`)
+      }),
+    )
+    assert.isNotEmpty(sockets)
+  }),
+)
