@@ -199,8 +199,7 @@ export class MediaDirectory extends Context.Service<
             work: (claim) => keepNew(uploads, caller, upload, claim),
             again,
           })
-          // The upload is complete: a client that hangs up now must leave nothing unfinished.
-        }, Effect.uninterruptible),
+        }),
         list: Effect.fn("MediaDirectory.list")(function* list(given, asked) {
           const { mode, workspaceId } = yield* authorize(given, "listMedia")
           const query = yield* Effect.fromResult(decodeList(asked))

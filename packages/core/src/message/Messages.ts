@@ -20,7 +20,7 @@ import { connectionOf } from "../number/NumberStore.ts"
 import type { ConnectionFacts } from "../number/NumberStore.ts"
 import { pausedUntil } from "../number/SendingNumber.ts"
 import type { ConnectionReason } from "../number/SendingNumber.ts"
-import { WakeUp } from "../queue/DueWork.ts"
+import { commitAndWake, WakeUp } from "../queue/DueWork.ts"
 import { parsePhone, phoneDescribed } from "../recipient/Recipient.ts"
 import type { Phone } from "../recipient/Recipient.ts"
 import { judgeClaim } from "../request/Idempotency.ts"
@@ -621,13 +621,15 @@ const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
       link,
     )
     if (change === undefined) return yield* notCancellable(message, now)
-    const ended = yield* store.end([change])
+    const ended = yield* commitAndWake(
+      store.end([change]),
+      // The number's limits may hold back this message but not the next one.
+      message.dueAt <= now ? wakeUp.wake("lanes") : Effect.void,
+    )
     if (!ended.has(message.id)) {
       found = yield* look
       continue
     }
-    // The number's limits may hold back this message but not the next one.
-    if (message.dueAt <= now) yield* wakeUp.wake("lanes")
     return over ? yield* notCancellable(change.message, now) : change.message
   }
 })
@@ -670,7 +672,10 @@ const cancelAll = Effect.fnUntraced(function* cancelAll(
   let found = yield* store.found(workspaceId, pending)
   while (true) {
     const changes = yield* decideCancels(sending, found)
-    const ended = changes.length === 0 ? new Set<MessageId>() : yield* store.end(changes)
+    const ended =
+      changes.length === 0
+        ? new Set<MessageId>()
+        : yield* commitAndWake(store.end(changes), wakeUp.wake("lanes"))
     cancelled += changes.filter(
       ({ message }) => message.state === "cancelled" && ended.has(message.id),
     ).length
@@ -684,7 +689,6 @@ const cancelAll = Effect.fnUntraced(function* cancelAll(
     if (next === null) break
     found = next
   }
-  yield* wakeUp.wake("lanes")
   return { cancelled, notCancellable: all.size - cancelled }
 })
 

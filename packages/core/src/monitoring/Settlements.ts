@@ -98,10 +98,11 @@ export const layerCountedStore = Layer.effect(
           Effect.tap(messages.insertRefused(refused), (change) =>
             change === null ? Effect.void : ended([change]),
           ),
+        // A caller that hangs up must not keep the event from this process's listeners.
         end: (changes) =>
           Effect.tap(messages.end(changes), (done) =>
             ended(changes.filter(({ message }) => done.has(message.id))),
-          ),
+          ).pipe(Effect.uninterruptible),
       },
       queue: {
         ...queue,

@@ -6,7 +6,7 @@ import type { NumberId, WorkspaceId } from "../Ids.ts"
 import { dailyQuota, DailyQuota } from "../message/Message.ts"
 import type { QuotaLimit } from "../message/Message.ts"
 import { logThrottled } from "../monitoring/logThrottled.ts"
-import { WakeUp } from "../queue/DueWork.ts"
+import { commitAndWake, WakeUp } from "../queue/DueWork.ts"
 import { parsePhone, phoneDescribed, phoneDigits } from "../recipient/Recipient.ts"
 import {
   decoded,
@@ -414,9 +414,11 @@ export class Numbers extends Context.Service<
           const changed =
             Object.keys(change).length === 0
               ? found
-              : yield* store.change(workspace.id, found.id, change, now)
+              : yield* commitAndWake(
+                  store.change(workspace.id, found.id, change, now),
+                  change.pacing === undefined ? Effect.void : wakeUp.wake("lanes"),
+                )
           if (changed === null) return yield* notFound
-          if (change.pacing !== undefined) yield* wakeUp.wake("lanes")
           return yield* operated(changed)
         }),
         remove: Effect.fn("Numbers.remove")(function* remove(role, workspaceId, id) {
@@ -649,21 +651,23 @@ export class NumberOperations extends Context.Service<
           if (until !== null && until.millis <= now) {
             return yield* refuse("time_in_past", { field: "until" })
           }
-          yield* lanes.pause(found, { until: until?.millis ?? null, reason: "paused" }, now)
+          // The new pause may end before the one that it replaces.
+          yield* commitAndWake(
+            lanes.pause(found, { until: until?.millis ?? null, reason: "paused" }, now),
+            wakeUp.wake("lanes"),
+          )
           yield* logThrottled("number paused", {
             number: found,
             reason: "paused",
             until: until === null ? null : formatInstant(until.millis),
           })
-          // The new pause may end before the one that it replaces.
-          yield* wakeUp.wake("lanes")
           return yield* connection(operations, role, workspaceId, found)
         }),
         resume: Effect.fn("NumberOperations.resume")(function* resume(role, workspaceId, id) {
           const { id: found } = (yield* factsOf(operations, role, workspaceId, id)).number
-          yield* lanes.resume(found, yield* Clock.currentTimeMillis)
+          const now = yield* Clock.currentTimeMillis
+          yield* commitAndWake(lanes.resume(found, now), wakeUp.wake("lanes"))
           yield* logThrottled("number resumed", { number: found })
-          yield* wakeUp.wake("lanes")
           return yield* connection(operations, role, workspaceId, found)
         }),
         checkProxy: Effect.fn("NumberOperations.checkProxy")(function* check(...addressed) {
@@ -674,8 +678,14 @@ export class NumberOperations extends Context.Service<
           // Never linked: there is no device to log out, and its reason stays true.
           if (known.status === "disconnected" && changed === null) return known
           const found = known.id
-          yield* sessions.markLeaving(found, yield* Clock.currentTimeMillis, null)
-          const number = yield* numbers.connectionChanged(found, "disconnected", null, "logged_out")
+          const now = yield* Clock.currentTimeMillis
+          // Interrupted in between, the number would count as connected without a session.
+          const number = yield* Effect.uninterruptible(
+            Effect.andThen(
+              sessions.markLeaving(found, now, null),
+              numbers.connectionChanged(found, "disconnected", null, "logged_out"),
+            ),
+          )
           yield* Effect.raceFirst(forgotten(operations, found), sleep(logOutMillis))
           return number ?? (yield* notFound)
         }),

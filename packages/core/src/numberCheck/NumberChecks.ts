@@ -219,8 +219,7 @@ export class NumberChecks extends Context.Service<
             work: (claim) => make(caller, request, claim),
             again: ([id]) => Effect.map(find(caller, id as NumberCheckId | undefined), asMade),
           })
-          // A client that hangs up must not leave a claim behind or lose an answer half way.
-        }, Effect.uninterruptible),
+        }),
         list: Effect.fn("NumberChecks.list")(function* list(given, query) {
           const scope = scopeOf(yield* authorize(given, "listNumberChecks"))
           const request = yield* Effect.fromResult(parsePageRequest(query))

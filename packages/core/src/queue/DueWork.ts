@@ -125,6 +125,15 @@ export class WakeUp
 }
 
 /**
+ * Commits, then wakes. Uninterruptible: without a poll, a loop would not find what was committed
+ * for a caller that has hung up.
+ */
+export const commitAndWake = <A, E>(
+  commit: Effect.Effect<A, E>,
+  wake: Effect.Effect<unknown>,
+): Effect.Effect<A, E> => Effect.uninterruptible(Effect.tap(commit, wake))
+
+/**
  * The in-process part; adapters add a poll and wakes from other processes. It avoids
  * `Effect.forEach` and `Effect.acquireRelease`, which would enlarge the bundled part of Effect by
  * half.

@@ -11,7 +11,7 @@ import { authorize, Caller, scopeOf } from "../key/Auth.ts"
 import type { AuthorizationCode, Authorized } from "../key/Auth.ts"
 import { makeAcceptor } from "../message/Messages.ts"
 import type { BrokenGuard, MessageStore } from "../message/MessageStore.ts"
-import { WakeUp } from "../queue/DueWork.ts"
+import { commitAndWake, WakeUp } from "../queue/DueWork.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
 import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
@@ -125,8 +125,11 @@ const change = Effect.fnUntraced(function* change(
     const now = yield* Clock.currentTimeMillis
     if (!isPausing(given)) yield* check(work, caller, { current, given, content }, now)
     const nextRunAt = nextRunOfChanged(current, content, now)
-    if (yield* work.store.update(current.id, current.revision, content, nextRunAt)) {
-      yield* work.wakeUp.wake("reminders")
+    const isChanged = yield* commitAndWake(
+      work.store.update(current.id, current.revision, content, nextRunAt),
+      work.wakeUp.wake("reminders"),
+    )
+    if (isChanged) {
       return { ...current, ...content, nextRunAt, revision: current.revision + 1 }
     }
   }

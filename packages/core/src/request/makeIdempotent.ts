@@ -26,7 +26,8 @@ export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
   return {
     /**
      * Runs `work` with a claim that its commit must finish, or `again` with the record of the first
-     * request. A refusal frees the key. Fails with `idempotency_key_reused` and
+     * request. A refusal frees the key. Uninterruptible: a client that hangs up must not leave a
+     * claim behind or lose an answer half way. Fails with `idempotency_key_reused` and
      * `idempotency_in_progress`.
      */
     run: Effect.fnUntraced(function* <A, E, B, F>(
@@ -52,6 +53,6 @@ export const makeIdempotent = /*#__PURE__*/ Effect.gen(function* () {
         Effect.ignore(store.releaseClaim(claim)),
       )
       return { answer, replayed: false }
-    }),
+    }, Effect.uninterruptible),
   }
 })

@@ -11,7 +11,7 @@ import { eventId, Ids } from "../Ids.ts"
 import type { MessageId, NumberId, WorkspaceId } from "../Ids.ts"
 import { MediaLinks } from "../media/Media.ts"
 import type { Message } from "../message/Message.ts"
-import { WakeUp } from "../queue/DueWork.ts"
+import { commitAndWake, WakeUp } from "../queue/DueWork.ts"
 import { firstRun } from "../reminder/Reminder.ts"
 import {
   described,
@@ -174,11 +174,14 @@ const decide = Effect.fnUntraced(function* decide(
       ? yield* store.heldReminders(workspace.id, selection.filter, room + 1)
       : []
   const now = yield* Clock.currentTimeMillis
-  const decided = yield* decideMessages(held.slice(0, heldAtOnce), now)
-  const passed = yield* Effect.filter(heldReminders.slice(0, room), (reminder) =>
-    passOver(work, reminder),
+  const decided = yield* commitAndWake(
+    decideMessages(held.slice(0, heldAtOnce), now),
+    Effect.forEach(["lanes", "test_messages"] as const, wakeUp.wake),
   )
-  yield* Effect.forEach(["lanes", "test_messages", "reminders"] as const, wakeUp.wake)
+  const passed = yield* Effect.ensuring(
+    Effect.filter(heldReminders.slice(0, room), (reminder) => passOver(work, reminder)),
+    wakeUp.wake("reminders"),
+  )
   return {
     count: decided.size + passed.length,
     more: held.length > heldAtOnce || heldReminders.length > room,

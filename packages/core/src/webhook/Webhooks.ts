@@ -12,7 +12,7 @@ import { Ids, eventId } from "../Ids.ts"
 import type { EventId, WebhookId, WorkspaceId } from "../Ids.ts"
 import { authorize, scopeOf } from "../key/Auth.ts"
 import type { AuthorizationCode, Caller, Authorized } from "../key/Auth.ts"
-import { WakeUp } from "../queue/DueWork.ts"
+import { commitAndWake, WakeUp } from "../queue/DueWork.ts"
 import {
   makeCursors,
   namesInput,
@@ -293,9 +293,12 @@ export class Webhooks extends Context.Service<
           const now = yield* Clock.currentTimeMillis
           const ping = eventId(ids, now)
           const queueing = yield* findOrRefuse(notFound, id, (known) =>
-            store.ping(scopeOf(caller), known, pingEvent(ping, known, now)),
+            commitAndWake(
+              store.ping(scopeOf(caller), known, pingEvent(ping, known, now)),
+              wakeUp.wake("deliveries"),
+            ),
           )
-          return yield* queuedOrRefused(ping, queueing, wakeUp)
+          return yield* queuedOrRefused(ping, queueing)
         }),
       })
     }),
@@ -374,8 +377,11 @@ const redeliverEvent = Effect.fnUntraced(function* redeliverEvent(
   const input = yield* Effect.fromResult(decodeRedeliver(command))
   const event = input.eventId as EventId
   const now = yield* Clock.currentTimeMillis
-  const queueing = yield* store.redeliver(scope, endpoint.id, event, now)
-  return yield* queuedOrRefused(event, queueing, wakeUp)
+  const queueing = yield* commitAndWake(
+    store.redeliver(scope, endpoint.id, event, now),
+    wakeUp.wake("deliveries"),
+  )
+  return yield* queuedOrRefused(event, queueing)
 })
 
 export class WebhookOperations extends Context.Service<
@@ -587,24 +593,23 @@ const recoverSince = Effect.fnUntraced(function* recoverSince(
   let queued = 0
   for (let from = 0; from < positions.length; from += recoveredTogether) {
     const some = { ...found, positions: positions.slice(from, from + recoveredTogether) }
-    const recovery = yield* store.recover(scope, endpoint.id, some, now)
+    const recovery = yield* commitAndWake(
+      store.recover(scope, endpoint.id, some, now),
+      wakeUp.wake("deliveries"),
+    )
     if (recovery._tag === "Stopped") return yield* refuse("webhook_stopped")
     if (recovery._tag === "NoEndpoint") return yield* refuse(notFound)
     queued += recovery.count
-    yield* wakeUp.wake("deliveries")
   }
   return { queued, more: found.positions.length > recoveredAtOnce }
 })
 
-/** The queued event, with its loop woken; or the refusal. */
 const queuedOrRefused = Effect.fnUntraced(function* queuedOrRefused(
   id: EventId,
   queueing: Queueing,
-  { wake }: typeof WakeUp.Service,
 ) {
   switch (queueing._tag) {
     case "Queued":
-      yield* wake("deliveries")
       return { id, type: queueing.type }
     case "Stopped":
       return yield* refuse("webhook_stopped")

@@ -7,7 +7,7 @@ import { eventId, Ids } from "../Ids.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import { claimantsWithoutKey, dayMillis } from "../key/Auth.ts"
 import { markMissingFiles, MediaLinks } from "../media/Media.ts"
-import { WakeUp } from "../queue/DueWork.ts"
+import { commitAndWake, WakeUp } from "../queue/DueWork.ts"
 import { answerKeptMillis } from "../request/Idempotency.ts"
 import { described, inputDecoder, integerBetween, nameUpTo } from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
@@ -286,14 +286,13 @@ export class Workspaces extends Context.Service<
             }
             return { change, admits: admits({ ...current, ...change }) }
           }
-          const updated = yield* store.update(found, decide, now)
-          if (updated === null) return yield* notFound
           // What waited while it was disabled may be due by now.
-          if (input.accountDisabled === false) {
-            yield* wakeUp.wake("lanes")
-            yield* wakeUp.wake("test_messages")
-          }
-          return updated
+          const wake =
+            input.accountDisabled === false
+              ? Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("test_messages"))
+              : Effect.void
+          const updated = yield* commitAndWake(store.update(found, decide, now), wake)
+          return updated ?? (yield* notFound)
         }),
         delete: Effect.fn("Workspaces.delete")(function* (role, id) {
           yield* requireRole(role, "workspace")

@@ -109,22 +109,24 @@ it.effect("an unresponsive or failing store is a reason", () =>
   }),
 )
 
-it.effect("a cause that no longer closes the gate is no reason, however its end is interrupted", () =>
-  Effect.gen(function* () {
-    const { context } = yield* aReadiness
-    yield* Effect.gen(function* () {
-      const { notReady } = yield* Readiness
-      const gate = yield* WorkGate
-      yield* interruptEverywhere(gate.open("clock"), (operation) =>
-        Effect.gen(function* () {
-          assert.deepStrictEqual(
-            [...(yield* notReady).keys()],
-            [...gate.causes().keys()],
-            `interrupted before operation ${operation}`,
-          )
-          yield* gate.close("clock", "12 s ahead")
-        }),
-      )
-    }).pipe(Effect.provide(WorkGate.layer), Effect.provideContext(context))
-  }),
+it.effect(
+  "a cause that no longer closes the gate is no reason, however its end is interrupted",
+  () =>
+    Effect.gen(function* () {
+      const { context } = yield* aReadiness
+      yield* Effect.gen(function* () {
+        const { notReady } = yield* Readiness
+        const gate = yield* WorkGate
+        yield* interruptEverywhere(gate.open("clock"), (operation) =>
+          Effect.gen(function* () {
+            assert.deepStrictEqual(
+              [...(yield* notReady).keys()],
+              [...gate.causes().keys()],
+              `interrupted before operation ${operation}`,
+            )
+            yield* gate.close("clock", "12 s ahead")
+          }),
+        )
+      }).pipe(Effect.provide(WorkGate.layer), Effect.provideContext(context))
+    }),
 )

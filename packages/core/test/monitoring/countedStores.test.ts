@@ -15,7 +15,7 @@ import type { Settlement } from "../../src/queue/Lane.ts"
 import type { ReminderRun, RunCommit } from "../../src/reminder/Reminder.ts"
 import type { Mode } from "../../src/workspace/Workspace.ts"
 import { Store } from "../../src/store/Store.ts"
-import { storeWith } from "@messaging-service/testkit"
+import { interruptEverywhere, storeWith } from "@messaging-service/testkit"
 
 /** Only the counted fields of an acceptance and of a change matter here. */
 const anAcceptance = (mode: Mode, count: number) =>
@@ -159,4 +159,30 @@ describe("counted stores", () => {
       ])
     }),
   )
+
+  it.effect("tell listeners of a message's end, however its caller is interrupted", () => {
+    let isEnded = false
+    const stores = storeWith({
+      messages: {
+        end: () =>
+          Effect.suspend(() => {
+            isEnded = true
+            return Effect.as(Effect.yieldNow, ids(1))
+          }),
+      },
+    })
+    const counted = Layer.provide(layerCountedStore, Layer.merge(stores, layerGate))
+    return Effect.gen(function* () {
+      const latch = yield* (yield* EventSignal).latch
+      const { messages } = yield* Store
+      yield* interruptEverywhere(messages.end([aChange(1, "cancelled")]), (operation) =>
+        Effect.gen(function* () {
+          const isTold = !isEnded || latch.isOpen()
+          assert.isTrue(isTold, `interrupted before operation ${operation}`)
+          isEnded = false
+          yield* latch.close
+        }),
+      )
+    }).pipe(Effect.provide(Layer.provideMerge(counted, EventSignal.layer)))
+  })
 })

@@ -243,8 +243,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/number/Numbers.ts",
-        'yield* logThrottled("number resumed", { number: found })\n          yield* wakeUp.wake("lanes")',
-        'yield* logThrottled("number resumed", { number: found })',
+        'commitAndWake(lanes.resume(found, now), wakeUp.wake("lanes"))',
+        "lanes.resume(found, now)",
       ),
     ],
   },
@@ -270,8 +270,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/workspace/Workspaces.ts",
-        "if (input.accountDisabled === false) {",
-        "if (input.accountDisabled === undefined) {",
+        "input.accountDisabled === false",
+        "input.accountDisabled === undefined",
       ),
     ],
   },
@@ -281,8 +281,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/number/Numbers.ts",
-        'if (change.pacing !== undefined) yield* wakeUp.wake("lanes")',
-        "",
+        'change.pacing === undefined ? Effect.void : wakeUp.wake("lanes")',
+        "Effect.void",
       ),
     ],
   },
@@ -566,8 +566,8 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/restore/Restoration.ts",
-        'Effect.forEach(["lanes", "test_messages", "reminders"] as const, wakeUp.wake)',
-        'Effect.forEach(["test_messages", "reminders"] as const, wakeUp.wake)',
+        'Effect.forEach(["lanes", "test_messages"] as const, wakeUp.wake)',
+        'wakeUp.wake("test_messages")',
       ),
     ],
   },

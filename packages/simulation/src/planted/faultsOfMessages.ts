@@ -109,8 +109,8 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/workspace/Workspaces.ts",
-        'yield* wakeUp.wake("lanes")\n            yield* wakeUp.wake("test_messages")',
-        'yield* wakeUp.wake("lanes")',
+        'Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("test_messages"))',
+        'wakeUp.wake("lanes")',
       ),
     ],
   },
