@@ -4939,6 +4939,10 @@ export interface Figures {
         readonly code: string;
         readonly count: number;
     }[];
+    /** @description From due to sent: half of the span's messages waited no longer, to the step of a histogram. Null where nothing was sent. */
+    readonly wait_p50_ms: number | null;
+    /** @description From due to sent: 95 of 100 of the span's messages waited no longer, to the step of a histogram. Null where nothing was sent. */
+    readonly wait_p95_ms: number | null;
     readonly waiting: {
         /** @description Counted up to 50,000. */
         readonly queued: number;

@@ -112,7 +112,7 @@ const whenWaiting = ({ queued, scheduled }: Figures["waiting"]): string => {
 }
 
 const Headline = ({
-  figures: { before, buckets, waiting },
+  figures: { before, buckets, wait_p50_ms: median, waiting },
   workspaceId,
 }: {
   figures: Figures
@@ -124,8 +124,6 @@ const Headline = ({
   })
   const sent = sum(buckets, (bucket) => bucket.sent)
   const failed = sum(buckets, (bucket) => bucket.failed)
-  const waits = buckets.flatMap(({ wait_p50_ms: wait }) => (wait === null ? [] : [wait]))
-  const median = waits.toSorted((a, b) => a - b)[Math.floor(waits.length / 2)]
   const failedPart = ((failed / Math.max(1, sent + failed)) * 100).toFixed(1)
   return (
     <dl className="card grid grid-cols-2 gap-px overflow-hidden bg-line md:grid-cols-4">
@@ -152,7 +150,7 @@ const Headline = ({
         {(waiting.queued + waiting.scheduled).toLocaleString()}
       </Figure>
       <Figure name={words.dueToSent} about={words.median}>
-        {median === undefined ? "–" : span(median)}
+        {median === null ? "–" : span(median)}
       </Figure>
     </dl>
   )

@@ -11,7 +11,7 @@ export const overviewWords = {
   allDue: "all are due",
   scheduled: (count: string) => `${count} scheduled for later`,
   dueToSent: "From due to sent",
-  median: "half of them are faster",
+  median: "half of them took no longer",
   noneBefore: "none before either",
   noneInSpan: "none in the span before",
   same: "as many as before",

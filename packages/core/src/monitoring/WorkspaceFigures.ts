@@ -115,6 +115,8 @@ export interface ShownFigures {
   readonly before: FigureCounts
   /** Failed messages of the span by error code, most first. */
   readonly failures: ReadonlyArray<{ readonly code: string; readonly count: number }>
+  /** All messages that were sent in the span, as `FigureCounts.waits` of one hour. */
+  readonly waits: FigureCounts["waits"]
   readonly present: PresentFigures
   /** Messages that may still be accepted; null for unlimited. */
   readonly messagesRemaining: number | null
@@ -143,8 +145,8 @@ const readUncounted = Effect.fnUntraced(function* readUncounted(
   return hours
 })
 
-const failuresOf = (buckets: ReadonlyArray<FigureCounts>): ShownFigures["failures"] =>
-  Object.entries(buckets.reduce(addedFigures, noFigures).failures)
+const failuresOf = ({ failures }: FigureCounts): ShownFigures["failures"] =>
+  Object.entries(failures)
     .map(([code, count]) => ({ code, count }))
     .toSorted((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1))
 
@@ -154,12 +156,16 @@ export const readSpan = Effect.fnUntraced(function* readSpan(
   query: FigureQuery,
   range: FigureRange,
   now: number,
-): Effect.fn.Return<Pick<ShownFigures, "before" | "buckets" | "failures">, StoreUnavailable> {
+): Effect.fn.Return<
+  Pick<ShownFigures, "before" | "buckets" | "failures" | "waits">,
+  StoreUnavailable
+> {
   const span = figureSpan(range, now)
   const { hours, places } = yield* store.hours({ ...query, from: span.before, until: span.until })
   const uncounted = yield* readUncounted(store, query, places)
   const { before, buckets } = figureBuckets([...hours, ...uncounted], span)
-  return { before, buckets, failures: failuresOf(buckets) }
+  const total = buckets.reduce<FigureCounts>(addedFigures, noFigures)
+  return { before, buckets, failures: failuresOf(total), waits: total.waits }
 })
 
 export class WorkspaceFigures extends Context.Service<

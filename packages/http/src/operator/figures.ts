@@ -65,6 +65,8 @@ const FiguresJson = Schema.Struct({
     Schema.Array(Schema.Struct({ code: Schema.String, count: Schema.Int })),
     "Failed messages of the span by error code, most first.",
   ),
+  wait_p50_ms: wait("half of the span's messages"),
+  wait_p95_ms: wait("95 of 100 of the span's messages"),
   waiting: Schema.Struct({
     queued: described(Schema.Int, "Counted up to 50,000."),
     scheduled: described(Schema.Int, "Counted up to 50,000."),
@@ -99,6 +101,8 @@ const figuresJson = (figures: ShownFigures): typeof FiguresJson.Type => ({
   buckets: figures.buckets.map(bucketJson),
   before: beforeJson(figures.before),
   failures: figures.failures,
+  wait_p50_ms: waitWithin(figures.waits, 0.5),
+  wait_p95_ms: waitWithin(figures.waits, 0.95),
   waiting: {
     queued: figures.present.queued,
     scheduled: figures.present.scheduled,
@@ -126,6 +130,8 @@ const exampleFigures: typeof FiguresJson.Type = {
   ],
   before: { accepted: 190, sent: 188, failed: 1 },
   failures: [{ code: "recipient_not_found", count: 3 }],
+  wait_p50_ms: 1000,
+  wait_p95_ms: 30_000,
   waiting: { queued: 2, scheduled: 12, oldest_due_at: "2030-01-31T06:59:30Z" },
   allowance: { remaining: 4786 },
   storage: { used_bytes: 1_482_113, limit_bytes: 1_073_741_824 },

@@ -26,6 +26,8 @@ interface FiguresBody {
   readonly buckets: ReadonlyArray<Bucket>
   readonly before: { readonly accepted: number; readonly sent: number; readonly failed: number }
   readonly failures: ReadonlyArray<{ readonly code: string; readonly count: number }>
+  readonly wait_p50_ms: number | null
+  readonly wait_p95_ms: number | null
   readonly waiting: {
     readonly queued: number
     readonly scheduled: number
@@ -106,12 +108,41 @@ layer(layerService())("the figures of a workspace", (it) => {
         now: inMillis(now),
         before: { accepted: 0, sent: 0, failed: 0 },
         failures: [],
+        wait_p50_ms: 1,
+        wait_p95_ms: 1,
         waiting: { queued: 1, scheduled: 1, oldest_due_at: inMillis(now) },
         allowance: { remaining: 7 },
         storage: { used_bytes: 0, limit_bytes: 1000 },
       })
       const inTest = yield* figures(workspace, "?mode=test")
       assert.strictEqual(inTest.buckets.at(-1)?.accepted, 1)
+    }),
+  )
+
+  it.effect("tell the wait of half of all messages, not of half of the hours", () =>
+    Effect.gen(function* () {
+      const { number, token, workspace } = yield* aSender()
+      const pause = (action: string) =>
+        operate({
+          method: "POST",
+          path: `/admin/v1/workspaces/${workspace.id}/numbers/${number.id}/${action}`,
+        })
+      for (let message = 0; message < 5; message++) yield* send(token, { from: number.id })
+      yield* settle
+      for (let hours = 0; hours < 2; hours++) {
+        yield* TestClock.adjust("1 hour")
+        yield* pause("pause")
+        yield* send(token, { from: number.id })
+        yield* TestClock.adjust("100 seconds")
+        yield* pause("resume")
+        yield* settle
+      }
+      const { buckets, wait_p50_ms, wait_p95_ms } = yield* figures(workspace)
+      assert.deepStrictEqual(
+        buckets.slice(-3).map((bucket) => bucket.wait_p50_ms),
+        [1, 120_000, 120_000],
+      )
+      assert.deepStrictEqual([wait_p50_ms, wait_p95_ms], [1, 120_000])
     }),
   )
 
