@@ -415,6 +415,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await goTo(page, dashboard, `/w/1/messages?find=${encodeURIComponent(to.phone)}`)
       await page.locator("tbody tr").first().click()
       await page.getByText("An operator paused its number.").waitFor()
+      await page.getByText("Resume it: the message keeps its place, and leaves then.").waitFor()
       await page.getByRole("button", { name: "Resume the number" }).click()
       await page.getByText("Handed to the platform").waitFor()
       await page.getByText("Webhook failed, attempt 1").waitFor()

@@ -1,6 +1,6 @@
 /** Answers in one sentence why a message waits; then what else holds it, and the one thing that a user can do. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
-import { Link } from "@tanstack/react-router"
+import { Link, useRouteContext } from "@tanstack/react-router"
 import type { Message } from "@messaging-service/client"
 import { call } from "../api/call.ts"
 import { Icon } from "../ui/Icon.tsx"
@@ -56,7 +56,7 @@ const WhatFollows = ({
         {words.canLeave[2]}
       </p>
     )}
-    {!first.until && first.remedy !== null && <p>{words.keepsPlace}</p>}
+    {!first.until && first.ends !== null && <p>{words.ends(first.ends)}</p>}
     {ahead && <p>{ahead}</p>}
     {others.map(({ says, until }) => (
       <p key={says}>
@@ -90,7 +90,9 @@ const Remedy = ({
       }),
     onSettled: () => client.invalidateQueries(),
   })
+  const { session } = useRouteContext({ from: "/inside" })
   if (remedy === null) return null
+  if (session.role === "member") return <p className="text-sm">{words.forAdministrators}</p>
   if (remedy === "link")
     return (
       <Link

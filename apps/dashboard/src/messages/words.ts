@@ -103,7 +103,8 @@ export const whyWords = {
   title: "Why is it waiting?",
   /** Around a relative time and the time by the clock. */
   canLeave: ["It can leave ", ", at ", "."],
-  keepsPlace: "It keeps its place and leaves once that is done.",
+  ends: (remedy: string) => `${remedy}: the message keeps its place, and leaves then.`,
+  forAdministrators: "Owners and administrators of this workspace can do that.",
   then: (sentence: string) => `Then: ${sentence}`,
   until: "Until ",
   toNumber: "Go to its number",
@@ -147,6 +148,26 @@ export const pausedWords: Readonly<Record<string, string>> = {
   restricted: "Its number is paused: the platform refused five messages in a row.",
   banned: "Its number is paused: the platform has banned it.",
   client_outdated: "Its number is paused: the platform refuses its client as outdated.",
+}
+
+/** What ends the wait for a number that does not connect by itself, for each of its reasons. */
+export const linkRemedies: Readonly<Record<string, string>> = {
+  logged_out: "Link it again",
+  replaced: "Resume it, or link it again",
+  banned: "Follow what the phone’s app offers, then resume it",
+  restricted: "Resume it once the phone’s app works again",
+  client_outdated: "Update the service, then resume it",
+  passkey_required: "Switch the passkey off on the phone, then link it again",
+  link_expired: "Link it again",
+  not_linked: "Link it",
+}
+
+/** What ends a pause, for each of its reasons. */
+export const resumeRemedies: Readonly<Record<string, string>> = {
+  paused: "Resume it",
+  restricted: "Look into the phone’s app, then resume it",
+  banned: "Follow what the phone’s app offers, then resume it",
+  client_outdated: "Update the service, then resume it",
 }
 
 export const stepWords: Readonly<Record<TimelineEntry["type"], (entry: TimelineEntry) => string>> =

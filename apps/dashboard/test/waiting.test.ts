@@ -1,0 +1,34 @@
+/** Why a message waits: what a user has to do stands in words at each reason. */
+import { assert, it } from "vitest"
+import { sentences } from "../src/messages/waiting.ts"
+import type { WaitsFor } from "../src/messages/timeline.ts"
+import {
+  disconnectedWords,
+  linkRemedies,
+  pausedWords,
+  resumeRemedies,
+} from "../src/messages/words.ts"
+
+const first = (reason: WaitsFor["reason"], because: string) =>
+  sentences({
+    for: [{ reason, because: because as WaitsFor["because"], until: null }],
+    ahead: 0,
+  })[0]
+
+it("names the remedy of every reason that a user must end", () => {
+  const { connection_lost: _, ...needUser } = disconnectedWords
+  for (const [because, says] of Object.entries(needUser)) {
+    const ends = linkRemedies[because] ?? null
+    assert.isNotNull(ends, because)
+    assert.deepEqual(first("not_connected", because), { says, remedy: "link", ends, until: null })
+  }
+  for (const [because, says] of Object.entries(pausedWords)) {
+    const ends = resumeRemedies[because] ?? null
+    assert.isNotNull(ends, because)
+    assert.deepEqual(first("paused", because), { says, remedy: "resume", ends, until: null })
+  }
+})
+
+it("names none where the number connects by itself", () => {
+  assert.strictEqual(first("not_connected", "connection_lost")?.ends, null)
+})
