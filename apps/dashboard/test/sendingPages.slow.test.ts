@@ -557,6 +557,13 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await asksAgain
       await awaitAnswers(page)
       assert.strictEqual(await from.inputValue(), String(first.id))
+      const waits = "Messages from it wait. Logged out on the phone. Link it again"
+      await page.getByText(waits).waitFor()
+      await page.getByLabel("To", { exact: true }).fill(uniquePhone())
+      await page.getByLabel("Text", { exact: true }).fill("Waits")
+      await page.getByRole("button", { name: "Send", exact: true }).click()
+      await page.getByText("The service accepted the message.").first().waitFor()
+      await page.getByText(waits).waitFor()
     })
   })
 

@@ -104,7 +104,7 @@ const Settings = ({
         autoFocus
       />
       <div className="grid items-start gap-4 sm:grid-cols-2">
-        <FromField id={id} change={(from) => change({ from })} />
+        <FromField id={id} change={(from) => change({ from })} sends={settings.mode === "live"} />
         <div className="max-sm:hidden" />
         <TextField
           type="datetime-local"

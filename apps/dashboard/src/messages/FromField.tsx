@@ -6,6 +6,7 @@ import { useQuery } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
 import { asked } from "../api/call.ts"
 import { nameOf } from "../numbers/connection.ts"
+import { useWaitNote } from "../numbers/StandingSentence.tsx"
 import { SelectField } from "../ui/forms.tsx"
 import { newMessageWords as words } from "./words.ts"
 
@@ -13,11 +14,14 @@ export const FromField = ({
   change,
   id,
   problem,
+  sends = false,
 }: {
   id: number
   problem?: string | undefined
   /** Told the first one too. */
   change?: (from: number) => void
+  /** Whether messages leave at once, so that the field says when they would wait. */
+  sends?: boolean
 }) => {
   const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }))
   const list = numbers.data?.data ?? []
@@ -29,14 +33,20 @@ export const FromField = ({
     // Once: later the user's choice stands.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [firstId])
+  const [chosenId, setChosenId] = useState<number>()
+  const waitNote = useWaitNote(id, chosenId ?? firstId)
   if (firstId === undefined) return null
   return (
     <SelectField
       name="from"
       label={words.from}
+      about={sends && waitNote}
       problem={problem}
       defaultValue={firstId}
-      onChange={(event) => change?.(Number(event.target.value))}
+      onChange={(event) => {
+        setChosenId(Number(event.target.value))
+        change?.(Number(event.target.value))
+      }}
     >
       {list.map((number) => (
         <option key={number.id} value={number.id}>

@@ -10,6 +10,7 @@ import { newKey } from "../api/newKey.ts"
 import { Attach, AttachmentPreview, mediaOf } from "../media/Attach.tsx"
 import type { Attachment } from "../media/Attach.tsx"
 import { CheckField, FormEnd, TextArea, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { useWaitNote } from "../numbers/StandingSentence.tsx"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
 import { AllMessages } from "./AllMessages.tsx"
 import { FromField } from "./FromField.tsx"
@@ -121,7 +122,7 @@ export const NewMessagePage = () => {
             newUpload={newKey}
             problem={fieldProblem(error, "media")}
           />
-          <Options id={id} error={error} />
+          <Options id={id} error={error} mode={mode} />
           <CheckField
             label={words.test}
             checked={mode === "test"}
@@ -184,9 +185,9 @@ const ToAndText = ({
   </>
 )
 
-const Options = ({ error, id }: { id: number; error: Error | null }) => (
+const Options = ({ error, id, mode }: { id: number; error: Error | null; mode: Form["mode"] }) => (
   <div className="grid items-start gap-4 sm:grid-cols-2">
-    <FromField id={id} problem={fieldProblem(error, "from")} />
+    <FromField id={id} problem={fieldProblem(error, "from")} sends={mode === "live"} />
     <TextField
       name="send at"
       type="datetime-local"
@@ -227,28 +228,33 @@ const Accepted = ({
   mode: Form["mode"]
   workspaceId: string
   again: () => void
-}) => (
-  <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-    <PageHead title={words.title}>
-      <AllMessages workspaceId={workspaceId} />
-    </PageHead>
-    <div className="card">
-      <Empty icon="tick" title={words.accepted(messages.length)}>
-        <span role="status" className="sr-only">
-          {words.accepted(messages.length)}
-        </span>
-        <div className="mt-3 flex flex-wrap justify-center gap-2">
-          <Link
-            to="/w/$workspaceId/messages"
-            params={{ workspaceId }}
-            search={searchFor(messages, mode)}
-            className="control"
-          >
-            {words.show(messages.length)}
-          </Link>
-          <Button onClick={again}>{words.again}</Button>
-        </div>
-      </Empty>
-    </div>
-  </main>
-)
+}) => {
+  const numberNote = useWaitNote(Number(workspaceId), messages[0]?.from.id)
+  const waitNote = mode === "live" ? numberNote : null
+  return (
+    <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
+      <PageHead title={words.title}>
+        <AllMessages workspaceId={workspaceId} />
+      </PageHead>
+      <div className="card">
+        <Empty icon={waitNote === null ? "tick" : "clock"} title={words.accepted(messages.length)}>
+          <span role="status" className="sr-only">
+            {words.accepted(messages.length)}
+          </span>
+          {waitNote}
+          <div className="mt-3 flex flex-wrap justify-center gap-2">
+            <Link
+              to="/w/$workspaceId/messages"
+              params={{ workspaceId }}
+              search={searchFor(messages, mode)}
+              className="control"
+            >
+              {words.show(messages.length)}
+            </Link>
+            <Button onClick={again}>{words.again}</Button>
+          </div>
+        </Empty>
+      </div>
+    </main>
+  )
+}

@@ -9,6 +9,7 @@ import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { nameOf, standingOf } from "./connection.ts"
 import type { Standing } from "./connection.ts"
+import { StandingSentence } from "./StandingSentence.tsx"
 import { numbersWords as words } from "./words.ts"
 
 interface RowProps {
@@ -186,13 +187,7 @@ const Says = ({
     <p className={`flex items-start gap-2 rounded-md px-3 py-2 text-sm ${standing.look}`}>
       <Icon name="warning" className="mt-0.5" />
       <span>
-        {standing.says}
-        {state?.paused_until && (
-          <>
-            {" "}
-            <When at={state.paused_until} />.
-          </>
-        )}
+        <StandingSentence standing={standing} state={state} />
         {(state?.waiting ?? 0) > 0 && words.waitFor(state?.waiting ?? 0)}
       </span>
     </p>

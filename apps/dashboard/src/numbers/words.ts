@@ -86,6 +86,8 @@ export const standingSentences = {
   pausedOpen: "Paused until a user resumes it.",
   pausedUntil: "Paused. It resumes by itself",
   connecting: "It is connecting.",
+  notConnected: "It is not connected.",
+  messagesWait: "Messages from it wait.",
 }
 
 /** Why a number is not connected, and what to do. */

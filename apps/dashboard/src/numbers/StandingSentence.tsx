@@ -1,0 +1,44 @@
+/** What the state of a number means, in the list of numbers and where a message waits for one. */
+import { useQuery } from "@tanstack/react-query"
+import type { ReactNode } from "react"
+import type { ListedConnection } from "@messaging-service/client"
+import { asked } from "../api/call.ts"
+import { When } from "../ui/Time.tsx"
+import { standingOf } from "./connection.ts"
+import type { Standing } from "./connection.ts"
+import { useConnections } from "./connections.ts"
+import { standingSentences as words } from "./words.ts"
+
+export const StandingSentence = ({
+  standing,
+  state,
+}: {
+  standing: Standing
+  state: ListedConnection | undefined
+}) => (
+  <>
+    {standing.says ?? words.notConnected}
+    {state?.paused_until && (
+      <>
+        {" "}
+        <When at={state.paused_until} />.
+      </>
+    )}
+  </>
+)
+
+/** That messages from a number wait, and why; null while it is connected, or unknown. */
+export const useWaitNote = (id: number, numberId: number | undefined): ReactNode => {
+  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }))
+  const states = useConnections(id)
+  const number = numbers.data?.data.find((one) => one.id === numberId)
+  if (number === undefined || states === undefined) return null
+  const state = states.find((one) => one.number_id === numberId)
+  const standing = standingOf(number, state)
+  if (standing.says === null && standing.remedy === null) return null
+  return (
+    <span className="text-amber">
+      {words.messagesWait} <StandingSentence standing={standing} state={state} />
+    </span>
+  )
+}
