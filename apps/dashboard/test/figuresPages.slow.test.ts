@@ -38,7 +38,11 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
 
   const figuresOf = async ({ id }: Made) =>
     (await dashboard.operate("GET", `/admin/v1/workspaces/${id}/figures`)) as {
-      readonly buckets: ReadonlyArray<{ readonly accepted: number; readonly sent: number }>
+      readonly buckets: ReadonlyArray<{
+        readonly at: string
+        readonly accepted: number
+        readonly sent: number
+      }>
     }
 
   it("begins with three steps, and shows figures once something was sent", async () => {
@@ -72,6 +76,9 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
       label: "<b>Shop</b>",
       status: "disconnected",
     })) as Made
+    await dashboard.operate("POST", `/admin/v1/workspaces/${workspace.id}/webhooks`, {
+      url: "http://127.0.0.1:65534/no-receiver",
+    })
     for (let count = 0; count < 3; count++) await send(workspace, number)
     await dashboard.operate("POST", "/admin/v1/simulator/settle")
     await send(workspace, lost)
@@ -87,6 +94,34 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
       await assertFigure("Waiting now", "2")
       await shown(page, "95 left").waitFor()
       await page.getByRole("link", { name: "<b>Shop</b>" }).waitFor()
+      await page.getByText(/no-receiver: the last delivery failed \(no connection\)/).waitFor()
+      // Each time stands where the column of its hour begins.
+      const [columns, marks] = await page
+        .locator("figure")
+        .first()
+        .evaluate((figure) => {
+          const edges = (selector: string, of: (box: DOMRect) => number) =>
+            [...figure.querySelectorAll(selector)].map((one) => of(one.getBoundingClientRect()))
+          return [
+            edges("[role=img] > div", ({ left }) => left),
+            edges(":scope > div > div:last-child > span", ({ left, width }) => left + width / 2),
+          ] as const
+        })
+      for (const [mark, column] of [6, 12, 18].entries())
+        assert.approximately(marks[mark + 1] ?? 0, columns[column] ?? 0, 1)
+      assert.deepStrictEqual(
+        await page
+          .locator("figure")
+          .first()
+          .locator("> div > div:last-child > span")
+          .allTextContents(),
+        [
+          ...[0, 6, 12, 18].map((hour) =>
+            new Date(buckets[hour]?.at ?? "").toTimeString().slice(0, 5),
+          ),
+          "now",
+        ],
+      )
       await page.getByRole("link", { name: "2", exact: true }).click()
       await page.waitForURL(/messages\?status=.*queued.*scheduled/)
       await page.locator("tbody tr").nth(1).waitFor()

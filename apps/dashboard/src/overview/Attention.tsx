@@ -9,6 +9,7 @@ import { nameOf, standingOf } from "../numbers/connection.ts"
 import { useConnections } from "../numbers/connections.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { span } from "../ui/Time.tsx"
+import { answerWords, stoppedWords } from "../webhooks/words.ts"
 import { attentionWords as words } from "./words.ts"
 
 /** A message that is due for longer is worth a line. */
@@ -64,12 +65,19 @@ const ofOldest = (figures: Figures | undefined): ReadonlyArray<Item> => {
 const ofWebhooks = (webhooks: ReadonlyArray<Webhook>): ReadonlyArray<Item> =>
   webhooks
     .filter(({ active, last_delivery: last }) => !active || (last?.error ?? null) !== null)
-    .map(({ active, id, url }) => ({
+    .map(({ active, disabled_reason: stop, id, last_delivery: last, url }) => ({
       key: `webhook ${id}`,
       look: active ? "bg-amber-wash text-amber" : "bg-red-wash text-red",
       word: active ? words.failing : words.stopped,
       title: words.webhook(id),
-      says: url,
+      says: `${url}: ${
+        stop === null
+          ? words.lastFailed(
+              answerWords(last?.error ?? null, last?.response_status ?? null),
+              (last?.next_attempt_at ?? null) !== null,
+            )
+          : stoppedWords[stop]
+      }`,
       link: { to: "/w/$workspaceId/webhooks/$webhookId" } as const,
       webhookId: String(id),
     }))

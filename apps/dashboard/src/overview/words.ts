@@ -77,4 +77,6 @@ export const attentionWords = {
   stopped: "stopped",
   failing: "failing",
   webhook: (id: number) => `Webhook ${id}`,
+  lastFailed: (answer: string, again: boolean) =>
+    `the last delivery failed (${answer}). Repair your program; ${again ? "the service tries again by itself" : "then deliver again what it missed"}.`,
 }

@@ -145,15 +145,22 @@ const Column = ({
     )
   })
 
-/** Five times below the columns. */
+/** Five times below the columns, each where its column begins; the last one at the end. */
 const Marks = ({ count, nameOf }: { count: number; nameOf: (index: number) => string }) => (
   <div
-    className="col-start-2 flex justify-between pt-1 text-2xs text-faint tabular-nums"
+    className="relative col-start-2 mt-1 h-4 text-2xs text-faint tabular-nums"
     aria-hidden="true"
   >
-    {Array.from({ length: 5 }, (_, part) => Math.round((part * (count - 1)) / 4)).map((index) => (
-      <span key={index}>{index === count - 1 ? words.now : nameOf(index)}</span>
+    {Array.from({ length: 4 }, (_, part) => Math.round((part * count) / 4)).map((index) => (
+      <span
+        key={index}
+        className={`absolute ${index === 0 ? "" : "-translate-x-1/2"}`}
+        style={{ left: `${(index / count) * 100}%` }}
+      >
+        {nameOf(index)}
+      </span>
     ))}
+    <span className="absolute right-0">{words.now}</span>
   </div>
 )
 
