@@ -313,6 +313,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       failWith({ on: asks, with: ended })
       await askAgain(page)
       await page.getByRole("dialog", { name: "Your session has ended" }).waitFor()
+      await assertCount(page.getByRole("alert").filter({ hasText: "Do it again" }), 0)
       failWith(null)
       await signInAgain(page)
       await found().waitFor()

@@ -30,9 +30,12 @@ const endedKey = ["session ended"] as const
 /** Codes of answers to a cookie that is over, and to none. A wrong token at sign-in is another one. */
 const endings = ["session_ended", "missing_operator_token"]
 
+export const saysSessionEnded = (error: Error): boolean =>
+  error instanceof Refused && endings.includes(error.code)
+
 /** Notes a session that ended while a page was open: the page stays, and a dialog asks to sign in again. */
 export const noteEndedSession = (client: QueryClient, error: Error): void => {
-  if (error instanceof Refused && endings.includes(error.code)) client.setQueryData(endedKey, true)
+  if (saysSessionEnded(error)) client.setQueryData(endedKey, true)
 }
 
 export const useSessionHasEnded = (): boolean =>

@@ -5,7 +5,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import { asked } from "../api/call.ts"
-import { Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { Chats, chatsOf } from "./Chats.tsx"
 import { Compose } from "./Compose.tsx"
 import { ClockControls } from "./ClockControls.tsx"
@@ -43,7 +43,7 @@ export const EmulatorPage = () => {
   return (
     <main className="flex max-w-7xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.title} about={words.about} />
-      {error && <Failure error={error} again={again} />}
+      <QueryFailure error={error} again={again} />
       {!isKnown && !error && <Loading />}
       {isKnown && (
         <div className="grid items-start gap-5 lg:grid-cols-[15rem_minmax(0,24rem)_minmax(0,1fr)]">

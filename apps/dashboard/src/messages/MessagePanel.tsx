@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router"
 import type { Message } from "@messaging-service/client"
 import { asked, call } from "../api/call.ts"
 import { Icon } from "../ui/Icon.tsx"
-import { Button, Copy, Fact, Failure, Loading } from "../ui/parts.tsx"
+import { Button, Copy, Fact, Failure, Loading, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { MessageStatus } from "./MessageStatus.tsx"
 import { recipientOf } from "./recipient.ts"
@@ -41,7 +41,7 @@ export const MessagePanel = ({
 
   return (
     <Panel messageId={messageId} close={close}>
-      {error && <Failure error={error} again={() => void refetch()} />}
+      <QueryFailure error={error} again={() => void refetch()} />
       {message && <Content message={message} />}
       {waits && data?.waiting && (
         <WhyItWaits waiting={data.waiting} message={data.message} workspaceId={workspaceId} />

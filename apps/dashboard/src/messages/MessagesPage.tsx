@@ -7,7 +7,7 @@ import { asked } from "../api/call.ts"
 import type { Answer } from "../api/operations.ts"
 import { useKeys } from "../ui/keys.ts"
 import { Pager } from "../ui/Pager.tsx"
-import { Button, Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { Button, Empty, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { CancelChosen } from "./CancelChosen.tsx"
 import { CancelMatching } from "./CancelMatching.tsx"
@@ -53,7 +53,7 @@ export const MessagesPage = () => {
           isEmpty={messages.length === 0}
           done={setOutcome}
         />
-        {error && <Failure error={error} again={() => void refetch()} />}
+        <QueryFailure error={error} again={() => void refetch()} />
         <div className="card relative overflow-x-auto" aria-busy={isPlaceholderData}>
           {data === undefined && !error && <Loading rows={12} />}
           {messages.length > 0 && (

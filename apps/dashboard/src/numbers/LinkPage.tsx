@@ -7,7 +7,7 @@ import { asked, call } from "../api/call.ts"
 import type { Answer } from "../api/operations.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { Icon } from "../ui/Icon.tsx"
-import { Button, Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { Button, Empty, Failure, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { left } from "../ui/Time.tsx"
 import { linkWords as words } from "./words.ts"
 
@@ -43,7 +43,7 @@ export const LinkPage = () => {
           {words.allNumbers}
         </Link>
       </PageHead>
-      {error && <Failure error={error} again={changed} />}
+      <QueryFailure error={error} again={changed} />
       {number === undefined && !error && <Loading rows={4} />}
       {number?.status === "connected" && (
         <Linked phone={number.phone ?? ""} workspaceId={workspaceId} />

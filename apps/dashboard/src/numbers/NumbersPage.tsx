@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { asked } from "../api/call.ts"
-import { Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { Empty, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { AddAccount } from "../telegram/AddAccount.tsx"
 import { useConnections } from "./connections.ts"
 import { LinkDialog } from "./LinkDialog.tsx"
@@ -28,7 +28,7 @@ export const NumbersPage = () => {
         )}
         {mayChange && <LinkDialog workspaceId={workspaceId} />}
       </PageHead>
-      {numbers.error && <Failure error={numbers.error} again={() => void numbers.refetch()} />}
+      <QueryFailure error={numbers.error} again={() => void numbers.refetch()} />
       <div className="card">
         {list === undefined && !numbers.error && <Loading rows={4} />}
         {list?.length === 0 && (

@@ -7,7 +7,7 @@ import { Refused, asked, call } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { useCall } from "../api/useCall.ts"
 import type { NumberPath } from "../numbers/connection.ts"
-import { Button, Empty, Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { Button, Empty, Failure, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { left } from "../ui/Time.tsx"
 import { BeginLogin } from "./BeginLogin.tsx"
 import { Scanning, WithCode, WithPassword } from "./LoginSteps.tsx"
@@ -56,7 +56,7 @@ export const TelegramPage = () => {
           {words.allNumbers}
         </Link>
       </PageHead>
-      {error && <Failure error={error} again={() => void refetch()} />}
+      <QueryFailure error={error} again={() => void refetch()} />
       {login === undefined && !error && <Loading rows={3} />}
       {login === null && <BeginLogin path={path} begun={show} />}
       {login != null && <Step login={login} path={path} show={show} />}

@@ -4,7 +4,7 @@
  */
 import type { UseQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"
-import { Failure, Loading } from "./parts.tsx"
+import { Loading, QueryFailure } from "./parts.tsx"
 
 export const Answer = <Data,>({
   children,
@@ -17,7 +17,7 @@ export const Answer = <Data,>({
   children: (data: Data) => ReactNode
 }) => (
   <>
-    {error && <Failure error={error} again={() => void refetch()} />}
+    <QueryFailure error={error} again={() => void refetch()} />
     {data === undefined && !error && (
       <div className="card">
         <Loading rows={rows} />

@@ -2,6 +2,7 @@
 import { useState } from "react"
 import type { ButtonHTMLAttributes, ReactNode } from "react"
 import { Refused } from "../api/call.ts"
+import { saysSessionEnded } from "../api/session.ts"
 import { Icon } from "./Icon.tsx"
 import type { IconName } from "./Icon.tsx"
 import { secretWords, stateWords as words } from "./words.ts"
@@ -73,12 +74,10 @@ export const Empty = ({
 const isRoleRefusal = (error: Error): boolean =>
   error instanceof Refused && ["role_required", "operator_required"].includes(error.code)
 
-/** The dialog over the page signs in again; what the user asked for is still to be done. */
-const endings = ["session_ended", "missing_operator_token"]
-
 const sentenceOf = (error: Error): string => {
   if (!(error instanceof Refused)) return words.away
-  if (endings.includes(error.code)) return words.sessionEnded
+  // The dialog over the page signs in again; what the user asked for is still to be done.
+  if (saysSessionEnded(error)) return words.sessionEnded
   if (isRoleRefusal(error)) return words.roleRefused
   return error.status === 404 ? words.gone : error.message
 }
@@ -107,6 +106,13 @@ export const Failure = ({ again, error }: { error: Error; again?: () => void }) 
     {again && !isFinal(error) && <Button onClick={again}>{words.again}</Button>}
   </div>
 )
+
+/**
+ * Why a question of the page has no answer. Nothing when the session has ended: the dialog over the page says so, and
+ * the page asks again by itself once the user has signed in.
+ */
+export const QueryFailure = ({ again, error }: { error: Error | null; again: () => void }) =>
+  error !== null && !saysSessionEnded(error) && <Failure error={error} again={again} />
 
 /** A key or a secret, which the service shows once. */
 export const Secret = ({ about, label, text }: { label: string; text: string; about?: string }) => (
