@@ -7,6 +7,7 @@ import {
   createRouter,
   redirect,
 } from "@tanstack/react-router"
+import type { BrowserSession } from "@messaging-service/client"
 import { base } from "./api/base.ts"
 import { loadSession } from "./api/session.ts"
 import { NowherePage } from "./entrance/NowherePage.tsx"
@@ -79,9 +80,17 @@ const inside = createRoute({
   component: Shell,
 })
 
+/** Before a page of the console: leads a portal's session to its own workspace. */
+const operatorsOnly = ({ context }: { context: { session: BrowserSession } }): void => {
+  const { workspace_id: workspaceId } = context.session
+  if (workspaceId !== null)
+    throw redirect({ to: "/w/$workspaceId", params: { workspaceId: String(workspaceId) } })
+}
+
 const workspaces = createRoute({
   getParentRoute: () => inside,
   path: "/workspaces",
+  beforeLoad: operatorsOnly,
   validateSearch: (raw: Record<string, unknown>): { find?: string } & TrailSearch => ({
     ...parseTrail(raw),
     ...(typeof raw["find"] === "string" || typeof raw["find"] === "number"
@@ -242,18 +251,21 @@ const webhookLog = createRoute({
 const service = createRoute({
   getParentRoute: () => inside,
   path: "/service",
+  beforeLoad: operatorsOnly,
   component: lazyPage(() => import("./service/ServicePage.tsx"), "ServicePage"),
 })
 
 const held = createRoute({
   getParentRoute: () => inside,
   path: "/service/held",
+  beforeLoad: operatorsOnly,
   component: lazyPage(() => import("./held/HeldPage.tsx"), "HeldPage"),
 })
 
 const heldOf = createRoute({
   getParentRoute: () => inside,
   path: "/service/held/$workspaceId",
+  beforeLoad: operatorsOnly,
   validateSearch: parseTrail,
   component: lazyPage(() => import("./held/HeldMessagesPage.tsx"), "HeldMessagesPage"),
 })

@@ -8,7 +8,7 @@ import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
-import { Empty, Fact, Failure, PageHead } from "../ui/parts.tsx"
+import { Empty, Fact, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { nameOf } from "./connection.ts"
 import type { NumberPath } from "./connection.ts"
@@ -50,8 +50,10 @@ export const NumberPage = () => {
           {words.all}
         </Link>
       </PageHead>
-      {numbers.error && <Failure error={numbers.error} again={() => void numbers.refetch()} />}
-      <Answer query={connection}>{(data) => <Facts connection={data} />}</Answer>
+      <QueryFailure error={numbers.error} again={() => void numbers.refetch()} />
+      <Answer query={connection}>
+        {(data) => <Facts connection={data} showsWorker={mayChange} />}
+      </Answer>
       {mayChange && <Label number={number} path={path} />}
       {mayChange && <PauseSection connection={connection.data} path={path} />}
       {session.kind === "operator" && <PacingAndProxy path={path} />}
@@ -70,7 +72,14 @@ const Gone = ({ workspaceId }: { workspaceId: string }) => (
   </Empty>
 )
 
-const Facts = ({ connection }: { connection: Connection }) => (
+const Facts = ({
+  connection,
+  showsWorker,
+}: {
+  connection: Connection
+  /** False for members, to whom its name says nothing. */
+  showsWorker: boolean
+}) => (
   <dl className="card grid grid-cols-2 gap-4 p-4 md:grid-cols-4">
     <Fact name={words.state}>
       {connection.state}
@@ -88,7 +97,7 @@ const Facts = ({ connection }: { connection: Connection }) => (
       {connection.next_send_at === null ? words.none : <When at={connection.next_send_at} />}
     </Fact>
     <Fact name={words.reconnects}>{connection.reconnects.toLocaleString()}</Fact>
-    <Fact name={words.worker}>{connection.worker ?? words.noWorker}</Fact>
+    {showsWorker && <Fact name={words.worker}>{connection.worker ?? words.noWorker}</Fact>}
   </dl>
 )
 

@@ -1,13 +1,13 @@
 /** How the workspace does: what needs attention, what left, what failed and why, how long it took. */
 import { useQuery } from "@tanstack/react-query"
-import { Link, getRouteApi } from "@tanstack/react-router"
+import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { Figures, FiguresBucket as Bucket } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import type { MessageErrorCode, MessageSearch } from "../messages/messageSearch.ts"
 import { Columns, Meter } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { Failure, Loading, PageHead } from "../ui/parts.tsx"
+import { Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { sizeOf } from "../ui/size.ts"
 import { span } from "../ui/Time.tsx"
 import { Attention } from "./Attention.tsx"
@@ -45,7 +45,7 @@ export const OverviewPage = () => {
           ))}
         </nav>
       </PageHead>
-      {error && <Failure error={error} again={() => void figures.refetch()} />}
+      <QueryFailure error={error} again={() => void figures.refetch()} />
       <Attention workspaceId={workspaceId} figures={data} />
       {data === undefined && !error && <Loading />}
       {data && <Whole workspaceId={workspaceId} figures={data} />}
@@ -67,6 +67,7 @@ const hasNothing = ({ before, buckets, waiting }: Figures): boolean =>
 
 const Whole = ({ figures, workspaceId }: { figures: Figures; workspaceId: string }) => {
   const { buckets, failures } = figures
+  const { session } = useRouteContext({ from: "/inside" })
   const isQuiet = hasNothing(figures)
   const messages = useQuery({
     ...asked("GET /admin/v1/workspaces/{id}/messages", {
@@ -99,7 +100,7 @@ const Whole = ({ figures, workspaceId }: { figures: Figures; workspaceId: string
       </section>
       <div className="grid gap-4 md:grid-cols-2">
         <Failures failures={failures} workspaceId={workspaceId} />
-        <Deliveries at={at} buckets={buckets} />
+        {session.role !== "member" && <Deliveries at={at} buckets={buckets} />}
         <Left figures={figures} />
       </div>
     </>
