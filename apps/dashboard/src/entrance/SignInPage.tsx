@@ -23,14 +23,17 @@ const problemOf = (error: Error | null): string | undefined => {
 export const SignInPage = () => {
   const { to } = useSearch({ from: "/sign-in" })
   const router = useRouter()
+  const [code] = useState(() => new URLSearchParams(location.hash.slice(1)).get("code"))
   return (
     <Door>
       <div>
         <h1 className="text-xl font-semibold">{words.title}</h1>
-        <p className="text-soft">{words.about}</p>
+        <p className="text-soft">
+          {words.about} {code === null && words.customer}
+        </p>
       </div>
       <div className="card p-5 shadow-card">
-        <SignInWays signedIn={() => router.history.push(to ?? base)} />
+        <SignInWays code={code} signedIn={() => router.history.push(to ?? base)} />
       </div>
       <p className="text-xs text-soft">
         {words.where[0]}
@@ -47,9 +50,8 @@ export const SignInPage = () => {
  * The first start prints a link with a code behind `#`. A press of a button exchanges it: programs that open links
  * before people do use nothing up.
  */
-const SignInWays = ({ signedIn }: { signedIn: () => void }) => {
+const SignInWays = ({ code, signedIn }: { code: string | null; signedIn: () => void }) => {
   const client = useQueryClient()
-  const [code] = useState(() => new URLSearchParams(location.hash.slice(1)).get("code"))
   const { error, isPending, mutate } = useMutation({
     mutationFn: (body: { code: string }) => call("POST /admin/v1/session", { body }),
     onSuccess: (session) => {

@@ -1,8 +1,8 @@
 /** The words of sign-in, portal links, and addresses without a page. */
 export const signInWords = {
   title: "Sign in to the console",
-  about:
-    "For the people who run this messaging service. Did you come by a link? Ask its sender for a new one.",
+  about: "For the people who run this messaging service.",
+  customer: "Did you come by a link? Ask its sender for a new one.",
   token: "Operator token",
   signIn: "Sign in",
   away: "The service does not answer.",
