@@ -16,7 +16,7 @@ import {
   sendOne,
 } from "./crash/Clients.ts"
 import type { Ledger } from "./crash/Clients.ts"
-import { checkLive, outliveWorkers, startLive } from "./crash/Live.ts"
+import { awaitShares, checkLive, outliveWorkers, startLive } from "./crash/Live.ts"
 import type { LiveCluster, LiveSender, StoreName } from "./crash/Live.ts"
 import { seed, storm } from "./crash/Storm.ts"
 
@@ -150,6 +150,9 @@ const crashes = (store: StoreName) =>
     yield* Fiber.interrupt(failing)
     yield* far.releaseAcks
 
+    // A worker that came back takes its share. A message in flight would move with its number, be
+    // repeated a minute later, and hold up what is sent behind it until that has expired.
+    if (store === "PostgreSQL") yield* awaitShares(cluster)
     yield* leftUnread(cluster, quiet, ledger)
     const checkUnderWay = yield* leftUnderWay(cluster, quiet, ledger)
     // Leases of the dead expire, and scheduled messages fall due.

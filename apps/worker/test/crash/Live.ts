@@ -81,20 +81,24 @@ const aLiveSender = (cluster: Cluster, far: typeof WhatsAppServer.Service) =>
     return live
   })
 
-/** For workers that share the numbers: linking restarts at a number's new worker. */
-const startShared = Effect.fnUntraced(function* (settings: Settings) {
-  const cluster = yield* startCluster({ ...settings, METRICS_PORT: "0" })
-  for (const member of cluster.workers) {
-    yield* processes.waitUntil(
-      `${member} has its share`,
-      Effect.map(
-        Effect.flatMap(cluster.running(member), (worker) => figure(worker, "shards_held")),
-        (shards) => (shards === 256 / cluster.workers.length ? true : undefined),
+/** Waits until no number is to move to another worker any more. */
+export const awaitShares = (cluster: Cluster) =>
+  Effect.forEach(
+    cluster.workers,
+    (member) =>
+      processes.waitUntil(
+        `${member} has its share`,
+        Effect.map(
+          Effect.flatMap(cluster.running(member), (worker) => figure(worker, "shards_held")),
+          (shards) => (shards === 256 / cluster.workers.length ? true : undefined),
+        ),
       ),
-    )
-  }
-  return cluster
-})
+    { discard: true },
+  )
+
+/** For workers that share the numbers: linking restarts at a number's new worker. */
+const startShared = (settings: Settings) =>
+  Effect.tap(startCluster({ ...settings, METRICS_PORT: "0" }), awaitShares)
 
 const starting = { PostgreSQL: startShared, PGlite: startAlone }
 
