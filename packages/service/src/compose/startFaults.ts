@@ -161,11 +161,9 @@ export const optionalPackage = <Module>(
     ),
   )
 
-/** Loads the embedded database. */
-export const loadPglite = optionalPackage(
-  "@electric-sql/pglite",
-  "embedded",
-  () => import("@electric-sql/pglite"),
+/** Loads the embedded database. Without its type: programs compile without the package. */
+export const loadPglite: Effect.Effect<void, CannotStart> = Effect.asVoid(
+  optionalPackage("@electric-sql/pglite", "embedded", () => import("@electric-sql/pglite")),
 )
 
 /**
