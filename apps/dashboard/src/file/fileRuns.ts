@@ -51,7 +51,7 @@ export const showRun = (run: FileRun): void =>
 export const forgetRun = (id: number): void =>
   change(runs.filter(({ workspaceId }) => workspaceId !== id))
 
-/** Ends all of them, as for somebody who signs out. */
+/** Drops every run when the user signs out. */
 export const dropRuns = (): void => {
   for (const run of runs) run.drop()
 }

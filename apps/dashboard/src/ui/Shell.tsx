@@ -17,7 +17,8 @@ import { useLive } from "../api/live.ts"
 import type { LiveState } from "../api/live.ts"
 import { SignedOut } from "../entrance/SignedOut.tsx"
 import { useServiceTime } from "../api/serviceTime.ts"
-import { dropRuns, progressOf, useFileRuns } from "../file/fileRuns.ts"
+import { FileBars } from "../file/FileBars.tsx"
+import { dropRuns } from "../file/fileRuns.ts"
 import { HeldBar } from "../held/HeldBar.tsx"
 import { useCommands } from "./commands.ts"
 import { Icon } from "./Icon.tsx"
@@ -100,36 +101,6 @@ const useOpenWorkspace = (workspaceId: string | undefined): Workspace | undefine
     ...asked("GET /admin/v1/workspaces/{id}", { path: { id: Number(workspaceId) } }),
     enabled: workspaceId !== undefined,
   }).data
-
-/** On every other page while a file is sent, or was not sent to its end. */
-const FileBars = () => {
-  const { pathname } = useLocation()
-  return useFileRuns()
-    .filter(({ state }) => state.progress !== "done")
-    .filter(({ workspaceId }) => !pathname.endsWith(`/w/${workspaceId}/messages/file`))
-    .map((run) => {
-      const { answered, all } = progressOf(run)
-      const isSending = run.state.progress === "sending"
-      return (
-        <p
-          key={run.workspaceId}
-          className="flex flex-wrap items-center gap-2 border-b border-line bg-amber-wash px-4 py-2 text-sm text-amber md:px-6"
-        >
-          <Icon name={isSending ? "message" : "warning"} />
-          <span className="mr-auto tabular-nums">
-            {isSending ? words.sendingFile(answered, all) : words.stoppedFile(answered, all)}
-          </span>
-          <Link
-            to="/w/$workspaceId/messages/file"
-            params={{ workspaceId: String(run.workspaceId) }}
-            className="font-medium underline"
-          >
-            {words.showFile}
-          </Link>
-        </p>
-      )
-    })
-}
 
 /** On every page of a workspace that the operator disabled. */
 const DisabledBar = ({ isOperator }: { isOperator: boolean }) => (

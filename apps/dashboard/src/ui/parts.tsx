@@ -114,6 +114,23 @@ export const Failure = ({ again, error }: { error: Error; again?: () => void }) 
 export const QueryFailure = ({ again, error }: { error: Error | null; again: () => void }) =>
   error !== null && !saysSessionEnded(error) && <Failure error={error} again={again} />
 
+/** A line above every page, with the way to what it speaks of. */
+export const Bar = ({
+  children,
+  icon,
+  says,
+}: {
+  icon: IconName
+  says: string
+  children: ReactNode
+}) => (
+  <p className="flex flex-wrap items-center gap-2 border-b border-line bg-amber-wash px-4 py-2 text-sm text-amber md:px-6">
+    <Icon name={icon} />
+    <span className="mr-auto tabular-nums">{says}</span>
+    {children}
+  </p>
+)
+
 /** A key or a secret, which the service shows once. */
 export const Secret = ({ about, label, text }: { label: string; text: string; about?: string }) => (
   <div className="flex min-w-0 flex-col gap-1.5 rounded-lg bg-amber-wash px-3.5 py-3 text-amber">
