@@ -34,13 +34,13 @@ export const FromField = ({
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [firstId])
   const [chosenId, setChosenId] = useState<number>()
-  const waitNote = useWaitNote(id, chosenId ?? firstId)
+  const waitNote = useWaitNote(id, sends ? (chosenId ?? firstId) : undefined)
   if (firstId === undefined) return null
   return (
     <SelectField
       name="from"
       label={words.from}
-      about={sends && waitNote}
+      about={waitNote}
       problem={problem}
       defaultValue={firstId}
       onChange={(event) => {

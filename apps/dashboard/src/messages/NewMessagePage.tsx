@@ -229,8 +229,8 @@ const Accepted = ({
   workspaceId: string
   again: () => void
 }) => {
-  const numberNote = useWaitNote(Number(workspaceId), messages[0]?.from.id)
-  const waitNote = mode === "live" ? numberNote : null
+  const numberId = mode === "live" ? messages[0]?.from.id : undefined
+  const waitNote = useWaitNote(Number(workspaceId), numberId)
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.title}>

@@ -27,10 +27,14 @@ export const StandingSentence = ({
   </>
 )
 
-/** That messages from a number wait, and why; null while it is connected, or unknown. */
+/** That messages from a number wait, and why; null while it is connected, unknown, or undefined. */
 export const useWaitNote = (id: number, numberId: number | undefined): ReactNode => {
-  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }))
-  const states = useConnections(id)
+  const enabled = numberId !== undefined
+  const numbers = useQuery({
+    ...asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }),
+    enabled,
+  })
+  const states = useConnections(id, enabled)
   const number = numbers.data?.data.find((one) => one.id === numberId)
   if (number === undefined || states === undefined) return null
   const state = states.find((one) => one.number_id === numberId)
