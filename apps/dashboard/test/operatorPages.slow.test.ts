@@ -171,6 +171,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       const since = await page.getByRole("dialog").getByLabel("Since").inputValue()
       // Older failures may stand on later pages of the log.
       assert.isAtMost(Date.parse(since), oldest - 23 * 3_600_000)
+      assert.isAtLeast(Date.parse(since), oldest - 25 * 3_600_000)
       await page.getByRole("button", { name: "Back" }).click()
       await goTo(page, dashboard, "/w/1/webhooks")
       await page.getByRole("row", { name: /no-receiver.*failing/ }).waitFor()

@@ -7,7 +7,7 @@ import { checked } from "../src/promises/checked.ts"
 import { shrink } from "../src/shrink.ts"
 import { simulate } from "../src/simulate.ts"
 
-const seeds = Array.from({ length: 4 }, (_, index) => `fast ${index}`)
+const seeds = Array.from({ length: 12 }, (_, index) => `fast ${index}`)
 
 describe("a seed", () => {
   it("keeps every promise", () => {
