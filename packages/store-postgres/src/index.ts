@@ -17,6 +17,7 @@ export type {
 export { examineDatabase, examineEmbeddedDatabase } from "./database/examine.ts"
 export type { DatabaseExamination } from "./database/examine.ts"
 export { defaultSchema, isSchemaName, qualifier, schemaNameRule } from "./database/Schema.ts"
+export type { Element, Params, SqlName, Statement } from "./database/Sql.ts"
 export { admitStatement } from "./key/keys.ts"
 export { acceptStatement, loadStatement } from "./message/messages.ts"
 

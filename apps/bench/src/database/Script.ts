@@ -5,6 +5,7 @@
  */
 import type { TestDatabase } from "@messaging-service/testkit"
 import { defaultSchema, planning, qualifier } from "@messaging-service/store-postgres"
+import type { Element, Params, SqlName, Statement } from "@messaging-service/store-postgres"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { access, constants, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
@@ -37,18 +38,26 @@ export interface Outcome {
 /** Puts schemas before the names in a statement of the store. */
 export const qualify = qualifier(defaultSchema)
 
+/** An expression for each parameter. A list that would hold nothing but nulls may be left out. */
+type Expressions<Name extends SqlName> = Readonly<
+  Record<Exclude<keyof Params<Name>, keyof Element<Name>>, string> &
+    Partial<Record<keyof Element<Name>, string>>
+>
+
 /**
- * Puts expressions in the places of a prepared statement's parameters and schemas before its names. A list that would hold nothing
- * but nulls is sent empty, as the service does it.
+ * Puts expressions in the places of a prepared statement's parameters and schemas before its names. A list
+ * that was left out is sent empty, as the service does it.
  */
-export const bind = (
-  { names, text }: { readonly names: ReadonlyArray<string>; readonly text: string },
-  expressions: Readonly<Record<string, string>>,
-): string =>
-  qualify(text).replaceAll(
+export const bind = <Name extends SqlName>(
+  { names, text }: Statement<Name>,
+  expressions: Expressions<Name>,
+): string => {
+  const given: Readonly<Record<string, string | undefined>> = expressions
+  return qualify(text).replaceAll(
     /\$(\d+)/g,
-    (_, place) => expressions[names[Number(place) - 1] ?? ""] ?? "'{}'",
+    (_, place) => given[names[Number(place) - 1] ?? ""] ?? "'{}'",
   )
+}
 
 /** pgbench on the path, or where Debian keeps it; null when there is none. */
 export const findPgbench: Effect.Effect<string | null> = Effect.promise(async () => {

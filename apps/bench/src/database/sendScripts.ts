@@ -2,7 +2,7 @@
  * What a send is in SQL: the service's own statements with values such as `POST /messages` gives
  * them, one message to one phone; and the bare INSERT that is their floor.
  */
-import { dailyQuota, dayStart, minuteStart } from "@messaging-service/core"
+import { dailyQuota, dayStart, minuteStart, requestsPerMinute } from "@messaging-service/core"
 import { acceptStatement, admitStatement, loadStatement } from "@messaging-service/store-postgres"
 import { hashSql } from "./fixture.ts"
 import { bind } from "./Script.ts"
@@ -46,6 +46,7 @@ const admit = bind(admitStatement, {
   dayStart: "array[:today]::timestamptz[]",
   address: "array['127.0.0.1']",
   count: "array[1]",
+  minuteLimit: String(requestsPerMinute),
 })
 
 const load = (claimed: boolean) => {
