@@ -15,6 +15,7 @@ import { asked, call } from "../api/call.ts"
 import { useSessionHasEnded } from "../api/session.ts"
 import { useLive } from "../api/live.ts"
 import type { LiveState } from "../api/live.ts"
+import { NowherePage } from "../entrance/NowherePage.tsx"
 import { SignedOut } from "../entrance/SignedOut.tsx"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { FileBars } from "../file/FileBars.tsx"
@@ -33,9 +34,28 @@ import { liveWords, shellWords as words } from "./words.ts"
 
 type Over = "palette" | "keys" | null
 
+/** What surrounds a page. To a portal's session, the address of another workspace is no page. */
 export const Shell = () => {
   const { workspaceId } = useParams({ strict: false })
   const { session } = useRouteContext({ from: "/inside" })
+  const isElsewhere =
+    session.workspace_id !== null &&
+    workspaceId !== undefined &&
+    Number(workspaceId) !== session.workspace_id
+  return isElsewhere ? (
+    <NowherePage />
+  ) : (
+    <Surroundings session={session} workspaceId={workspaceId} />
+  )
+}
+
+const Surroundings = ({
+  session,
+  workspaceId,
+}: {
+  session: BrowserSession
+  workspaceId: string | undefined
+}) => {
   const [over, setOver] = useState<Over>(null)
   const signOut = useSignOut()
   useOpenPageInView()
