@@ -31,8 +31,9 @@ export type MessageStatus =
 /** Fields of every message to send. */
 export interface MessageContent {
   /**
-   * Id of the sending number. Default: the only connected number of the workspace. With several
-   * connected numbers the send fails with `from_required`.
+   * Id of the sending number. Default: the only connected number of the workspace. With several, and
+   * while none is connected, a send without it fails with `from_required`: with it, the message waits
+   * until the number is connected again. So give it wherever a message must not be refused.
    */
   readonly from?: number | null | undefined
   /** At most 3,000 characters; required without media. `*bold*`, `_italic_` and `~strike~` work. */
@@ -296,8 +297,10 @@ export interface MessagesApi {
   readonly list: (query?: ListMessages) => Listing<Message>
   /**
    * Cancels a waiting message and resolves to it. While an attempt is sending it, the call waits for
-   * the result, at most 5 seconds. Fails with `message_not_found`, and with `not_cancellable` when it
-   * was too late (`details.status`; `details.sending` when it may still leave).
+   * the result, at most 5 seconds. It takes effect at once, and joins no transaction of yours: cancel
+   * first, and commit what depends on it once the message is cancelled. Fails with
+   * `message_not_found`, and with `not_cancellable` when it was too late (`details.status`;
+   * `details.sending` when it may still leave).
    */
   readonly cancel: (id: number) => Promise<Message>
 }

@@ -38,7 +38,9 @@ export type Store =
   | {
       /**
        * Your own pool on a PostgreSQL 15 or later, of the package `pg`; `close` leaves it open. Size
-       * it for the working clients plus one that the service keeps. With `max: 1` the service polls
+       * it for the working clients plus one that the service keeps. A call of the service takes a client
+       * of its own, unless it joins a transaction: make no other while one of your transactions is open,
+       * or enough of them at once wait for each other. With `max: 1` the service polls
        * for work four times a second.
        */
       readonly pool: PostgresPool

@@ -100,6 +100,12 @@ const noTransactions = refuse("validation_failed", {
   message: "A transaction needs a store on PostgreSQL, which this service does not have.",
 })
 
+const noTransactionOfCancel = refuse("validation_failed", {
+  field: "transaction",
+  message:
+    "A cancel takes effect at once, and joins no transaction: cancel first, and commit what depends on it once the message is cancelled.",
+})
+
 const noQuery = refuse("validation_failed", {
   field: "transaction",
   message:
@@ -157,9 +163,11 @@ const messagesApi: CallerApi<MessagesApi> = (calling) => {
         (who, asked) => Messages.use((messages) => messages.list(who, asked)),
         messageShownNow,
       ),
-    cancel: (id) =>
+    // Programs without types may hand a transaction over, as for a send.
+    cancel: (id: number, options?: SendOptions) =>
       run(
         Effect.gen(function* () {
+          if (options?.transaction !== undefined) return yield* noTransactionOfCancel
           const message = yield* (yield* Messages).cancel(yield* caller, idOf<MessageId>(id))
           return (yield* messageShownNow)(message)
         }),
