@@ -66,6 +66,32 @@ describe("nodeHandler", () => {
     }).pipe(Effect.scoped),
   )
 
+  it.live("tells the developer once of a mount path at which the service answers nothing", () =>
+    Effect.gen(function* () {
+      // As Express hands requests on.
+      const mounted =
+        (messaging: Messaging, mount: string): RequestListener =>
+        (request, response) =>
+          void messaging.nodeHandler(
+            Object.assign(request, { baseUrl: mount, originalUrl: `${mount}${request.url}` }),
+            response,
+            () => void response.writeHead(404).end(),
+          )
+      const warnings: Array<string> = []
+      const hear = ({ message }: Error) => void warnings.push(message)
+      process.on("warning", hear)
+      yield* Effect.addFinalizer(() => Effect.sync(() => process.off("warning", hear)))
+      for (const mount of ["/messaging", "/messaging/api", "/msg"]) {
+        const { port } = yield* served((messaging) => mounted(messaging, mount))
+        const ask = () => fetch(`http://127.0.0.1:${port}/api/v2/me`)
+        yield* Effect.promise(async () => [await ask(), await ask()])
+      }
+      assert.deepStrictEqual(warnings, [
+        'nodeHandler is mounted at /msg, where it answers nothing: open the service with http: { basePath: "/msg" }.',
+      ])
+    }).pipe(Effect.scoped),
+  )
+
   it.live("tells the developer that a parser has read a form", () =>
     Effect.gen(function* () {
       const { api, key } = yield* served((messaging) =>

@@ -14,12 +14,21 @@ import { isBelow } from "./options.ts"
 interface FrameworkRequest extends IncomingMessage {
   /** Express: the address before a mount path was cut off. */
   readonly originalUrl?: string
+  /** Express: that mount path. */
+  readonly baseUrl?: string
   /** Set by body parsers, sometimes without reading. */
   readonly body?: unknown
 }
 
 const readElsewhere =
   "A body parser read this request before the messaging service. Mount nodeHandler before it."
+
+/** Whether a framework hands on nothing that the service answers. */
+const isMountedElsewhere = (base: string, mount: string): boolean =>
+  mount !== "" && !isBelow(mount, base) && (base === "" || !isBelow(base, mount))
+
+const mountedElsewhere = (mount: string): string =>
+  `nodeHandler is mounted at ${mount}, where it answers nothing: open the service with http: { basePath: "${mount}" }.`
 
 const isJson = (request: IncomingMessage): boolean =>
   /^application\/(?:[\w.+-]+\+)?json\b/i.test(request.headers["content-type"] ?? "")
@@ -83,13 +92,18 @@ const writeError = (response: ServerResponse, status: number, code: string, mess
   )
 
 /** Answers requests of Node's servers by a handler of web requests, which also takes the address. */
-export const makeNodeHandler =
-  (
-    base: string,
-    handler: (request: Request, address: string) => Promise<Response>,
-  ): ((request: NodeRequest, response: NodeResponse, next?: () => void) => Promise<void>) =>
-  async (given, givenResponse, next) => {
+export const makeNodeHandler = (
+  base: string,
+  handler: (request: Request, address: string) => Promise<Response>,
+): ((request: NodeRequest, response: NodeResponse, next?: () => void) => Promise<void>) => {
+  let warned = false
+  return async (given, givenResponse, next) => {
     const request = given as NodeRequest & FrameworkRequest
+    const { baseUrl: mount = "" } = request
+    if (!warned && isMountedElsewhere(base, mount)) {
+      warned = true
+      process.emitWarning(mountedElsewhere(mount), { code: "MESSAGING_MOUNT" })
+    }
     const response = givenResponse as ServerResponse
     const url = request.originalUrl ?? request.url ?? "/"
     const path = url.split(/[?#]/, 1)[0] ?? ""
@@ -116,3 +130,4 @@ export const makeNodeHandler =
       response.destroy()
     }
   }
+}
