@@ -193,7 +193,7 @@ const isBasePath = (given: unknown): boolean => {
   return URL.canParse(url) && new URL(url).pathname === path
 }
 
-const httpRule = fields<HandlerOptions>({
+export const httpRule = fields<HandlerOptions>({
   basePath: must("a path such as /messaging", isBasePath),
   publicUrl: textFor(originRule, parseOrigin),
   operatorToken: must(operatorTokenRule, (value) => isText(value) && isOperatorToken(value)),

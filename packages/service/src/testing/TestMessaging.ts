@@ -6,7 +6,7 @@ import type { HasId, Moment } from "../api/common.ts"
 import type { EnsureWorkspace, Workspace } from "../api/operator.ts"
 import type { WaitsFor } from "../api/messages.ts"
 import type { SendingNumber } from "../api/numbers.ts"
-import type { MessagingLogger } from "../api/options.ts"
+import type { HandlerOptions, MessagingLogger } from "../api/options.ts"
 
 /** Initial state of a test. */
 export interface TestOptions {
@@ -21,6 +21,8 @@ export interface TestOptions {
   readonly interleave?: boolean | undefined
   /** The workspace of `api`. Default: one with a WhatsApp number, +15550100001. */
   readonly workspace?: EnsureWorkspace | undefined
+  /** How `messaging.handler` and `nodeHandler` serve, as in `open`. Default origin: http://messaging.example. */
+  readonly http?: HandlerOptions | undefined
   /** Logger. Default: warnings and errors go to `console`. */
   readonly logger?: MessagingLogger | undefined
 }
