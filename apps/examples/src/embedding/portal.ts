@@ -4,15 +4,17 @@ import { Hono } from "hono"
 const messaging = await open({
   http: { basePath: "/messaging", publicUrl: "https://shop.example.com" },
 })
-const shop = await messaging.workspaces.ensure("shop", { numbers: [{ phone: "+15550100001" }] })
+const tenant = await messaging.workspaces.ensure("tenant 42", {
+  numbers: [{ phone: "+15550100001" }],
+})
 
 const app = new Hono()
 const pages = messaging.handler({ dashboard: true })
 app.all("/messaging/*", (context) => pages(context.req.raw))
 
-// A page of your own, behind your own sign-in: it leads a customer into the portal of their workspace.
+// A page of your own, behind your own sign-in: it leads a tenant into the portal of their workspace.
 app.get("/account/messages", async (context) => {
-  const { url } = await messaging.portalLink(shop, {
+  const { url } = await messaging.portalLink(tenant, {
     role: "member",
     returnUrl: "https://shop.example.com/account",
   })

@@ -8,6 +8,7 @@ const messaging = await open({
   dataDirectory: process.env["DATA_DIR"] ?? "./data",
 })
 const shop = await messaging.workspaces.ensure("shop", { numbers: [{ phone: "+15550100001" }] })
+const [number] = await messaging.operator(shop).numbers.list()
 await pool.query("create table if not exists public.orders (id integer primary key)")
 
 /** The order and its message are both there, or neither is; whatever happens, the pool has its client back. */
@@ -19,7 +20,7 @@ const place = async (id: number, phone: string) => {
     await messaging
       .as(shop)
       .messages.send(
-        { to: { phone }, text: `Order ${id} is placed.` },
+        { from: number?.id, to: { phone }, text: `Order ${id} is placed.` },
         { idempotencyKey: `order ${id}`, transaction: client },
       )
     await client.query("commit")
