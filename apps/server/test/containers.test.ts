@@ -1,6 +1,6 @@
 /**
- * `Dockerfile`, `.dockerignore`, `compose.yaml` and `compose.production.yaml` match the workspace and the
- * configuration, as far as reading shows: no container is started here.
+ * `Dockerfile`, `.dockerignore`, `compose.yaml`, `compose.production.yaml` and the unit of systemd match the
+ * workspace and the configuration, as far as reading shows: no container and no unit is started here.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { serviceVariables } from "@messaging-service/service/compose"
@@ -191,6 +191,36 @@ describe("compose.production.yaml", () => {
       const programs = [...files.matchAll(/"node", "(\w+)\/main\.js"/g)].map(([, app]) => app)
       assert.sameMembers(programs, ["server", "worker"])
       for (const app of programs) assert.include(config, `bundle("${app}"`)
+    }),
+  )
+})
+
+describe("messaging-server.service", () => {
+  const unit = read("deploy/systemd/messaging-server.service")
+
+  it.effect("runs the program of the package, with variables that it knows", () =>
+    Effect.gen(function* () {
+      const text = yield* unit
+      const { bin } = JSON.parse(yield* read("apps/server/package.json"))
+      const [, program = ""] = /^ExecStart=\/usr\/bin\/env (\S+)$/m.exec(text) ?? []
+      assert.include(Object.keys(bin), program)
+      const names = yield* askedNames
+      const set = [...text.matchAll(/^Environment=(.+)$/gm)].flatMap(([, pairs = ""]) =>
+        pairs.split(" ").map((pair) => pair.split("=")[0] ?? ""),
+      )
+      const [, inFile = ""] = /^# ([A-Z_, ]+): readable/m.exec(text) ?? []
+      for (const name of [...set, ...inFile.split(", ")]) assert.isTrue(names.has(name), name)
+    }),
+  )
+
+  it.effect("keeps files where the service may write, and never gives up starting", () =>
+    Effect.gen(function* () {
+      const text = yield* unit
+      const [, kept = ""] = /^StateDirectory=(.+)$/m.exec(text) ?? []
+      assert.include(text, `\nEnvironment=DATA_DIR=/var/lib/${kept}\n`)
+      const inUnit = text.slice(0, text.indexOf("[Service]"))
+      assert.include(inUnit, "\nStartLimitIntervalSec=0\n")
+      assert.match(text, /\nRestart=on-failure\nRestartSec=\d+\n/)
     }),
   )
 })
