@@ -8,7 +8,17 @@
  */
 import { createHash } from "node:crypto"
 import { createReadStream } from "node:fs"
-import { mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from "node:fs/promises"
+import {
+  mkdir,
+  open,
+  opendir,
+  readdir,
+  rename,
+  rm,
+  stat,
+  statfs,
+  writeFile,
+} from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
 import { join } from "node:path"
 import {
@@ -162,9 +172,8 @@ export const layerDiskMediaFiles = (
           if (sha256 === undefined) return yield* new MediaFilesError({ reason: "not_found" })
           const path = join(kept, storageKey)
           const { size, firstBytes } = yield* inspect(path).pipe(
-            // The content of a missing directory, such as a lost mount, is unknown.
             Effect.tapError(({ reason }) =>
-              reason === "not_found" ? onDisk(() => stat(kept)) : Effect.void,
+              reason === "not_found" ? requireFiles(kept) : Effect.void,
             ),
           )
           return storedContent(path, size, sha256, yield* sniffMimeType(firstBytes))
@@ -199,6 +208,19 @@ export const layerDiskMediaFiles = (
       })
     }),
   )
+
+/**
+ * Fails with `io` when a directory is missing or holds nothing: that is a lost mount, or the directory of a process
+ * that was started elsewhere, and says nothing about a single file.
+ */
+const requireFiles = (directory: string) =>
+  onDisk(async () => {
+    const entries = await opendir(directory)
+    const first = await entries.read()
+    await entries.close()
+    if (first === null)
+      throw new Error(`${directory} is empty: is it the directory of all processes?`)
+  })
 
 /** Runs at most once in that many seconds of real time; all callers share the result. */
 const rememberedFor = <A, E>(seconds: number, ask: Effect.Effect<A, E>): Effect.Effect<A, E> => {

@@ -180,14 +180,29 @@ describe("open and remove", () => {
   it.effect("a removed file is not found, and may be removed again", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
+        const other = yield* keep(files, Stream.make(png), 1000)
         const { storageKey, content } = yield* keep(files, Stream.make(png), 1000)
         yield* files.remove(storageKey)
         yield* files.remove(storageKey)
         assert.strictEqual(yield* reason(files.open(storageKey)), "not_found")
         assert.strictEqual(yield* reason(read(content)), "not_found")
-        assert.deepStrictEqual(yield* filesIn(directory), [])
+        assert.deepStrictEqual(yield* filesIn(directory), [`media/files/${other.storageKey}`])
       }),
     ),
+  )
+
+  it.effect(
+    "a file of an empty directory does not count as gone: another process may keep it elsewhere",
+    () =>
+      inMediaFiles((files, directory) =>
+        Effect.gen(function* () {
+          const elsewhere = yield* aDirectory
+          const { storageKey } = yield* keep(files, Stream.make(png), 1000)
+          const other = MediaFiles.use(({ open }) => reason(open(storageKey)))
+          assert.strictEqual(yield* Effect.provide(other, at(elsewhere)), "io")
+          assert.deepStrictEqual(yield* filesIn(directory), [`media/files/${storageKey}`])
+        }).pipe(Effect.scoped),
+      ),
   )
 
   it.effect("a file of a missing directory does not count as gone", () =>
@@ -270,7 +285,7 @@ describe("keep", () => {
         Effect.gen(function* () {
           const files = yield* MediaFiles
           const spooled = yield* files.spool(inChunks(png, 10), 1000)
-          assert.strictEqual(yield* reason(files.open(spooled.storageKey)), "not_found")
+          assert.deepStrictEqual(yield* filesIn(join(directory, "media/files")), [])
           yield* spooled.keep
           return spooled
         }),
