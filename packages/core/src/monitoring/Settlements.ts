@@ -44,11 +44,12 @@ const logPauses = (
   for (const settlement of settlements) {
     const pause = settlement.breaker?.pause ?? null
     if (pause === null || !settled.has(messageOf(settlement))) continue
-    const log = logThrottled("number paused", {
+    const paused = {
       number: settlement.numberId,
       reason: pause.reason,
       until: instantOrNull(pause.until),
-    })
+    }
+    const log = logThrottled("number paused", paused, "Warn")
     logs = Effect.andThen(logs, log)
   }
   return logs

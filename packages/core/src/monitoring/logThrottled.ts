@@ -56,23 +56,25 @@ export const throttled = (
 /** Lines of one wording in a minute. */
 const mostLines = 20
 
-const isInfoLogged = LogLevel.isEnabled("Info")
+/** `Warn`: the operator may have to act. */
+type OperatorLevel = "Info" | "Warn"
 
 /**
- * Logs at `info` what operators look for, such as failed messages: 20 lines of one wording per
- * minute; the next line counts suppressed ones (`held_back`). Without `info` it does nothing.
- * Fields are ids, codes and counts, never a text or a phone.
+ * Logs what operators look for, such as failed messages: 20 lines of one wording per minute; the
+ * next line counts suppressed ones (`held_back`). Where `level` is not logged it does nothing.
+ * Fields are ids, codes, counts and clients' addresses, never a text or a phone.
  */
 export const logThrottled = (
   wording: string,
   fields: Readonly<Record<string, string | number | null>>,
+  level: OperatorLevel = "Info",
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
-    if (!(yield* isInfoLogged)) return
+    if (!(yield* LogLevel.isEnabled(level))) return
     const heldBack = yield* takeLine(wording, mostLines)
     if (heldBack === null) return
     const held = heldBack === 0 ? {} : { held_back: heldBack }
-    yield* Effect.annotateLogs(Effect.logInfo(wording), { ...fields, ...held })
+    yield* Effect.annotateLogs(Effect.logWithLevel(level)(wording), { ...fields, ...held })
   })
 
 /** The text of an error's root cause. */

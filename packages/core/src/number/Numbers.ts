@@ -270,7 +270,13 @@ export const makeConnectionChanged = Effect.gen(function* makeConnectionChanged(
     if (pause !== null) yield* lanes.pause(id, pause, now)
     const callback = yield* callbacks.of(id, status, phone)
     const noted = store.setStatus(id, status, phone ?? undefined, now, callback, reason)
-    if (status === "disconnected") return yield* noted
+    if (status === "disconnected") {
+      const number = yield* noted
+      if (number !== null && reason === "logged_out") {
+        yield* logThrottled("number disconnected: logged_out", { number: id }, "Warn")
+      }
+      return number
+    }
     // Also when the store's answer was lost: the loops look.
     return yield* Effect.ensuring(
       noted,

@@ -453,7 +453,8 @@ const giveUp = Effect.fnUntraced(function* giveUp<Open extends LiveConnection, E
   const { numberId } = live
   // Another worker may own the number and have replaced this session; it then reports the truth.
   yield* untilOwned(keeper, numberId)
-  yield* Effect.logWarning(`number disconnected: ${reason}`)
+  // The core logs a log-out itself, because operators log numbers out too.
+  if (reason !== "logged_out") yield* Effect.logWarning(`number disconnected: ${reason}`)
   yield* changeStatus(live, { state: "disconnected", reason })
   yield* Deferred.succeed(live.turn, reason)
   yield* tell(keeper, live, { status: "disconnected", phone: null, reason })
@@ -526,7 +527,8 @@ const keepConnected = Effect.fnUntraced(function* keepConnected<Open extends Liv
     if (state === "connected") yield* logLost(live)
     if (after._tag === "Pause") {
       const { millis, reason } = after
-      yield* logThrottled("number waits to connect", { number: live.numberId, reason, millis })
+      const waits = { number: live.numberId, reason, millis }
+      yield* logThrottled("number waits to connect", waits, "Warn")
       yield* changeStatus(live, { state: "waiting", reason })
       yield* tell(keeper, live, { status: "disconnected", phone: null, reason })
       yield* Effect.sleep(millis)

@@ -304,10 +304,8 @@ const makeEndpointWatch: Effect.Effect<EndpointWatch, never, Store> = Effect.gen
         const found = yield* store.get({ workspaceId, mode: null }, endpoint as WebhookId)
         if (found === null || found.disabledReason !== "delivery_failures") return
         failing.delete(endpoint)
-        yield* logThrottled("webhook endpoint stopped", {
-          endpoint,
-          reason: found.disabledReason,
-        })
+        const stopped = { endpoint, reason: found.disabledReason }
+        yield* logThrottled("webhook endpoint stopped", stopped, "Warn")
       },
       // A log line is not worth a retry.
       (logged) => Effect.ignore(logged),

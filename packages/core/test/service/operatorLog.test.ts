@@ -6,7 +6,7 @@ import { Egress, NumberOperations, Webhooks } from "../../src/index.ts"
 import type { Caller } from "../../src/index.ts"
 import { Emulator } from "@messaging-service/emulator"
 import { heard } from "../Heard.ts"
-import { behave, send, sendBatch } from "./Operations.ts"
+import { behave, logOut, reconnect, send, sendBatch } from "./Operations.ts"
 import { aSender, hour, inAService, minute, pass, settled } from "./Service.ts"
 
 /** Receivers with a status that the test sets. */
@@ -45,7 +45,7 @@ describe("the log", () => {
                 ({ id }) =>
                   `Info message failed message_id=${id} number=${number} code=send_failed`,
               ),
-            `Info number paused number=${number} reason=restricted until=2026-03-02T13:00:00Z`,
+            `Warn number paused number=${number} reason=restricted until=2026-03-02T13:00:00Z`,
           ])
         }),
       ),
@@ -91,6 +91,26 @@ describe("the log", () => {
             lines[20],
             `Info message failed message_id=${later.id} number=${number} code=recipient_not_found held_back=30`,
           )
+        }),
+      ),
+    )
+  })
+
+  it.effect("warns once of a number that was logged out, by the phone or by an operator", () => {
+    const lines: Array<string> = []
+    return heard(
+      lines,
+      inAService(
+        Effect.gen(function* () {
+          const { number, workspace } = yield* aSender()
+          yield* logOut(number)
+          yield* settled
+          const line = `Warn number disconnected: logged_out number=${number}`
+          assert.deepStrictEqual(lines, [line])
+          yield* reconnect(number)
+          yield* NumberOperations.use((each) => each.logOut("owner", workspace, number))
+          yield* settled
+          assert.deepStrictEqual(lines, [line, line])
         }),
       ),
     )
@@ -157,7 +177,7 @@ describe("the log", () => {
           yield* send(key)
           for (let hours = 0; hours < 30; hours++) yield* pass(hour)
           assert.deepStrictEqual(lines.slice(1), [
-            `Info webhook endpoint stopped endpoint=${endpoint} reason=delivery_failures`,
+            `Warn webhook endpoint stopped endpoint=${endpoint} reason=delivery_failures`,
           ])
         }),
         { egress },

@@ -76,13 +76,13 @@ it.effect("logs when a number connects, is lost, and waits at the remote server'
       yield* world.end(one, { _tag: "Pause", reason: "restricted", millis: minute })
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(
-        lines.map((line) => line.replace(/^Info | number=1/g, "")),
+        lines.map((line) => line.replace(" number=1", "")),
         [
-          "number connected",
-          "number lost its connection",
-          "number connected",
-          "number lost its connection",
-          "number waits to connect reason=restricted millis=60000",
+          "Info number connected",
+          "Info number lost its connection",
+          "Info number connected",
+          "Info number lost its connection",
+          "Warn number waits to connect reason=restricted millis=60000",
         ],
       )
     }),
