@@ -4,6 +4,7 @@ import { refuse } from "../error/Refusal.ts"
 import type { Code, Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
 import type { KeyId, NumberId, WorkspaceId } from "../Ids.ts"
+import { logThrottled } from "../monitoring/logThrottled.ts"
 import type { NumberStore } from "../number/NumberStore.ts"
 import { isSeenBy } from "../number/SendingNumber.ts"
 import { described, inputDecoder, nameUpTo } from "../request/Input.ts"
@@ -292,14 +293,14 @@ export const makeWrongKeys = () => {
   }
 
   return {
-    /** Counts a wrong credential; true when it exceeds the limit. */
-    count: (api: Api, address: string, now: number): boolean => {
+    /** Counts a wrong credential. Returns how many the address sent in this minute. */
+    count: (api: Api, address: string, now: number): number => {
       const byGroup = ofMinute(api, now)
       const group = addressGroup(address)
       const count = (byGroup.get(group) ?? 0) + 1
       if (count === 1) makeRoom(byGroup, sharedLimits.wrongKeyAddresses.whole)
       byGroup.set(group, count)
-      return count > wrongKeysPerMinute
+      return count
     },
     /** Whether the address is already over the limit of this minute. */
     isExceeded: (api: Api, address: string, now: number): boolean =>
@@ -365,17 +366,20 @@ interface KeyGuard {
 }
 
 /** Counts a never issued credential, and refuses with `refusal` or the guard's. */
-const wrong = <C extends Code>(
+const wrong = Effect.fnUntraced(function* wrong<C extends Code>(
   { wrongKeys }: KeyGuard,
   api: Api,
   address: string,
   refusal: Refusal<C>,
-) =>
-  Effect.flatMap(
-    Clock.currentTimeMillis,
-    (now): Effect.Effect<never, Refusal<C | "too_many_auth_failures">> =>
-      Effect.fail(wrongKeys.count(api, address, now) ? tooManyWrong : refusal),
-  )
+): Effect.fn.Return<never, Refusal<C | "too_many_auth_failures">> {
+  const count = wrongKeys.count(api, address, yield* Clock.currentTimeMillis)
+  // Only an operator's address is locked out, and an unknown one never is.
+  if (api === "operator" && address !== "" && count === wrongKeysPerMinute + 1) {
+    const line = "address locked out: too many wrong operator tokens"
+    yield* logThrottled(line, { address: addressGroup(address) }, "Warn")
+  }
+  return yield* Effect.fail(count > wrongKeysPerMinute ? tooManyWrong : refusal)
+})
 
 /** Loads a key, unless it is cached as unknown. */
 const known = <A>(

@@ -8,6 +8,7 @@ import { Admission } from "../../src/key/Keys.ts"
 import { mayUse, scopes } from "../../src/key/Auth.ts"
 import type { Scope } from "../../src/key/Auth.ts"
 import { hashSecret } from "../../src/secret/Secrets.ts"
+import { heard } from "../Heard.ts"
 import { secret, admission, minute, version1, now, bearer, address, unknown } from "./Admitting.ts"
 
 describe("the brute-force guard", () => {
@@ -221,6 +222,28 @@ describe("the operator's token", () => {
       yield* right(address)
     }),
   )
+
+  it.effect("logs each lock-out of an address once, without the token", () => {
+    const lines: Array<string> = []
+    return heard(
+      lines,
+      Effect.gen(function* () {
+        const { admitOperator } = yield* admission().service
+        const wrong = (from: string | null) =>
+          Effect.repeat(Effect.flip(admitOperator("Bearer wrong", "operator-token", from)), {
+            times: 40,
+          })
+        yield* wrong(null)
+        assert.deepStrictEqual(lines, [])
+        yield* wrong(address)
+        const line = `Warn address locked out: too many wrong operator tokens address=${address}`
+        assert.deepStrictEqual(lines, [line])
+        yield* TestClock.setTime(now - (now % minute) + minute)
+        yield* wrong(address)
+        assert.deepStrictEqual(lines, [line, line])
+      }),
+    )
+  })
 
   it.effect("is accepted from an unknown address however many wrong ones came from it", () =>
     Effect.gen(function* () {
