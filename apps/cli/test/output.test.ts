@@ -1,6 +1,7 @@
 /** What people see of a record. */
 import { assert, it } from "@effect/vitest"
 import { makeOutput } from "../src/Output.ts"
+import { run } from "../src/run.ts"
 import { aMachine } from "./aMachine.ts"
 
 const printed = (item: object): string => {
@@ -47,4 +48,27 @@ data
   2030-01-31T07:00:05Z  postponed  2        code no_room
 `,
   )
+})
+
+it("a reminder without a next run says why, and is paused only when it is not active", async () => {
+  const reminder = {
+    to: { phone: "+15550100002" },
+    schedule: { cron: "0 9 * * *", timezone: "UTC" },
+    next_run_at: null,
+    last_run: null,
+  }
+  const refused = { outcome: "refused", error: { code: "invalid_timezone", message: "Gone." } }
+  const data = [
+    { ...reminder, id: 1, active: false },
+    { ...reminder, id: 2, active: true },
+    { ...reminder, id: 3, active: true, last_run: refused },
+  ]
+  let output = ""
+  const machine = aMachine({
+    env: { MESSAGING_KEY: `svc_live_${"A".repeat(38)}` },
+    print: (text) => void (output += text),
+    fetch: () => Promise.resolve(Response.json({ data, next_cursor: null })),
+  })
+  assert.strictEqual(await run(["reminders", "list"], machine), 0)
+  assert.match(output, /\n1 .* paused .*\n2 .* held since a restore .*\n3 .* none: unknown zone /)
 })

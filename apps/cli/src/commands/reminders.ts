@@ -17,13 +17,22 @@ import type { NextRun } from "../nextRuns.ts"
 import { limit, listed } from "./lists.ts"
 import { content, contentOf, recipient, recipientText } from "./messages.ts"
 
+/** An active reminder without a next run is held since a restore, or its zone is no longer known. */
+const nextRunText = ({ active, last_run, next_run_at }: Reminder): string => {
+  if (next_run_at !== null) return next_run_at
+  if (!active) return "paused"
+  return last_run?.error?.code === "invalid_timezone"
+    ? "none: unknown zone"
+    : "held since a restore"
+}
+
 const columns = [
   ["id", ({ id: number }: Reminder) => number],
   ["name", ({ name }: Reminder) => name],
   ["to", ({ to }: Reminder) => recipientText(to)],
   ["cron", ({ schedule }: Reminder) => schedule.cron],
   ["zone", ({ schedule }: Reminder) => schedule.timezone],
-  ["next run", ({ next_run_at }: Reminder) => next_run_at ?? "paused"],
+  ["next run", nextRunText],
   ["last run", ({ last_run }: Reminder) => last_run && `${last_run.due_at} ${last_run.outcome}`],
 ] as const
 
