@@ -107,7 +107,8 @@ const ofNotReady: Readonly<Record<string, Trouble>> = {
   },
   store_behind: {
     trouble: "the store went back in time",
-    what_to_do: "if it was restored: messaging store restored",
+    what_to_do:
+      "if it was restored: messaging store restored; if that was said and it stays so, repeat it with --above ID",
   },
 }
 
@@ -141,6 +142,21 @@ const noWorker = ({ worker_seen_seconds: seen }: ServiceFigures): Trouble => ({
       : `no worker lives, so nothing leaves: the last sign of one came ${Math.round(seen)} s ago`,
   what_to_do: "start a worker, and see in its log how the last one ended",
 })
+
+/** What waits for the operator's decision since a restore; `held` is null while that is unknown. */
+export const troubleOfHeld = (held: number | null): ReadonlyArray<Trouble> =>
+  held === null || held === 0
+    ? []
+    : [
+        {
+          trouble: `${held} messages and reminders are held since a restore`,
+          what_to_do: decideAboutHeld,
+        },
+      ]
+
+/** The next command after a restore. */
+export const decideAboutHeld =
+  "messaging held workspaces lists them; then messaging held release or held cancel: docs/operating.md, Backup"
 
 /** Thresholds of the alerts in docs/monitoring.md. */
 const limits = { skewSeconds: 2, lagSeconds: 60, waitSeconds: 3600 } as const

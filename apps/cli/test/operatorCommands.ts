@@ -437,10 +437,13 @@ export const operatorCommands: Entries = {
   },
 
   // These come last: a restore holds all waiting messages of the store.
-  "store restored": async ({ client, json, messaging }) => {
-    const { id } = await client.messages.send({ to: { phone: to }, text: "Hello" })
-    const [begun] = await json("store restored", ["--above", 5_000_000])
-    assert.strictEqual(begun?.["epoch"], 2)
+  "store restored": async ({ client, messaging }) => {
+    const send_at = new Date(Date.now() + 86_400_000).toISOString()
+    const { id } = await client.messages.send({ to: { phone: to }, text: "Hello", send_at })
+    const begun = await messaging(["store", "restored", "--above", "5000000"])
+    assert.match(begun.output, /epoch +2\n/)
+    assert.match(begun.remarks, /\d+ are held: messaging held workspaces .*docs\/operating\.md/)
+    assert.match(begun.remarks, /still answer store_behind .*--above ID/)
     const next = await client.messages.send({ to: { phone: to }, text: "Hello" })
     assert.isAbove(next.id, 5_000_000 + id)
     const refused = await messaging(["store", "restored"])

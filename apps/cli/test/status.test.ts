@@ -74,12 +74,16 @@ describe("the figures", () => {
 
 describe("status", () => {
   const statusOf = async (
-    answers: Readonly<Record<string, readonly [number, string]>>,
+    answers: Readonly<Record<string, readonly [number, string] | "never">>,
     env: Readonly<Record<string, string>> = {},
+    ...options: ReadonlyArray<string>
   ) => {
-    const server = createServer((request, response) => {
-      const [status, body] = answers[request.url ?? ""] ?? [404, "{}"]
-      response.writeHead(status, { "content-type": "application/json" }).end(body)
+    const asked: Array<string> = []
+    const server = createServer(({ url = "" }, response) => {
+      asked.push(url)
+      const answer = answers[url] ?? [404, "{}"]
+      if (answer === "never") return
+      response.writeHead(answer[0], { "content-type": "application/json" }).end(answer[1])
     })
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening))
     const { port } = server.address() as AddressInfo
@@ -89,12 +93,77 @@ describe("status", () => {
       print: (text) => void (ran.output += text),
       remark: (text) => void (ran.remarks += text),
     })
-    const line = ["status", "--json", "--service", `http://127.0.0.1:${port}`]
+    const line = ["status", "--json", "--service", `http://127.0.0.1:${port}`, ...options]
     const code = await run(line, machine)
     server.close()
     server.closeAllConnections()
-    return { code, ...ran }
+    return { code, asked, ...ran }
   }
+
+  const operator = { MESSAGING_OPERATOR_KEY: "a token" }
+  const ready = { "/health/ready": [200, '{"status":"ok"}'] } as const
+  const noWorkers = "messaging_store_up 1\n"
+
+  it.each([
+    [401, "invalid_operator_token", 4, /"The operator token was refused, .* The address was http/],
+    [429, "too_many_auth_failures", 6, /"Too many wrong operator tokens came from this address/],
+  ] as const)(
+    "shows what needs no token where one is refused with %i, and says so once",
+    async (status, code, ending, line) => {
+      const refused = [status, JSON.stringify({ error: { code, message: "No." } })] as const
+      const ran = await statusOf(
+        {
+          ...ready,
+          "/metrics": [200, noWorkers],
+          "/admin/v1/figures": refused,
+          "/admin/v1/held": refused,
+        },
+        operator,
+      )
+      assert.strictEqual(ran.code, ending)
+      assert.deepInclude(JSON.parse(ran.output), { ready: true, store_up: true, held: null })
+      assert.match(ran.remarks, line)
+      assert.lengthOf(ran.remarks.trimEnd().split("\n"), 1)
+      // Each wrong token counts towards the lock-out.
+      assert.deepStrictEqual(ran.asked, ["/health/ready", "/metrics", "/admin/v1/figures"])
+    },
+  )
+
+  it("names each question that is not answered in time, and asks the operator's once", async () => {
+    const ran = await statusOf(
+      { ...ready, "/metrics": "never", "/admin/v1/figures": "never", "/admin/v1/held": "never" },
+      operator,
+      "--timeout",
+      "1",
+    )
+    assert.strictEqual(ran.code, 0)
+    assert.deepInclude(JSON.parse(ran.output), { ready: true, store_up: null, held: null })
+    assert.match(ran.remarks, /did not answer \/metrics within 1 s/)
+    assert.match(ran.remarks, /the operator's part is missing: GET .*\/admin\/v1\/figures was not/)
+    assert.deepStrictEqual(ran.asked, ["/health/ready", "/metrics", "/admin/v1/figures"])
+  })
+
+  it("ends with 6 where readiness is not answered in time", async () => {
+    const ran = await statusOf({ "/health/ready": "never" }, {}, "--timeout", "1")
+    assert.deepInclude(ran, { code: 6, output: "" })
+    assert.match(ran.remarks, /did not answer \/health\/ready within 1 s/)
+  })
+
+  it("names the next command where something is held since a restore", async () => {
+    const held = [{ workspace_id: 1, messages: 60, reminders: 4 }]
+    const ran = await statusOf(
+      {
+        ...ready,
+        "/metrics": [200, "messaging_workers_alive 1\n"],
+        "/admin/v1/held": [200, JSON.stringify({ data: held })],
+      },
+      operator,
+    )
+    assert.strictEqual(ran.code, 0)
+    const [{ trouble, what_to_do }] = JSON.parse(ran.output).troubles
+    assert.strictEqual(trouble, "64 messages and reminders are held since a restore")
+    assert.match(what_to_do, /^messaging held workspaces .*docs\/operating\.md/)
+  })
 
   it("ends with 6 while the service is not ready, and says why and what to do", async () => {
     const ran = await statusOf({

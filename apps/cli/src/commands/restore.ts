@@ -12,6 +12,7 @@ import {
   workspace,
 } from "../Command.ts"
 import { usageError } from "../ending.ts"
+import { decideAboutHeld } from "../ServiceFigures.ts"
 import { limit, listed } from "./lists.ts"
 import { messageColumns } from "./messages.ts"
 
@@ -71,15 +72,21 @@ export const restoreCommands = [
       above: maybe(wholeNumber("ID", "The highest id of any kind known outside the store.")),
       again: flag("Confirms another restore, although messages were accepted since."),
     },
-    run: async ({ above, again }, { operator, output }) =>
-      output.one(
-        await operator()
-          .store.restored({
-            ...(above === undefined ? {} : { above }),
-            ...(again ? { again } : {}),
-          })
-          .catch(inOptions),
-      ),
+    run: async ({ above, again }, { operator, output }) => {
+      const begun = await operator()
+        .store.restored({
+          ...(above === undefined ? {} : { above }),
+          ...(again ? { again } : {}),
+        })
+        .catch(inOptions)
+      output.one(begun)
+      const { held } = begun
+      if (held > 0) output.remark(`${held} are held: ${decideAboutHeld}`, { held })
+      output.remark(
+        "processes that still answer store_behind saw another restore of this backup: repeat this with --above ID, the highest id known outside the store",
+        { epoch: begun.epoch },
+      )
+    },
   }),
   command({
     words: "held workspaces",

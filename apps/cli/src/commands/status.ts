@@ -10,58 +10,119 @@ import {
   isSilent,
   parseMetrics,
   secondsSince,
+  troubleOfHeld,
   troublesOf,
 } from "../ServiceFigures.ts"
 import type { ServiceFigures, Trouble } from "../ServiceFigures.ts"
 
-/** Longest wait for an open path; readiness itself waits two seconds for the store. */
-const longestWaitMillis = 10_000
+/** Longest wait for each answer without `--timeout`; readiness itself waits two seconds for the store. */
+const longestWaitSeconds = 4
 
-/** The answer of an open path; null when nothing answers. */
-const ask = async (base: string, path: string, { machine }: Tools) => {
+const waitSeconds = ({ common }: Tools): number => common.timeout ?? longestWaitSeconds
+
+/** The answer of an open path; `late` when it took too long, null when nothing answers. */
+const ask = async (base: string, path: string, tools: Tools) => {
+  const { machine } = tools
+  const late = AbortSignal.timeout(waitSeconds(tools) * 1000)
   try {
-    const signal = AbortSignal.any([machine.signal, AbortSignal.timeout(longestWaitMillis)])
+    const signal = AbortSignal.any([machine.signal, late])
     const url = `${base.replace(/\/+$/, "")}${path}`
     const response = await machine.fetch(url, { method: "GET", redirect: "error", signal })
     return { status: response.status, body: await response.text() }
   } catch (error) {
     machine.signal.throwIfAborted()
+    if (late.aborted) return "late"
     if (error instanceof Error) return null
     throw error
   }
 }
 
-/** Whether it says so itself: any server answers something. */
-const readinessOf = (answer: Awaited<ReturnType<typeof ask>>): string | null => {
-  if (answer === null) return null
-  const [, status = null] = /^\{"status":"(ok|full|unavailable)"\}$/.exec(answer.body.trim()) ?? []
+/** How ready the service is. Checks that it says so itself: any server answers something. */
+const readinessBy = async (url: string, tools: Tools): Promise<string> => {
+  const answer = await ask(url, "/health/ready", tools)
+  if (answer === "late") {
+    const seconds = waitSeconds(tools)
+    throw new Ended("unavailable", `${url} did not answer /health/ready within ${seconds} s`)
+  }
+  const [, status] = /^\{"status":"(ok|full|unavailable)"\}$/.exec(answer?.body.trim() ?? "") ?? []
+  if (status === undefined) throw new Ended("unavailable", `no service answers at ${url}`)
   return status
 }
 
-/** What the operator learns besides; null without the token. */
-const askOperator = async <A>({ operator }: Tools, read: (of: OperatorClient) => Promise<A>) => {
-  try {
-    return await read(operator())
-  } catch (error) {
-    if (error instanceof Ended && error.ending === "notAllowed") return null
-    // A service that is not ready may not answer this; its figures say why.
-    if (error instanceof MessagingError && (error.status === null || error.status >= 500)) {
-      return null
-    }
-    throw error
+/** The text of `/metrics`; empty without an answer, with a remark that says why. */
+const metricsBy = async (url: string, tools: Tools): Promise<string> => {
+  const answer = await ask(url, "/metrics", tools)
+  if (answer !== null && answer !== "late" && answer.status === 200) return answer.body
+  const why =
+    answer === "late"
+      ? `there are no figures: ${url} did not answer /metrics within ${waitSeconds(tools)} s`
+      : "there are no figures; with METRICS_PORT name its address with --metrics"
+  tools.output.remark(why, { metrics: url })
+  return ""
+}
+
+/** What the operator API adds, for as long as it answers. */
+interface OperatorAnswers {
+  /** Null without the token, and without an answer. */
+  readonly read: <A>(
+    of: (client: OperatorClient, bounds: Bounds) => Promise<A>,
+  ) => Promise<A | null>
+  /** Its refusal, if any. */
+  readonly refusal: () => MessagingError | null
+}
+
+interface Bounds {
+  readonly timeoutMillis: number
+  readonly retries: number
+}
+
+const operatorAnswers = (tools: Tools): OperatorAnswers => {
+  let failure: MessagingError | null = null
+  const hasAnswered = ({ status }: MessagingError) => status !== null && status < 500
+  return {
+    read: async (of) => {
+      // After a failure another question would fail too, and a wrong token would count again.
+      if (failure !== null) return null
+      try {
+        const retries = tools.common.retries ?? 0
+        return await of(tools.operator(), { timeoutMillis: waitSeconds(tools) * 1000, retries })
+      } catch (error) {
+        if (error instanceof Ended && error.ending === "notAllowed") return null
+        if (!(error instanceof MessagingError)) throw error
+        failure = error
+        if (!hasAnswered(error)) {
+          tools.output.remark(`the operator's part is missing: ${error.text}`, { code: error.code })
+        }
+        return null
+      }
+    },
+    refusal: () => (failure !== null && hasAnswered(failure) ? failure : null),
   }
 }
 
+/** A refusal of the token in words that say what is missing now. */
+const refusalInWords = (error: MessagingError): MessagingError => {
+  const words: Readonly<Record<string, string>> = {
+    invalid_operator_token: "The operator token was refused, so the operator's part is missing.",
+    too_many_auth_failures:
+      "Too many wrong operator tokens came from this address, so the operator's part is missing. Wait a minute.",
+  }
+  return new MessagingError({ ...error, text: words[error.code] ?? error.text })
+}
+
 /** Held messages and reminders of all workspaces. */
-const heldBy = (tools: Tools): Promise<number | null> =>
-  askOperator(tools, async ({ store }) =>
-    (await store.held()).reduce((sum, each) => sum + each.messages + each.reminders, 0),
+const heldBy = ({ read }: OperatorAnswers): Promise<number | null> =>
+  read(async ({ store }, bounds) =>
+    (await store.held(bounds)).reduce((sum, each) => sum + each.messages + each.reminders, 0),
   )
 
 /** The workers, as the operator API tells them where no `/metrics` does. */
-const workersBy = async (tools: Tools, found: ServiceFigures): Promise<ServiceFigures> => {
+const workersBy = async (
+  { read }: OperatorAnswers,
+  found: ServiceFigures,
+): Promise<ServiceFigures> => {
   if (found.workers_alive !== null) return found
-  const told = await askOperator(tools, ({ figures }) => figures.service())
+  const told = await read(({ figures }, bounds) => figures.service(bounds))
   if (told === null || !told.store_up) return found
   const seen = told.processes.flatMap(({ seen_at, works }) =>
     works ? [secondsSince(seen_at, told.now)] : [],
@@ -121,7 +182,7 @@ export const statusCommands = [
     as: "anyone",
     summary: "Shows how the service is: readiness, backlog, workers, numbers, and what to mend.",
     about:
-      "Ends with 6 while the service is not ready, and while no worker lives: each gives a sign of life every 15 seconds,\nand counts as dead 35 seconds after its last. The figures are those of the process that answers, and of its store.\nThe operator token adds what is held since a restore, and the workers where /metrics is not asked.",
+      "Ends with 6 while the service is not ready, and while no worker lives: each gives a sign of life every 15 seconds,\nand counts as dead 35 seconds after its last. The figures are those of the process that answers, and of its store.\nThe operator token adds what is held since a restore, and the workers where /metrics is not asked.\nEach answer may take 4 seconds, unless --timeout says otherwise.",
     options: {
       metrics: maybe(
         text("URL", "Where the process serves /metrics, with METRICS_PORT. Default: the service."),
@@ -130,29 +191,20 @@ export const statusCommands = [
     run: async ({ metrics }, tools) => {
       const { output, service } = tools
       const url = service()
-      const health = readinessOf(await ask(url, "/health/ready", tools))
-      if (health === null) throw new Ended("unavailable", `no service answers at ${url}`)
-      const figures = await ask(metrics ?? url, "/metrics", tools)
-      const isThere = figures?.status === 200
-      if (!isThere) {
-        output.remark("there are no figures; with METRICS_PORT name its address with --metrics", {
-          metrics: metrics ?? url,
-        })
-      }
-      const found = await workersBy(tools, figuresOf(parseMetrics(isThere ? figures.body : "")))
-      const ready = health !== "unavailable"
-      const status: Status = {
-        service: url,
-        ready,
-        ...found,
-        held: await heldBy(tools),
-        troubles: troublesOf(found),
-      }
+      const ready = (await readinessBy(url, tools)) !== "unavailable"
+      const figures = figuresOf(parseMetrics(await metricsBy(metrics ?? url, tools)))
+      const operator = operatorAnswers(tools)
+      const found = await workersBy(operator, figures)
+      const held = await heldBy(operator)
+      const troubles = [...troublesOf(found), ...troubleOfHeld(held)]
+      const status: Status = { service: url, ready, ...found, held, troubles }
       output.one(status, columns)
       if (!output.json && tools.common.fields === undefined && status.troubles.length > 0) {
         output.show("\n")
         await output.all(status.troubles, troubleColumns)
       }
+      const refusal = operator.refusal()
+      if (refusal !== null) throw refusalInWords(refusal)
       if (!ready) throw new Ended("unavailable", "the service is not ready")
       if (hasNoWorker(found)) throw new Ended("unavailable", "no worker lives")
     },
