@@ -11,6 +11,31 @@ import { aDataDirectory, program, worker } from "./aServer.ts"
 const doctor = (settings: Readonly<Record<string, string>>) =>
   Effect.flatMap(processes.start(program, settings, ["doctor"]), ({ ended }) => ended)
 
+/** Of the database that `administer` works in: what a role there may do, and with which schema. */
+const asRole = Effect.fnUntraced(function* (role: string, DATABASE_SCHEMA = "messaging") {
+  const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
+  return {
+    DATABASE_URL: Redacted.value(url).replace(
+      /postgres@localhost\/\w+/,
+      `${role}@localhost/postgres`,
+    ),
+    DATABASE_SCHEMA,
+    DATA_DIR: yield* processes.temporaryDirectory,
+    PORT: "0",
+  }
+})
+
+/** What `doctor` says of a database on which a start fails: the very line of that start. */
+const faultOfStart = Effect.fnUntraced(function* (settings: Readonly<Record<string, string>>) {
+  const { code, stdout } = yield* doctor(settings)
+  assert.strictEqual(code, 1, stdout)
+  const [, found = ""] = /^fault +database +(.*)\n +-> see docs\/postgresql.md$/m.exec(stdout) ?? []
+  const start = yield* Effect.flatMap(processes.start(program, settings), ({ ended }) => ended)
+  assert.strictEqual(start.code, 1)
+  assert.include(start.stderr, found)
+  return found
+})
+
 /** A port of this machine on which something listens, and one on which nothing does. */
 const twoPorts = Effect.gen(function* () {
   const listen = Effect.promise(
@@ -65,6 +90,77 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
       assert.match(
         wrong.stdout,
         /^fault +secrets key +SECRETS_KEY is not the key of this database\n +-> /m,
+      )
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("finds a role that may not make the tables which are missing", () =>
+    Effect.gen(function* () {
+      const { administer } = yield* EmbeddedPostgres
+      yield* administer("create role plain login")
+      assert.match(
+        yield* faultOfStart(yield* asRole("plain", "unmade")),
+        /: role "plain" lacks for schema "unmade": CREATE on database postgres \(.* run migrate as a role that has it\)$/,
+      )
+      yield* administer("create schema unmade", "grant create on database postgres to plain")
+      assert.match(
+        yield* faultOfStart(yield* asRole("plain", "unmade")),
+        /: role "plain" lacks for schema "unmade": CREATE on schema unmade, USAGE on schema unmade \(/,
+      )
+      yield* administer("grant create, usage on schema unmade to plain")
+      const { code, stdout } = yield* doctor(yield* asRole("plain", "unmade"))
+      assert.strictEqual(code, 0, stdout)
+      assert.match(stdout, /^ok +database .*, without tables: a start makes them$/m)
+      const made =
+        "select count(*)::integer from pg_class where relnamespace = to_regnamespace('unmade')"
+      assert.strictEqual(yield* administer(made), 0)
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("finds a role whose transactions are read-only", () =>
+    Effect.gen(function* () {
+      const { administer } = yield* EmbeddedPostgres
+      yield* administer(
+        "create role reader login superuser",
+        "alter role reader set default_transaction_read_only = on",
+      )
+      assert.match(
+        yield* faultOfStart(yield* asRole("reader")),
+        /: default_transaction_read_only is on, and the service writes: turn it off for the role, /,
+      )
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("finds a grant that is missing, and functions that the role may not make", () =>
+    Effect.gen(function* () {
+      const { administer } = yield* EmbeddedPostgres
+      const migrate = yield* asRole("postgres", "granted")
+      yield* Effect.flatMap(processes.start(program, migrate, ["migrate"]), ({ ended }) => ended)
+      const code = yield* administer(
+        "select name from granted.builds order by used_at desc limit 1",
+      )
+      yield* administer(
+        "create role granted login",
+        `grant usage on schema granted, ${String(code)} to granted`,
+        "grant select, insert, update, delete on all tables in schema granted to granted",
+        "grant usage on all sequences in schema granted to granted",
+      )
+      const settings = yield* asRole("granted", "granted")
+      const well = yield* doctor(settings)
+      assert.strictEqual(well.code, 0, well.stdout)
+
+      yield* administer("revoke delete on granted.webhook_deliveries from granted")
+      assert.match(
+        yield* faultOfStart(settings),
+        /: role "granted" lacks for schema "granted": DELETE on webhook_deliveries \(grant the role /,
+      )
+      yield* administer(
+        "grant delete on granted.webhook_deliveries to granted",
+        `drop schema ${String(code)} cascade`,
+      )
+      assert.match(
+        yield* faultOfStart(settings),
+        /: role "granted" lacks for schema "granted": CREATE on database postgres \(/,
       )
     }).pipe(Effect.scoped),
   )

@@ -932,8 +932,8 @@ export const sqlTypes = {
     columns: { because: "text" },
   },
   "service.examine": {
-    params: { table: "text" },
-    columns: { version: "text", millis: "bigint", has_tables: "boolean" },
+    params: {},
+    columns: { version: "text", millis: "bigint" },
   },
   "service.databaseTime": {
     params: {},

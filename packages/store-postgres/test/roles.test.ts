@@ -11,6 +11,7 @@ import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { Database, fromConnections } from "../src/database/Database.ts"
 import type { ConnectionPool } from "../src/database/Connection.ts"
+import type { Surroundings } from "../src/database/Schema.ts"
 import { migrateDatabase } from "../src/index.ts"
 import { aBareDatabase, aDatabase, aProcess, optionsOf } from "./databases.ts"
 
@@ -56,7 +57,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         yield* administering(options, ...statements)
         assert.match(
           yield* failing(asApp, database),
-          /^permission denied for schema messaging \(grant the role/,
+          /^role "messaging_app" lacks for schema "messaging": CREATE on database \w+, CREATE on schema messaging \(.*run migrate/,
         )
         yield* migrateDatabase({ ...options, username: "messaging_owner" })
         const stores = yield* aProcess(database, asApp)
@@ -72,7 +73,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         )
         assert.match(
           yield* failing(asApp, database),
-          /^role "messaging_app" lacks in schema "messaging": INSERT on messages, USAGE on messages_id_seq \(/,
+          /^role "messaging_app" lacks for schema "messaging": INSERT on messages, USAGE on messages_id_seq \(/,
         )
       }),
     )
@@ -109,7 +110,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
         )
         assert.match(
           yield* failing({ username: "plain" }, database),
-          /^permission denied for database .*\(grant the role/,
+          /^role "plain" lacks for schema "messaging": CREATE on database \w+ \(.*run migrate/,
         )
       }),
     )
@@ -139,30 +140,36 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
       }),
     )
 
-    it.effect("a standby is refused, and a pooler that drops the settings of connections", () =>
-      Effect.gen(function* () {
-        const answers = { version: "18.4", number: 180_004, found: "messaging" }
-        const of = (given: { readonly isStandby: boolean; readonly planCacheMode: string }) => {
-          const connection = {
-            query: () => Effect.succeed({ rows: [{ ...answers, ...given }] }),
-            queryValues: () => Effect.succeed([]),
-            pin: Effect.never,
+    it.effect(
+      "a standby is refused, a read-only role, and a pooler that drops the settings of connections",
+      () =>
+        Effect.gen(function* () {
+          const answers = { version: "18.4", number: 180_004, found: "messaging" }
+          const of = (given: Partial<Surroundings>) => {
+            const connection = {
+              query: () => Effect.succeed({ rows: [{ ...answers, ...given }] }),
+              queryValues: () => Effect.succeed([]),
+              pin: Effect.never,
+            }
+            const pool: ConnectionPool = { maxConnections: 1, get: Effect.succeed(connection) }
+            const limits = { acquireMillis: 1000, statementMillis: 1000, listMillis: 1000 }
+            return fromConnections(pool, limits, { joinable: true, keepsSettings: true })
           }
-          const pool: ConnectionPool = { maxConnections: 1, get: Effect.succeed(connection) }
-          const limits = { acquireMillis: 1000, statementMillis: 1000, listMillis: 1000 }
-          return fromConnections(pool, limits, { joinable: true, keepsSettings: true })
-        }
-        const kept = "force_generic_plan"
-        assert.match(
-          lineOf(yield* Effect.flip(of({ isStandby: true, planCacheMode: kept }))),
-          /is a standby in recovery: name the primary/,
-        )
-        assert.match(
-          lineOf(yield* Effect.flip(of({ isStandby: false, planCacheMode: "auto" }))),
-          /a pooler such as pgbouncer dropped them/,
-        )
-        yield* of({ isStandby: false, planCacheMode: kept })
-      }),
+          const kept = "force_generic_plan"
+          assert.match(
+            lineOf(yield* Effect.flip(of({ isStandby: true, planCacheMode: kept }))),
+            /is a standby in recovery: name the primary/,
+          )
+          assert.match(
+            lineOf(yield* Effect.flip(of({ isStandby: false, planCacheMode: "auto" }))),
+            /a pooler such as pgbouncer dropped them/,
+          )
+          assert.match(
+            lineOf(yield* Effect.flip(of({ isReadOnly: true, planCacheMode: kept }))),
+            /^default_transaction_read_only is on, /,
+          )
+          yield* of({ isStandby: false, isReadOnly: false, planCacheMode: kept })
+        }),
     )
 
     it.effect("a server that is too old is named with its version", () =>

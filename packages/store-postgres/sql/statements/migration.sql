@@ -72,7 +72,8 @@ where c.relnamespace = to_regnamespace(:schema)
   and c.relname = :name::text
 
 -- name: missingGrants
--- What the role may not do and must, each as INSERT on messages.
+-- What the role may not do and a start must, each as INSERT on messages. What is not there is made, so it
+-- asks for the right to make it.
 select missing.what, current_user::text as role
 from (
   select format('%s on %s', asked.privilege, c.relname) as what
@@ -91,8 +92,25 @@ from (
     -- Asked of sequences alone, in whatever order conditions are looked at.
     and case when c.relkind = 'S' then not has_sequence_privilege(c.oid, 'USAGE') end
   union all
-  select format('USAGE on schema %s', :code::text)
-  where not has_schema_privilege(:code, 'USAGE')
+  select format('USAGE on schema %s', n.nspname)
+  from pg_catalog.pg_namespace n
+  where n.nspname in (:schema, :code::text)
+    and not has_schema_privilege(n.oid, 'USAGE')
+  union all
+  select format('CREATE on schema %s', n.nspname)
+  from pg_catalog.pg_namespace n
+  where n.nspname = :schema
+    and not exists (
+      select
+      from pg_catalog.pg_class c
+      where c.relnamespace = n.oid
+        and c.relname = 'schema_migrations'
+    )
+    and not has_schema_privilege(n.oid, 'CREATE')
+  union all
+  select format('CREATE on database %s', current_database())
+  where (to_regnamespace(:schema) is null or to_regnamespace(:code) is null)
+    and not has_database_privilege(current_database(), 'CREATE')
   union all
   select format('EXECUTE on %s', p.proname)
   from pg_catalog.pg_proc p

@@ -63,12 +63,11 @@ select case
 end as because
 
 -- name: examine
--- For a look at a database that may lack every table: reads settings and the catalogue alone.
--- Never null: version, millis, has_tables
+-- For a look at a database that may lack every table: reads no table.
+-- Never null: version, millis
 select
   current_setting('server_version') as version,
-  floor(extract(epoch from clock_timestamp()) * 1000)::bigint as millis,
-  to_regclass(:table::text) is not null as has_tables
+  floor(extract(epoch from clock_timestamp()) * 1000)::bigint as millis
 
 -- name: databaseTime
 -- Not a time that anything is stored with: those are parameters.

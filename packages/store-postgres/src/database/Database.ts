@@ -30,7 +30,7 @@ const advice: Readonly<Record<string, string>> = {
   "28000": "check the user, and what the server's pg_hba.conf lets it do",
   "3D000": "create the database, or check its name",
   "42501":
-    "grant the role usage on the schema and its sequences, and select, insert, update and delete on its tables; what is missing there is made by a role that may create it",
+    "grant the role usage on the schema and its sequences, and select, insert, update and delete on its tables; where it lacks CREATE, run migrate as a role that has it",
   "53300": "the server has no connection left: lower maxConnections, or raise its max_connections",
   "08P01":
     "a pooler such as pgbouncer takes no settings: connect to PostgreSQL itself, or see docs/postgresql.md",
@@ -73,6 +73,13 @@ const tooOld = (version: string): StoreUnavailable =>
 const onStandby: StoreUnavailable = cannotStart(
   "connect",
   new Error("the database is a standby in recovery: name the primary"),
+)
+
+const readOnly: StoreUnavailable = cannotStart(
+  "connect",
+  new Error(
+    "default_transaction_read_only is on, and the service writes: turn it off for the role, the database or the server",
+  ),
 )
 
 const settingsLost: StoreUnavailable = cannotStart(
@@ -231,9 +238,10 @@ const lookAround = Effect.fnUntraced(function* (
     return yield* cannotStart("connect", new Error(problem))
   }
   const [row] = yield* run(surroundings)
-  const { isStandby, number, planCacheMode, version } = row as Surroundings
+  const { isReadOnly, isStandby, number, planCacheMode, version } = row as Surroundings
   if (number < oldestVersion) return yield* tooOld(version)
   if (isStandby) return yield* onStandby
+  if (isReadOnly) return yield* readOnly
   if (keepsSettings && planCacheMode !== planning["plan_cache_mode"]) return yield* settingsLost
   return schema ?? defaultSchema
 })

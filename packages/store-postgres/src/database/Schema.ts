@@ -63,12 +63,14 @@ select
   current_setting('server_version') as version,
   current_setting('server_version_num')::integer as number,
   pg_is_in_recovery() as "isStandby",
+  current_setting('transaction_read_only')::boolean as "isReadOnly",
   current_setting('plan_cache_mode') as "planCacheMode"`
 
 export interface Surroundings {
   readonly version: string
   readonly number: number
   readonly isStandby: boolean
+  readonly isReadOnly: boolean
   readonly planCacheMode: string
 }
 

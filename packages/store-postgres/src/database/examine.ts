@@ -2,10 +2,12 @@
 import { Clock, Effect } from "effect"
 import type { StoreUnavailable } from "@messaging-service/core"
 import { statement } from "./Sql.ts"
-import { Database } from "./Database.ts"
+import { cannotStart, Database } from "./Database.ts"
 import type { DatabaseOptions } from "./Connection.ts"
 import { layerPgliteDatabase } from "../pglite/layerPgliteDatabase.ts"
 import type { PgliteOptions } from "../pglite/layerPgliteDatabase.ts"
+import { schema } from "../migrations/index.ts"
+import { examineSchema } from "../migrations/migrate.ts"
 
 export interface DatabaseExamination {
   /** Of PostgreSQL. */
@@ -27,21 +29,22 @@ const getSecret = statement("service.getSecret")
 
 const examineConnected = Effect.gen(function* examineConnected() {
   const database = yield* Database
-  const table = `"${database.schema}".messages`
   const askedAt = yield* Clock.currentTimeMillis
-  const found = yield* examine.one(database, { table }, (row) => ({
+  const found = yield* examine.one(database, {}, (row) => ({
     version: row.version,
-    hasTables: row.has_tables,
     databaseAt: Number(row.millis),
   }))
   const answeredAt = yield* Clock.currentTimeMillis
-  const secretsKeyMark = found.hasTables
-    ? yield* getSecret.value(database, { name: "secrets-key-check" })
-    : null
+  const { applied } = yield* database
+    .transaction("examine", (run) => examineSchema(run, database.schema, schema))
+    .pipe(Effect.mapError(({ cause, operation }) => cannotStart(operation, cause)))
+  const hasTables = applied !== null
   return {
-    secretsKeyMark,
+    hasTables,
     version: found.version,
-    hasTables: found.hasTables,
+    secretsKeyMark: hasTables
+      ? yield* getSecret.value(database, { name: "secrets-key-check" })
+      : null,
     clock: { askedAt, databaseAt: found.databaseAt, answeredAt },
   }
 })

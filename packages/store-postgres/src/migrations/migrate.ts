@@ -97,7 +97,7 @@ const checkGrants = Effect.fnUntraced(function* (run: RunStatement, schema: stri
   const more = missing.length - namedGrants
   const named = missing.slice(0, namedGrants).map(({ what }) => what)
   return yield* grantsMissing(
-    `role "${first.role}" lacks in schema "${schema}": ${named.join(", ")}` +
+    `role "${first.role}" lacks for schema "${schema}": ${named.join(", ")}` +
       (more > 0 ? ` and ${more} more` : ""),
   )
 })
@@ -206,20 +206,34 @@ const refuseNewer = (applied: ReadonlyArray<Applied>, wanted: Schema, schema: st
       )
 }
 
+/**
+ * What is there, before anything is made. Fails where a start cannot work with it, or may not make what is
+ * missing; changes nothing. No `applied`: no tables.
+ */
+export const examineSchema = Effect.fnUntraced(function* (
+  run: RunStatement,
+  schema: string,
+  wanted: Schema,
+  build: Build = thisBuild,
+) {
+  yield* checkGrants(run, schema, build)
+  const [found] = yield* schemaState.in(run, { schema })
+  const applied = found?.tables === true ? yield* appliedMigrations.in(run, {}) : null
+  if (applied !== null) yield* refuseNewer(applied, wanted, schema)
+  return { hasSchema: found?.schema === true, applied }
+})
+
 /** The next migration that the database lacks. Null: it lacks none, the functions are installed too. */
 const prepare = (wanted: Schema, build: Build) =>
   inLockedTransaction(
     Effect.fnUntraced(function* (run, now, schema): Effect.fn.Return<Migration | null, SqlError> {
-      const [found] = yield* schemaState.in(run, { schema })
-      if (found?.schema !== true) yield* run(`create schema if not exists "${schema}"`)
-      if (found?.tables !== true) yield* makeTables(run, wanted, now)
-      const applied = yield* appliedMigrations.in(run, {})
-      yield* refuseNewer(applied, wanted, schema)
-      const missing = wanted.migrations.find(({ id }) => !applied.some((one) => one.id === id))
+      const { applied, hasSchema } = yield* examineSchema(run, schema, wanted, build)
+      if (!hasSchema) yield* run(`create schema if not exists "${schema}"`)
+      if (applied === null) yield* makeTables(run, wanted, now)
+      const missing = wanted.migrations.find(({ id }) => applied?.every((one) => one.id !== id))
       if (missing !== undefined) return missing
       yield* installBuild(run, schema, build, latestId(wanted), now)
       yield* dropUnusedBuilds(run, now)
-      yield* checkGrants(run, schema, build)
       return null
     }),
   )
