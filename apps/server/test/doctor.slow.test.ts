@@ -36,6 +36,15 @@ const faultOfStart = Effect.fnUntraced(function* (settings: Readonly<Record<stri
   return found
 })
 
+const upload = (url: string, key: string) =>
+  Effect.promise(async (signal) => {
+    const body = new FormData()
+    body.append("file", new Blob(["any"]), "report.bin")
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await fetch(`${url}/api/v2/media`, { method: "POST", headers, body, signal })
+    assert.strictEqual(answer.status, 201)
+  })
+
 /** A port of this machine on which something listens, and one on which nothing does. */
 const twoPorts = Effect.gen(function* () {
   const listen = Effect.promise(
@@ -161,6 +170,31 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
       assert.match(
         yield* faultOfStart(settings),
         /: role "granted" lacks for schema "granted": CREATE on database postgres \(/,
+      )
+    }).pipe(Effect.scoped),
+  )
+
+  it.effect("finds a data directory without the files that the database names", () =>
+    Effect.gen(function* () {
+      const { url } = yield* (yield* EmbeddedPostgres).createDatabase()
+      const settings = {
+        DATABASE_URL: Redacted.value(url),
+        DATA_DIR: yield* processes.temporaryDirectory,
+        PORT: "0",
+      }
+      const elsewhere = { ...settings, DATA_DIR: yield* processes.temporaryDirectory }
+      const server = yield* processes.startServer(program, settings)
+      assert.strictEqual((yield* doctor(elsewhere)).code, 0)
+      const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
+      yield* upload(server.url, liveKey)
+
+      assert.match((yield* doctor(settings)).stdout, /^ok +media files +\S+ holds those of the/m)
+      const { ended } = yield* processes.start(worker, elsewhere, ["doctor"])
+      const { code, stdout } = yield* ended
+      assert.strictEqual(code, 1)
+      assert.match(
+        stdout,
+        /^fault +media files +DATA_DIR does not hold the files that the database names: .*\n +-> give every process the DATA_DIR that holds them/m,
       )
     }).pipe(Effect.scoped),
   )

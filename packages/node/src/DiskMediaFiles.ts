@@ -7,8 +7,9 @@
  * not ready (`/health/ready`; contract: Configuration).
  */
 import { createHash } from "node:crypto"
-import { createReadStream } from "node:fs"
+import { constants, createReadStream } from "node:fs"
 import {
+  access,
   mkdir,
   open,
   opendir,
@@ -89,6 +90,18 @@ const roomOf = (look: LookAtDisk, directory: string, given: number | null) =>
 export const examineDisk = (directory: string, given: number | null) =>
   roomOf(lookAtDisk, directory, given)
 
+/** Where a directory of media files has the complete ones. */
+const completeFiles = (directory: string) => join(directory, "files")
+
+/** Whether a directory of media files has a readable file of that key. */
+export const holdsMediaFile = (directory: string, storageKey: string): Effect.Effect<boolean> =>
+  Effect.promise(() =>
+    access(join(completeFiles(directory), storageKey), constants.R_OK).then(
+      () => true,
+      () => false,
+    ),
+  )
+
 /**
  * Writes a small file into each directory and removes it. Fails when a directory refuses it, or when
  * its disk is full.
@@ -146,7 +159,7 @@ export const layerDiskMediaFiles = (
     MediaFiles,
     Effect.gen(function* () {
       const ids = yield* Ids
-      const kept = join(options.directory, "files")
+      const kept = completeFiles(options.directory)
       const temporary = join(options.directory, "temporary")
       yield* onDisk(() => mkdir(kept, { recursive: true, mode: directoryPermissions }))
       yield* onDisk(() => mkdir(temporary, { recursive: true, mode: directoryPermissions }))

@@ -1,5 +1,5 @@
 export { CannotStart, briefly } from "./CannotStart.ts"
-export { examineDisk, layerDiskMediaFiles } from "./DiskMediaFiles.ts"
+export { examineDisk, holdsMediaFile, layerDiskMediaFiles } from "./DiskMediaFiles.ts"
 export {
   byteSize,
   oneOf,

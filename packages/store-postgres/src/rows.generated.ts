@@ -499,6 +499,10 @@ export const sqlTypes = {
     params: { now: "timestamptz", limit: "bigint" },
     columns: { id: "text", mode: "text", method: "text", phone: "text?", requested_at: "timestamptz", ends_at: "timestamptz", links_at: "timestamptz?", qr_text: "text?", qr_expires_at: "timestamptz?", pairing_code: "text?", pairing_code_expires_at: "timestamptz?", linking: "boolean", number_id: "bigint", phone_before: "text?" },
   },
+  "media.newestStorageKey": {
+    params: {},
+    columns: { storage_key: "text" },
+  },
   "media.discard": {
     params: { id: "bigint" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", file_name: "text", type: "text", mime_type: "text", size: "bigint", storage_key: "text", created_at: "timestamptz" },

@@ -34,6 +34,9 @@ const filePermissions = 0o600
 /** Mode bits that give other users access. */
 const forOthers = 0o077
 
+/** Media files of a store that outlives the process. */
+export const mediaDirectory = (dataDirectory: string): string => join(dataDirectory, "media")
+
 /** Describes the directory in a log line. */
 const directoryFault = (what: string) => new SettingFault("DATA_DIR", ofDirectory(what))
 

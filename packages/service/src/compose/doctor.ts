@@ -112,7 +112,22 @@ const secretsKey = ({ service }: Start, isRight: boolean | null): ReadonlyArray<
   ]
 }
 
-/** The database, and with it the clock. */
+const mediaFiles = (
+  { service: { dataDirectory } }: Start,
+  hasNewest: boolean | null,
+): ReadonlyArray<Finding> => {
+  if (hasNewest === null) return []
+  if (hasNewest) return [ok("media files", `${dataDirectory} holds those of the database`)]
+  return [
+    fault(
+      "media files",
+      `DATA_DIR does not hold the files that the database names: the newest is not in ${dataDirectory}`,
+      "give every process the DATA_DIR that holds them; messages with files wait or fail until then",
+    ),
+  ]
+}
+
+/** The database, and what only it can tell: the clock, the secrets key, the media files. */
 const database = (settings: Start): Effect.Effect<ReadonlyArray<Finding>> =>
   examineStore(settings.service).pipe(
     Effect.map((found): ReadonlyArray<Finding> => {
@@ -132,6 +147,7 @@ const database = (settings: Start): Effect.Effect<ReadonlyArray<Finding>> =>
           return [
             embeddedStates[found.state],
             ...secretsKey(settings, found.hasSecretsKey),
+            ...mediaFiles(settings, found.hasNewestFile),
             sameClock,
           ]
         default:
@@ -141,6 +157,7 @@ const database = (settings: Start): Effect.Effect<ReadonlyArray<Finding>> =>
               `PostgreSQL ${found.version}, ${found.hasTables ? "with the service's tables" : "without tables: a start makes them"}`,
             ),
             ...secretsKey(settings, found.hasSecretsKey),
+            ...mediaFiles(settings, found.hasNewestFile),
             clock(found.clock),
           ]
       }

@@ -1,12 +1,18 @@
 /** A look at what a start would use, which changes no data (`doctor`). */
 import { isMarkOfSecretsKeys, parseSecretsKey } from "@messaging-service/core"
 import type { ClockReading } from "@messaging-service/core"
+import { holdsMediaFile } from "@messaging-service/node"
 import type { CannotStart } from "@messaging-service/node"
 import { Effect, Redacted, Result } from "effect"
 import type { Scope } from "effect"
 import { access, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { DirectoryInUse, lockDirectory, restrictDataDirectory } from "./DataDirectory.ts"
+import {
+  DirectoryInUse,
+  lockDirectory,
+  mediaDirectory,
+  restrictDataDirectory,
+} from "./DataDirectory.ts"
 import type { ServiceSettings } from "./Settings.ts"
 import { loadPglite, storeCannotStart } from "./startFaults.ts"
 
@@ -20,6 +26,8 @@ export type StoreExamination =
       readonly state: "none_yet" | "in_use" | "free"
       /** Whether a start has the key of this database; null where that is not known. */
       readonly hasSecretsKey: boolean | null
+      /** Whether the newest media file is in the data directory; null where none is known. */
+      readonly hasNewestFile: boolean | null
     }
   | {
       readonly kind: "postgres"
@@ -28,6 +36,8 @@ export type StoreExamination =
       readonly clock: ClockReading
       /** Whether a start has the key of this database; null where it has none yet. */
       readonly hasSecretsKey: boolean | null
+      /** Whether the newest media file is in the data directory; null where it has none yet. */
+      readonly hasNewestFile: boolean | null
     }
 
 /** Opens the database for a moment when no other process has it: only that tells its key. */
@@ -42,21 +52,23 @@ const examineEmbedded = (
         () => false,
       ),
     )
-    if (!isThere) return { kind: "embedded", state: "none_yet", hasSecretsKey: null }
+    const unknown = { hasSecretsKey: null, hasNewestFile: null }
+    if (!isThere) return { kind: "embedded", state: "none_yet", ...unknown }
     yield* loadPglite
     const lock = yield* Effect.result(lockDirectory(directory))
     if (Result.isFailure(lock)) {
       if (!(lock.failure instanceof DirectoryInUse)) return yield* lock.failure
-      return { kind: "embedded", state: "in_use", hasSecretsKey: null }
+      return { kind: "embedded", state: "in_use", ...unknown }
     }
     const { examineEmbeddedDatabase } = yield* stores
-    const { secretsKeyMark } = yield* examineEmbeddedDatabase({
+    const { newestStorageKey, secretsKeyMark } = yield* examineEmbeddedDatabase({
       dataDir: join(directory, "db"),
     }).pipe(Effect.mapError((error) => storeCannotStart(settings, error)))
     // The database ignores the umask when it creates files.
     yield* restrictDataDirectory(directory)
     const hasSecretsKey = yield* isKeyOf(settings, secretsKeyMark)
-    return { kind: "embedded", state: "free", hasSecretsKey }
+    const hasNewestFile = yield* holdsFile(settings, newestStorageKey)
+    return { kind: "embedded", state: "free", hasSecretsKey, hasNewestFile }
   }).pipe(Effect.scoped)
 
 /** The keys of a start, without a new one. */
@@ -80,6 +92,15 @@ const isKeyOf = (
     ? Effect.succeed(null)
     : Effect.map(presentSecretsKeys(settings), (keys) => isMarkOfSecretsKeys(mark, keys))
 
+/** Whether the data directory has that media file; null for none. */
+const holdsFile = (
+  { dataDirectory }: Pick<ServiceSettings, "dataDirectory">,
+  storageKey: string | null,
+) =>
+  storageKey === null
+    ? Effect.succeed(null)
+    : holdsMediaFile(mediaDirectory(dataDirectory), storageKey)
+
 /** Fails in the words of a start that cannot use the store. */
 export const examineStore = (
   settings: Pick<ServiceSettings, "dataDirectory" | "secretsKeys" | "store">,
@@ -89,10 +110,11 @@ export const examineStore = (
     if (store.kind === "memory") return { kind: "memory" }
     if (store.kind !== "postgres") return yield* examineEmbedded(settings)
     const { examineDatabase } = yield* stores
-    const { secretsKeyMark, ...found } = yield* examineDatabase({
+    const { newestStorageKey, secretsKeyMark, ...found } = yield* examineDatabase({
       url: Redacted.value(store.url),
       ...(store.schema === null ? {} : { schema: store.schema }),
     }).pipe(Effect.mapError((error) => storeCannotStart(settings, error)))
     const hasSecretsKey = yield* isKeyOf(settings, secretsKeyMark)
-    return { kind: "postgres", ...found, hasSecretsKey }
+    const hasNewestFile = yield* holdsFile(settings, newestStorageKey)
+    return { kind: "postgres", ...found, hasSecretsKey, hasNewestFile }
   })

@@ -37,9 +37,13 @@ import type { SimulatedPhones } from "@messaging-service/emulator"
 import { Effect, Layer, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { hostname } from "node:os"
-import { join } from "node:path"
 import { mediaCannotStart, SettingFault, storeCannotStart } from "./startFaults.ts"
-import { loadOrMakeSecret, openDataDirectory, temporaryDirectory } from "./DataDirectory.ts"
+import {
+  loadOrMakeSecret,
+  mediaDirectory,
+  openDataDirectory,
+  temporaryDirectory,
+} from "./DataDirectory.ts"
 import type { SecretKind } from "./DataDirectory.ts"
 import { numbersForMemory } from "./Settings.ts"
 import type { ComposedSettings } from "./Settings.ts"
@@ -124,7 +128,7 @@ const layerMedia = ({ dataDirectory, diskReserve, store }: ComposedSettings) => 
         ),
       )
     : layerDiskMediaFiles({
-        directory: join(dataDirectory, "media"),
+        directory: mediaDirectory(dataDirectory),
         alone: !isShared(store),
         reserveBytes: diskReserve,
         alsoWritable: dataDirectory,

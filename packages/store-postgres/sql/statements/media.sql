@@ -1,3 +1,11 @@
+-- name: newestStorageKey
+-- The key of the newest file that is in the directory. From the newest record on, by the primary key.
+select m.storage_key
+from media_files m
+where m.state in ('kept', 'attached')
+order by m.id desc
+limit 1
+
 -- name: discard
 -- The file leaves the directory, and its room is free again.
 with ended as (

@@ -16,6 +16,8 @@ export interface DatabaseExamination {
   readonly hasTables: boolean
   /** What a store keeps to know its secrets key by; null where no service has started on it. */
   readonly secretsKeyMark: string | null
+  /** Of the newest media file that a message or a caller may ask for; null where there is none. */
+  readonly newestStorageKey: string | null
   /** Its time, and the process's when it was asked for and when it came; epoch milliseconds. */
   readonly clock: {
     readonly askedAt: number
@@ -26,6 +28,7 @@ export interface DatabaseExamination {
 
 const examine = statement("service.examine")
 const getSecret = statement("service.getSecret")
+const newestStorageKey = statement("media.newestStorageKey")
 
 const examineConnected = Effect.gen(function* examineConnected() {
   const database = yield* Database
@@ -45,6 +48,7 @@ const examineConnected = Effect.gen(function* examineConnected() {
     secretsKeyMark: hasTables
       ? yield* getSecret.value(database, { name: "secrets-key-check" })
       : null,
+    newestStorageKey: hasTables ? yield* newestStorageKey.value(database, {}) : null,
     clock: { askedAt, databaseAt: found.databaseAt, answeredAt },
   }
 })
