@@ -1,5 +1,5 @@
 /**
- * The command `doctor` of both apps: looks at everything that a start needs, with the variables of the start,
+ * The command `doctor` of both apps: looks at what a start needs, with the variables of the start,
  * and says what to do about each fault. It changes no data, and a running service may go on meanwhile.
  */
 import { clockSkewOf, clockVerdict, version } from "@messaging-service/core"
@@ -314,7 +314,7 @@ const shown = (findings: ReadonlyArray<Finding>): string => {
     .join("\n")
 }
 
-export const doctorSummary = "Looks at everything that a start needs, and says what to mend."
+export const doctorSummary = "Looks at what a start needs, and says what to mend."
 
 /** Prints what it found; fails when something is a fault. */
 export const runDoctor = (
