@@ -313,9 +313,9 @@ export interface Messaging {
   readonly drain: (options?: DrainOptions) => Promise<Drained>
   /**
    * Creates a link into the portal of a workspace: its holder signs in once, within 15 minutes, without an
-   * account. Whoever has a portal reads all messages of the workspace, and sends from its numbers: the link is for
-   * the tenant who has the workspace, never for recipients. Only this result has the `url`, which begins with `http.publicUrl` and `http.basePath`. The
-   * portal needs `handler({ dashboard: true })`. Fails with `workspace_not_found`, `validation_failed`,
+   * account. A portal shows every message of its workspace, and sends from its numbers: give the link to the
+   * tenant who has the workspace, never to recipients. Only this result has the `url`, which begins with
+   * `http.publicUrl` and `http.basePath`. The portal needs `handler({ dashboard: true })`. Fails with `workspace_not_found`, `validation_failed`,
    * `account_disabled`, `portal_link_limit_reached`.
    */
   readonly portalLink: (workspace: HasId, link: CreatePortalLink) => Promise<PortalLink>

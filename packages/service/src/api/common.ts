@@ -94,8 +94,8 @@ export interface SendOptions extends RepeatOptions {
   /**
    * Accepts the message inside this transaction, on a PostgreSQL store. The message exists only if you
    * commit; the service sends it after that. A refusal leaves the transaction usable. Until the
-   * transaction ends, other sends from the same number wait. So send last and commit soon. After 5 idle seconds PostgreSQL closes the connection: the transaction
-   * rolls back, and your next statement fails. A pool, a client without a transaction, a failed or
+   * transaction ends, other sends from the same number wait. So send last and commit soon. After 5 idle
+   * seconds PostgreSQL closes the connection: the transaction rolls back, and your next statement fails. A pool, a client without a transaction, a failed or
    * read-only transaction and another database fail with `validation_failed`. `close` does not wait
    * for the transaction.
    */

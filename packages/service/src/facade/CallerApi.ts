@@ -85,7 +85,7 @@ const acting =
     const joined = <B>(effect: Effect.Effect<B, Failure, ComposedService>) =>
       Store.use(({ system: { joinTransaction: join } }) => join(transaction, effect)).pipe(
         Effect.catchTag("CannotJoin", ({ message }: CannotJoin) =>
-          Effect.fail(refuse("validation_failed", { field: "transaction", message })),
+          Effect.fail(refuseTransaction(message)),
         ),
       )
     // A pool may have no second client for the workspace lookup. Counting a key's request is no part
@@ -95,22 +95,20 @@ const acting =
       : Effect.flatMap(caller, (who) => joined(act(who)))
   }
 
-const noTransactions = refuse("validation_failed", {
-  field: "transaction",
-  message: "A transaction needs a store on PostgreSQL, which this service does not have.",
-})
+const refuseTransaction = (message: string) =>
+  refuse("validation_failed", { field: "transaction", message })
 
-const noTransactionOfCancel = refuse("validation_failed", {
-  field: "transaction",
-  message:
-    "A cancel takes effect at once, and joins no transaction: cancel first, and commit what depends on it once the message is cancelled.",
-})
+const noTransactions = refuseTransaction(
+  "A transaction needs a store on PostgreSQL, which this service does not have.",
+)
 
-const noQuery = refuse("validation_failed", {
-  field: "transaction",
-  message:
-    "A transaction has a function query: a client of pg is one, and for other libraries the guide to embedding shows one.",
-})
+const noTransactionOfCancel = refuseTransaction(
+  "A cancel takes effect at once, and joins no transaction: cancel first, and commit what depends on it once the message is cancelled.",
+)
+
+const noQuery = refuseTransaction(
+  "A transaction has a function query: a client of pg is one, and for other libraries the guide to embedding shows one.",
+)
 
 const sendOptions = fields<SendOptions>({ idempotencyKey: anything, transaction: anything })
 
