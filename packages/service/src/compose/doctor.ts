@@ -12,6 +12,7 @@ import { access, stat } from "node:fs/promises"
 import { connect, createServer, isIP } from "node:net"
 import { dirname } from "node:path"
 import { examineStore } from "./examine.ts"
+import type { Matches } from "./examine.ts"
 import type { ServiceSettings } from "./Settings.ts"
 import { remoteServers } from "./transports.ts"
 import type { RemoteServer } from "./transports.ts"
@@ -127,6 +128,11 @@ const mediaFiles = (
   ]
 }
 
+const matchFindings = (settings: Start, matches: Matches): ReadonlyArray<Finding> => [
+  ...secretsKey(settings, matches.secretsKey),
+  ...mediaFiles(settings, matches.newestFile),
+]
+
 /** The database, and what only it can tell: the clock, the secrets key, the media files. */
 const database = (settings: Start): Effect.Effect<ReadonlyArray<Finding>> =>
   examineStore(settings.service).pipe(
@@ -144,20 +150,14 @@ const database = (settings: Start): Effect.Effect<ReadonlyArray<Finding>> =>
             sameClock,
           ]
         case "embedded":
-          return [
-            embeddedStates[found.state],
-            ...secretsKey(settings, found.hasSecretsKey),
-            ...mediaFiles(settings, found.hasNewestFile),
-            sameClock,
-          ]
+          return [embeddedStates[found.state], ...matchFindings(settings, found.matches), sameClock]
         default:
           return [
             ok(
               "database",
               `PostgreSQL ${found.version}, ${found.hasTables ? "with the service's tables" : "without tables: a start makes them"}`,
             ),
-            ...secretsKey(settings, found.hasSecretsKey),
-            ...mediaFiles(settings, found.hasNewestFile),
+            ...matchFindings(settings, found.matches),
             clock(found.clock),
           ]
       }

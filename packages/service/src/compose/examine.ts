@@ -3,6 +3,7 @@ import { isMarkOfSecretsKeys, parseSecretsKey } from "@messaging-service/core"
 import type { ClockReading } from "@messaging-service/core"
 import { holdsMediaFile } from "@messaging-service/node"
 import type { CannotStart } from "@messaging-service/node"
+import type { DatabaseExamination } from "@messaging-service/store-postgres"
 import { Effect, Redacted, Result } from "effect"
 import type { Scope } from "effect"
 import { access, readFile } from "node:fs/promises"
@@ -18,26 +19,28 @@ import { loadPglite, storeCannotStart } from "./startFaults.ts"
 
 const stores = Effect.promise(() => import("@messaging-service/store-postgres"))
 
+/** Whether the files of a start match its database; null where that is not known, or nothing is there yet. */
+export interface Matches {
+  /** The secrets key. */
+  readonly secretsKey: boolean | null
+  /** The newest media file, in the data directory. */
+  readonly newestFile: boolean | null
+}
+
 export type StoreExamination =
   | { readonly kind: "memory" }
   | {
       readonly kind: "embedded"
       /** `in_use`: another process has it, as a running service does. */
       readonly state: "none_yet" | "in_use" | "free"
-      /** Whether a start has the key of this database; null where that is not known. */
-      readonly hasSecretsKey: boolean | null
-      /** Whether the newest media file is in the data directory; null where none is known. */
-      readonly hasNewestFile: boolean | null
+      readonly matches: Matches
     }
   | {
       readonly kind: "postgres"
       readonly version: string
       readonly hasTables: boolean
       readonly clock: ClockReading
-      /** Whether a start has the key of this database; null where it has none yet. */
-      readonly hasSecretsKey: boolean | null
-      /** Whether the newest media file is in the data directory; null where it has none yet. */
-      readonly hasNewestFile: boolean | null
+      readonly matches: Matches
     }
 
 /** Opens the database for a moment when no other process has it: only that tells its key. */
@@ -52,23 +55,21 @@ const examineEmbedded = (
         () => false,
       ),
     )
-    const unknown = { hasSecretsKey: null, hasNewestFile: null }
-    if (!isThere) return { kind: "embedded", state: "none_yet", ...unknown }
+    const unknown = { secretsKey: null, newestFile: null }
+    if (!isThere) return { kind: "embedded", state: "none_yet", matches: unknown }
     yield* loadPglite
     const lock = yield* Effect.result(lockDirectory(directory))
     if (Result.isFailure(lock)) {
       if (!(lock.failure instanceof DirectoryInUse)) return yield* lock.failure
-      return { kind: "embedded", state: "in_use", ...unknown }
+      return { kind: "embedded", state: "in_use", matches: unknown }
     }
     const { examineEmbeddedDatabase } = yield* stores
-    const { newestStorageKey, secretsKeyMark } = yield* examineEmbeddedDatabase({
+    const found = yield* examineEmbeddedDatabase({
       dataDir: join(directory, "db"),
     }).pipe(Effect.mapError((error) => storeCannotStart(settings, error)))
     // The database ignores the umask when it creates files.
     yield* restrictDataDirectory(directory)
-    const hasSecretsKey = yield* isKeyOf(settings, secretsKeyMark)
-    const hasNewestFile = yield* holdsFile(settings, newestStorageKey)
-    return { kind: "embedded", state: "free", hasSecretsKey, hasNewestFile }
+    return { kind: "embedded", state: "free", matches: yield* matchesOf(settings, found) }
   }).pipe(Effect.scoped)
 
 /** The keys of a start, without a new one. */
@@ -101,6 +102,18 @@ const holdsFile = (
     ? Effect.succeed(null)
     : holdsMediaFile(mediaDirectory(dataDirectory), storageKey)
 
+const matchesOf = (
+  settings: Pick<ServiceSettings, "dataDirectory" | "secretsKeys">,
+  {
+    newestStorageKey,
+    secretsKeyMark,
+  }: Pick<DatabaseExamination, "newestStorageKey" | "secretsKeyMark">,
+): Effect.Effect<Matches, CannotStart> =>
+  Effect.all({
+    secretsKey: isKeyOf(settings, secretsKeyMark),
+    newestFile: holdsFile(settings, newestStorageKey),
+  })
+
 /** Fails in the words of a start that cannot use the store. */
 export const examineStore = (
   settings: Pick<ServiceSettings, "dataDirectory" | "secretsKeys" | "store">,
@@ -110,11 +123,9 @@ export const examineStore = (
     if (store.kind === "memory") return { kind: "memory" }
     if (store.kind !== "postgres") return yield* examineEmbedded(settings)
     const { examineDatabase } = yield* stores
-    const { newestStorageKey, secretsKeyMark, ...found } = yield* examineDatabase({
+    const found = yield* examineDatabase({
       url: Redacted.value(store.url),
       ...(store.schema === null ? {} : { schema: store.schema }),
     }).pipe(Effect.mapError((error) => storeCannotStart(settings, error)))
-    const hasSecretsKey = yield* isKeyOf(settings, secretsKeyMark)
-    const hasNewestFile = yield* holdsFile(settings, newestStorageKey)
-    return { kind: "postgres", ...found, hasSecretsKey, hasNewestFile }
+    return { kind: "postgres", ...found, matches: yield* matchesOf(settings, found) }
   })
