@@ -229,9 +229,12 @@ const prepare = (wanted: Schema, build: Build) =>
     Effect.fnUntraced(function* (run, now, schema): Effect.fn.Return<Migration | null, SqlError> {
       const { applied, hasSchema } = yield* examineSchema(run, schema, wanted, build)
       if (!hasSchema) yield* run(`create schema if not exists "${schema}"`)
-      if (applied === null) yield* makeTables(run, wanted, now)
-      const missing = wanted.migrations.find(({ id }) => applied?.every((one) => one.id !== id))
-      if (missing !== undefined) return missing
+      if (applied === null) {
+        yield* makeTables(run, wanted, now)
+      } else {
+        const missing = wanted.migrations.find(({ id }) => !applied.some((one) => one.id === id))
+        if (missing !== undefined) return missing
+      }
       yield* installBuild(run, schema, build, latestId(wanted), now)
       yield* dropUnusedBuilds(run, now)
       return null
