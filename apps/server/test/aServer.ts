@@ -1,4 +1,5 @@
 /** Servers for tests: on a free port, with everything in a temporary directory. */
+import { assert } from "@effect/vitest"
 import { processes, putDataDirectory } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { join, resolve } from "node:path"
@@ -40,3 +41,20 @@ export const aServer = Effect.fnUntraced(function* (settings: Record<string, str
     ),
   }
 })
+
+export interface FileBody {
+  readonly id: number
+  readonly url: string
+  readonly size: number
+}
+
+/** Uploads a file to a server. */
+export const upload = (url: string, key: string, bytes: Uint8Array) =>
+  Effect.promise(async (signal) => {
+    const body = new FormData()
+    body.append("file", new Blob([new Uint8Array(bytes)]), "report.bin")
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await fetch(`${url}/api/v2/media`, { method: "POST", headers, body, signal })
+    assert.strictEqual(answer.status, 201)
+    return (await answer.json()) as FileBody
+  })

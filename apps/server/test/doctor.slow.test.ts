@@ -6,10 +6,15 @@ import { existsSync } from "node:fs"
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
-import { aDataDirectory, program, worker } from "./aServer.ts"
+import { aDataDirectory, program, upload, worker } from "./aServer.ts"
 
-const doctor = (settings: Readonly<Record<string, string>>) =>
-  Effect.flatMap(processes.start(program, settings, ["doctor"]), ({ ended }) => ended)
+type Settings = Readonly<Record<string, string>>
+
+/** Runs a program until it ends by itself. */
+const ran = (app: string, settings: Settings, ...line: ReadonlyArray<string>) =>
+  Effect.flatMap(processes.start(app, settings, line), ({ ended }) => ended)
+
+const doctor = (settings: Settings) => ran(program, settings, "doctor")
 
 /** Of the database that `administer` works in: what a role there may do, and with which schema. */
 const asRole = Effect.fnUntraced(function* (role: string, DATABASE_SCHEMA = "messaging") {
@@ -26,24 +31,15 @@ const asRole = Effect.fnUntraced(function* (role: string, DATABASE_SCHEMA = "mes
 })
 
 /** What `doctor` says of a database on which a start fails: the very line of that start. */
-const faultOfStart = Effect.fnUntraced(function* (settings: Readonly<Record<string, string>>) {
+const faultOfStart = Effect.fnUntraced(function* (settings: Settings) {
   const { code, stdout } = yield* doctor(settings)
   assert.strictEqual(code, 1, stdout)
   const [, found = ""] = /^fault +database +(.*)\n +-> see docs\/postgresql.md$/m.exec(stdout) ?? []
-  const start = yield* Effect.flatMap(processes.start(program, settings), ({ ended }) => ended)
+  const start = yield* ran(program, settings)
   assert.strictEqual(start.code, 1)
   assert.include(start.stderr, found)
   return found
 })
-
-const upload = (url: string, key: string) =>
-  Effect.promise(async (signal) => {
-    const body = new FormData()
-    body.append("file", new Blob(["any"]), "report.bin")
-    const headers = { authorization: `Bearer ${key}` }
-    const answer = await fetch(`${url}/api/v2/media`, { method: "POST", headers, body, signal })
-    assert.strictEqual(answer.status, 201)
-  })
 
 /** A port of this machine on which something listens, and one on which nothing does. */
 const twoPorts = Effect.gen(function* () {
@@ -144,7 +140,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
     Effect.gen(function* () {
       const { administer } = yield* EmbeddedPostgres
       const migrate = yield* asRole("postgres", "granted")
-      yield* Effect.flatMap(processes.start(program, migrate, ["migrate"]), ({ ended }) => ended)
+      yield* ran(program, migrate, "migrate")
       const code = yield* administer(
         "select name from granted.builds order by used_at desc limit 1",
       )
@@ -186,11 +182,10 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
       const server = yield* processes.startServer(program, settings)
       assert.strictEqual((yield* doctor(elsewhere)).code, 0)
       const { liveKey = "" } = yield* processes.keptSecrets(yield* server.stdout)
-      yield* upload(server.url, liveKey)
+      yield* upload(server.url, liveKey, Buffer.from("any"))
 
       assert.match((yield* doctor(settings)).stdout, /^ok +media files +\S+ holds those of the/m)
-      const { ended } = yield* processes.start(worker, elsewhere, ["doctor"])
-      const { code, stdout } = yield* ended
+      const { code, stdout } = yield* ran(worker, elsewhere, "doctor")
       assert.strictEqual(code, 1)
       assert.match(
         stdout,
@@ -244,8 +239,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
         METRICS_PORT: shut,
         SECRETS_KEY: "ab".repeat(32),
       }
-      const { ended } = yield* processes.start(worker, settings, ["doctor"])
-      const { code, stdout } = yield* ended
+      const { code, stdout } = yield* ran(worker, settings, "doctor")
       assert.strictEqual(code, 0, stdout)
       assert.match(stdout, /^ok +versions +messaging-worker \d/m)
       assert.match(stdout, /^ok +database +PostgreSQL /m)

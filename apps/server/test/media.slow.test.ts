@@ -5,15 +5,10 @@ import { Effect } from "effect"
 import { readdir } from "node:fs/promises"
 import { request } from "node:http"
 import { join } from "node:path"
-import { aDataDirectory, aServer, forgetful, program } from "./aServer.ts"
+import { aDataDirectory, aServer, forgetful, program, upload } from "./aServer.ts"
+import type { FileBody } from "./aServer.ts"
 
 const mebibyte = 1024 * 1024
-
-interface FileBody {
-  readonly id: number
-  readonly url: string
-  readonly size: number
-}
 
 interface CheckBody {
   readonly id: number
@@ -27,16 +22,6 @@ const filesIn = (directory: string) =>
   Effect.promise(async () => {
     const entries = await readdir(directory, { recursive: true, withFileTypes: true })
     return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
-  })
-
-const upload = (url: string, key: string, bytes: Uint8Array) =>
-  Effect.promise(async (signal) => {
-    const body = new FormData()
-    body.append("file", new Blob([new Uint8Array(bytes)]), "report.bin")
-    const headers = { authorization: `Bearer ${key}` }
-    const answer = await fetch(`${url}/api/v2/media`, { method: "POST", headers, body, signal })
-    assert.strictEqual(answer.status, 201)
-    return (await answer.json()) as FileBody
   })
 
 const download = (url: string) =>

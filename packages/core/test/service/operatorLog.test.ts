@@ -27,94 +27,86 @@ const anEndpoint = (caller: Caller) =>
     ({ answer }) => answer.id,
   )
 
+/** Runs a test in a service. It gets the lines of the log, which grow as it goes on. */
+const logging = <A, E>(
+  test: (lines: ReadonlyArray<string>) => Parameters<typeof inAService<A, E>>[0],
+  parts: Parameters<typeof inAService>[1] = {},
+) => {
+  const lines: Array<string> = []
+  return heard(lines, inAService(test(lines), parts))
+}
+
 describe("the log", () => {
-  it.effect("names failed messages, and the pause after the remote server's refusals", () => {
-    const lines: Array<string> = []
-    return heard(
-      lines,
-      inAService(
-        Effect.gen(function* () {
-          const { key, number } = yield* aSender()
-          yield* behave(number, { send: "fail", errorMessage: "463" })
-          const messages = yield* sendBatch(key, 6)
-          yield* settled
-          assert.deepStrictEqual(lines, [
-            ...messages
-              .slice(0, 5)
-              .map(
-                ({ id }) =>
-                  `Info message failed message_id=${id} number=${number} code=send_failed`,
-              ),
-            `Warn number paused number=${number} reason=restricted until=2026-03-02T13:00:00Z`,
-          ])
-        }),
-      ),
-    )
-  })
+  it.effect("names failed messages, and the pause after the remote server's refusals", () =>
+    logging((lines) =>
+      Effect.gen(function* () {
+        const { key, number } = yield* aSender()
+        yield* behave(number, { send: "fail", errorMessage: "463" })
+        const messages = yield* sendBatch(key, 6)
+        yield* settled
+        assert.deepStrictEqual(lines, [
+          ...messages
+            .slice(0, 5)
+            .map(
+              ({ id }) => `Info message failed message_id=${id} number=${number} code=send_failed`,
+            ),
+          `Warn number paused number=${number} reason=restricted until=2026-03-02T13:00:00Z`,
+        ])
+      }),
+    ),
+  )
 
-  it.effect("reports an operator's pause and resume", () => {
-    const lines: Array<string> = []
-    return heard(
-      lines,
-      inAService(
-        Effect.gen(function* () {
-          const { number, workspace } = yield* aSender()
-          const operations = yield* NumberOperations
-          yield* operations.pause("owner", workspace, number, { until: null })
-          yield* operations.resume("owner", workspace, number)
-          assert.deepStrictEqual(lines, [
-            `Info number paused number=${number} reason=paused until=null`,
-            `Info number resumed number=${number}`,
-          ])
-        }),
-      ),
-    )
-  })
+  it.effect("reports an operator's pause and resume", () =>
+    logging((lines) =>
+      Effect.gen(function* () {
+        const { number, workspace } = yield* aSender()
+        const operations = yield* NumberOperations
+        yield* operations.pause("owner", workspace, number, { until: null })
+        yield* operations.resume("owner", workspace, number)
+        assert.deepStrictEqual(lines, [
+          `Info number paused number=${number} reason=paused until=null`,
+          `Info number resumed number=${number}`,
+        ])
+      }),
+    ),
+  )
 
-  it.effect("limits a message to 20 lines a minute, and counts the others", () => {
-    const lines: Array<string> = []
-    return heard(
-      lines,
-      inAService(
-        Effect.gen(function* () {
-          const { key, number } = yield* aSender()
-          // A refusal about the recipient, so the number continues.
-          yield* Emulator.use((emulator) => emulator.setRegistered({ phones: [] }))
-          yield* sendBatch(key, 50)
-          yield* settled
-          assert.lengthOf(lines, 20)
-          yield* TestClock.adjust(minute)
-          const later = yield* send(key)
-          yield* settled
-          assert.lengthOf(lines, 21)
-          assert.strictEqual(
-            lines[20],
-            `Info message failed message_id=${later.id} number=${number} code=recipient_not_found held_back=30`,
-          )
-        }),
-      ),
-    )
-  })
+  it.effect("limits a message to 20 lines a minute, and counts the others", () =>
+    logging((lines) =>
+      Effect.gen(function* () {
+        const { key, number } = yield* aSender()
+        // A refusal about the recipient, so the number continues.
+        yield* Emulator.use((emulator) => emulator.setRegistered({ phones: [] }))
+        yield* sendBatch(key, 50)
+        yield* settled
+        assert.lengthOf(lines, 20)
+        yield* TestClock.adjust(minute)
+        const later = yield* send(key)
+        yield* settled
+        assert.lengthOf(lines, 21)
+        assert.strictEqual(
+          lines[20],
+          `Info message failed message_id=${later.id} number=${number} code=recipient_not_found held_back=30`,
+        )
+      }),
+    ),
+  )
 
-  it.effect("warns once of a number that was logged out, by the phone or by an operator", () => {
-    const lines: Array<string> = []
-    return heard(
-      lines,
-      inAService(
-        Effect.gen(function* () {
-          const { number, workspace } = yield* aSender()
-          yield* logOut(number)
-          yield* settled
-          const line = `Warn number disconnected: logged_out number=${number}`
-          assert.deepStrictEqual(lines, [line])
-          yield* reconnect(number)
-          yield* NumberOperations.use((each) => each.logOut("owner", workspace, number))
-          yield* settled
-          assert.deepStrictEqual(lines, [line, line])
-        }),
-      ),
-    )
-  })
+  it.effect("warns once of a number that was logged out, by the phone or by an operator", () =>
+    logging((lines) =>
+      Effect.gen(function* () {
+        const { number, workspace } = yield* aSender()
+        yield* logOut(number)
+        yield* settled
+        const line = `Warn number disconnected: logged_out number=${number}`
+        assert.deepStrictEqual(lines, [line])
+        yield* reconnect(number)
+        yield* NumberOperations.use((each) => each.logOut("owner", workspace, number))
+        yield* settled
+        assert.deepStrictEqual(lines, [line, line])
+      }),
+    ),
+  )
 
   it.effect("writes none of it where `info` is off", () => {
     const lines: Array<string> = []
@@ -135,11 +127,9 @@ describe("the log", () => {
   })
 
   it.effect("reports once when an endpoint starts to fail, and once when it recovers", () => {
-    const lines: Array<string> = []
     const { egress, receiver } = answering()
-    return heard(
-      lines,
-      inAService(
+    return logging(
+      (lines) =>
         Effect.gen(function* () {
           const { key } = yield* aSender()
           const endpoint = yield* anEndpoint(key)
@@ -155,17 +145,14 @@ describe("the log", () => {
           const recovered = `Info webhook endpoint recovered endpoint=${endpoint}`
           assert.deepStrictEqual(lines, [fails, recovered])
         }),
-        { egress },
-      ),
+      { egress },
     )
   })
 
   it.effect("reports a stopped endpoint, and not before it has stopped", () => {
-    const lines: Array<string> = []
     const { egress } = answering()
-    return heard(
-      lines,
-      inAService(
+    return logging(
+      (lines) =>
         Effect.gen(function* () {
           const { key } = yield* aSender()
           const endpoint = yield* anEndpoint(key)
@@ -180,8 +167,7 @@ describe("the log", () => {
             `Warn webhook endpoint stopped endpoint=${endpoint} reason=delivery_failures`,
           ])
         }),
-        { egress },
-      ),
+      { egress },
     )
   })
 })
