@@ -88,7 +88,6 @@ const refused: ReadonlyArray<readonly [options: object, field: string, line: str
 
 layer(Layer.provideMerge(Edge.layer, EmbeddedPostgres.layer()), {
   excludeTestServices: true,
-  timeout: "60 seconds",
 })("in a worker on an edge host", (it) => {
   // Over a pool the worker sends one more message, in its own transaction.
   for (const [store, sent, upload, uploaded] of [

@@ -32,7 +32,6 @@ const printed: Readonly<Record<string, RegExp>> = {
 
 layer(EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } }), {
   excludeTestServices: true,
-  timeout: "60 seconds",
 })("the page on embedding", (it) => {
   it.effect("shows these programs, the first of them in the README too", () =>
     Effect.promise(async () => {

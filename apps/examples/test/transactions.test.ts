@@ -206,7 +206,7 @@ class Shop extends Context.Service<
     )
 }
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "a send inside a transaction",
   (it) => {
     for (const [name, opening] of Object.entries(libraries)) {

@@ -47,7 +47,7 @@ const freeze = async (child: ChildProcess, pool: Pool) => {
   )
 }
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "a subscription of two processes",
   (it) => {
     it.effect("goes on in the other one when the first freezes in the middle of a handler", () =>

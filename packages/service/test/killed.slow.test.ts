@@ -62,7 +62,7 @@ const untilGone = async (pool: Pool): Promise<void> => {
   }
 }
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "a process that is killed while it sends inside its own transaction",
   (it) => {
     /** State that the next process finds after a kill at that point. */

@@ -23,7 +23,7 @@ const accepts = { worker: false } satisfies OpenOptions
 /** The store is started five times, and an embedded one takes seconds for it on a busy machine. */
 const startsMillis = 180_000
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "simulated phones where numbers are linked for real",
   (it) => {
     const stores = {

@@ -6,7 +6,7 @@ import { dirname } from "node:path"
 import { Pool } from "pg"
 import { aDatabase, aShop, all, failure, opened, phone } from "./Opened.ts"
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "next to the service's own PostgreSQL",
   (it) => {
     it.effect("a transaction on any other database is refused, and nothing is written there", () =>

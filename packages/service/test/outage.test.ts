@@ -21,7 +21,7 @@ const aLog = () => {
 /** A crash must lose no commit. */
 const server = EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } })
 
-layer(server, { excludeTestServices: true, timeout: "60 seconds" })("the facade", (it) => {
+layer(server, { excludeTestServices: true })("the facade", (it) => {
   const aDatabase = Effect.gen(function* () {
     const { database, path, url, username } = yield* (yield* EmbeddedPostgres).createDatabase()
     const dataDirectory = yield* processes.temporaryDirectory

@@ -56,7 +56,6 @@ const textOf = (plan: Explained) => plan["Query Text"].replaceAll('"messaging".'
 
 layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
   excludeTestServices: true,
-  timeout: "60 seconds",
 })("a backlog that came after the plans were made", (it) => {
   it.effect("is not read by what ends, settles, delivers or sweeps a few of it", () =>
     Effect.gen(function* () {

@@ -22,35 +22,31 @@ const functionsIn = `
   where p.pronamespace = '${codeSchema("messaging")}'::regnamespace
   order by p.proname`
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
-  "the files of SQL",
-  (it) => {
-    it.effect("make by hand what a start makes", () =>
-      Effect.gen(function* () {
-        const [made, byHand] = [yield* aDatabase, yield* aDatabase]
-        yield* aProcess(made)
-        const pool = yield* aPool(byHand)
-        const code = codeSchema("messaging")
-        yield* Effect.promise(async () => {
-          const client = await pool.connect()
-          await client.query("create schema messaging; set search_path = messaging, pg_temp")
-          await client.query(textOf("schema.sql"))
-          await client.query(`create schema ${code}; set search_path = ${code}, messaging, pg_temp`)
-          for (const text of [textOf("rules.sql"), ...functions]) await client.query(text)
-          client.release()
-        })
-        const [one, other] = [yield* aDoor(byHand), yield* aDoor(made)]
-        assert.deepStrictEqual(yield* catalogueOf(one), yield* catalogueOf(other))
-        const named = (rows: ReadonlyArray<{ readonly name: string }>) =>
-          rows.map(({ name }) => name)
-        assert.deepStrictEqual(
-          named(yield* one.query<{ readonly name: string }>("functions", functionsIn)),
-          named(yield* other.query<{ readonly name: string }>("functions", functionsIn)),
-        )
-      }),
-    )
-  },
-)
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("the files of SQL", (it) => {
+  it.effect("make by hand what a start makes", () =>
+    Effect.gen(function* () {
+      const [made, byHand] = [yield* aDatabase, yield* aDatabase]
+      yield* aProcess(made)
+      const pool = yield* aPool(byHand)
+      const code = codeSchema("messaging")
+      yield* Effect.promise(async () => {
+        const client = await pool.connect()
+        await client.query("create schema messaging; set search_path = messaging, pg_temp")
+        await client.query(textOf("schema.sql"))
+        await client.query(`create schema ${code}; set search_path = ${code}, messaging, pg_temp`)
+        for (const text of [textOf("rules.sql"), ...functions]) await client.query(text)
+        client.release()
+      })
+      const [one, other] = [yield* aDoor(byHand), yield* aDoor(made)]
+      assert.deepStrictEqual(yield* catalogueOf(one), yield* catalogueOf(other))
+      const named = (rows: ReadonlyArray<{ readonly name: string }>) => rows.map(({ name }) => name)
+      assert.deepStrictEqual(
+        named(yield* one.query<{ readonly name: string }>("functions", functionsIn)),
+        named(yield* other.query<{ readonly name: string }>("functions", functionsIn)),
+      )
+    }),
+  )
+})
 
 it("schema.sql says of each table what it holds, and of each index what it serves", () => {
   const lines = textOf("schema.sql").split("\n")

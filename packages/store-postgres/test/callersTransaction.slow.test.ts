@@ -17,7 +17,7 @@ const nothing = { records: 0, claims: 0, quota: 0, orders: 0, messages: 0, allow
 /** The order was written, and its message accepted. */
 const oneOrder = { records: 1, claims: 0, quota: 1, orders: 1, messages: 1, allowance: 2 }
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "sending inside a caller's transaction",
   (it) => {
     it.effect(

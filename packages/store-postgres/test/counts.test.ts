@@ -23,7 +23,6 @@ const most = {
 
 layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off", full_page_writes: "off" } }), {
   excludeTestServices: true,
-  timeout: "60 seconds",
 })("what a message costs", (it) => {
   it.effect("is no more than it was", () =>
     Effect.gen(function* () {

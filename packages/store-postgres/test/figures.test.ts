@@ -38,7 +38,7 @@ const hours = (workspaceId: WorkspaceId) =>
     ),
   )
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "figures while others write",
   (it) => {
     it.effect("count what took an earlier position and committed late, once", () =>
@@ -196,7 +196,6 @@ const scannedIn = (plans: ReadonlyArray<Explained>) =>
 
 layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
   excludeTestServices: true,
-  timeout: "60 seconds",
 })("what figures read", (it) => {
   it.effect("is the rows of their hours and what is not counted, however long the past", () =>
     Effect.gen(function* () {

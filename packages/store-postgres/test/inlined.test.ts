@@ -58,47 +58,44 @@ const explained = ({ name, set, types }: Rule): string => {
     from given ${set ? `cross join lateral ${called} found` : ""}`
 }
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
-  "rules in plans",
-  (it) => {
-    it.effect("each rule can be put in place", () =>
-      Effect.gen(function* () {
-        const database = yield* aBareDatabase
-        yield* aProcess(database)
-        const door = yield* aDoor(database)
-        const all = yield* door.query<Rule>("rules", declared)
-        assert.sameMembers(
-          all.map(({ name }) => name),
-          rules,
-        )
-        assert.isAbove(all.length, 60)
-        for (const rule of all) {
-          const plan = yield* door.query<object>("explain", explained(rule))
-          assert.deepStrictEqual(callsIn(plan), [], rule.name)
-        }
-      }),
-    )
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("rules in plans", (it) => {
+  it.effect("each rule can be put in place", () =>
+    Effect.gen(function* () {
+      const database = yield* aBareDatabase
+      yield* aProcess(database)
+      const door = yield* aDoor(database)
+      const all = yield* door.query<Rule>("rules", declared)
+      assert.sameMembers(
+        all.map(({ name }) => name),
+        rules,
+      )
+      assert.isAbove(all.length, 60)
+      for (const rule of all) {
+        const plan = yield* door.query<object>("explain", explained(rule))
+        assert.deepStrictEqual(callsIn(plan), [], rule.name)
+      }
+    }),
+  )
 
-    it.effect("what accepts, claims, settles, ends and delivers calls none", () =>
-      Effect.gen(function* () {
-        const { plansOf, pool } = yield* anExplainingPool(yield* aBareDatabase)
-        const stores = yield* Layer.build(layerForTests({ pool }))
-        yield* Effect.gen(function* () {
-          const { key, number } = yield* delivering.aStageWithKey()
-          yield* delivering.anEndpoint(key)
-          const plans = yield* plansOf(
-            Effect.gen(function* () {
-              const [first] = yield* accepted(number, { count: 3 })
-              yield* sending.end(sending.cancelled(first!))
-              yield* sending.sendNext(number)
-              const claimed = yield* delivering.claimDue({ now: noon })
-              yield* delivering.settleDeliveries(...claimed.map((one) => delivering.delivered(one)))
-            }),
-          )
-          assert.isAbove(plans.length, 30)
-          for (const plan of plans) assert.deepStrictEqual(callsIn(plan.Plan), [])
-        }).pipe(Effect.provide(stores))
-      }),
-    )
-  },
-)
+  it.effect("what accepts, claims, settles, ends and delivers calls none", () =>
+    Effect.gen(function* () {
+      const { plansOf, pool } = yield* anExplainingPool(yield* aBareDatabase)
+      const stores = yield* Layer.build(layerForTests({ pool }))
+      yield* Effect.gen(function* () {
+        const { key, number } = yield* delivering.aStageWithKey()
+        yield* delivering.anEndpoint(key)
+        const plans = yield* plansOf(
+          Effect.gen(function* () {
+            const [first] = yield* accepted(number, { count: 3 })
+            yield* sending.end(sending.cancelled(first!))
+            yield* sending.sendNext(number)
+            const claimed = yield* delivering.claimDue({ now: noon })
+            yield* delivering.settleDeliveries(...claimed.map((one) => delivering.delivered(one)))
+          }),
+        )
+        assert.isAbove(plans.length, 30)
+        for (const plan of plans) assert.deepStrictEqual(callsIn(plan.Plan), [])
+      }).pipe(Effect.provide(stores))
+    }),
+  )
+})

@@ -6,7 +6,7 @@ import { layer } from "../src/index.ts"
 import { aDatabase, aDoor, optionsOf } from "./databases.ts"
 import { Store } from "@messaging-service/core"
 
-describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "the stores as layers",
   (it) => {
     it.effect("two databases in one program stay two", () =>

@@ -49,200 +49,197 @@ const removeRegion: Migration = {
 
 const lineOf = ({ cause }: { readonly cause: unknown }) => (cause as Error).message
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
-  "migrations",
-  (it) => {
-    it.effect("of processes that start together each finds the tables, and one makes them", () =>
-      Effect.gen(function* () {
-        const database = yield* aDatabase
-        const doors = yield* Effect.forEach(Array.from({ length: 6 }), () => aDoor(database))
-        for (const wanted of [schema, later]) {
-          const applied = yield* Effect.forEach(doors, (door) => bring(door, wanted), {
-            concurrency: "unbounded",
-          })
-          assert.deepStrictEqual(
-            applied,
-            doors.map(() => idsOf(wanted)),
-          )
-        }
-      }),
-    )
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("migrations", (it) => {
+  it.effect("of processes that start together each finds the tables, and one makes them", () =>
+    Effect.gen(function* () {
+      const database = yield* aDatabase
+      const doors = yield* Effect.forEach(Array.from({ length: 6 }), () => aDoor(database))
+      for (const wanted of [schema, later]) {
+        const applied = yield* Effect.forEach(doors, (door) => bring(door, wanted), {
+          concurrency: "unbounded",
+        })
+        assert.deepStrictEqual(
+          applied,
+          doors.map(() => idsOf(wanted)),
+        )
+      }
+    }),
+  )
 
-    it.effect("a new database holds what migrations lead to", () =>
-      Effect.gen(function* () {
-        const [made, upgraded] = [yield* aDoor(yield* aDatabase), yield* aDoor(yield* aDatabase)]
-        assert.deepStrictEqual(yield* bring(made, later), idsOf(later))
-        yield* bring(upgraded, schema)
-        assert.deepStrictEqual(yield* bring(upgraded, later), idsOf(later))
-        assert.deepStrictEqual(yield* catalogueOf(upgraded), yield* catalogueOf(made))
-      }),
-    )
+  it.effect("a new database holds what migrations lead to", () =>
+    Effect.gen(function* () {
+      const [made, upgraded] = [yield* aDoor(yield* aDatabase), yield* aDoor(yield* aDatabase)]
+      assert.deepStrictEqual(yield* bring(made, later), idsOf(later))
+      yield* bring(upgraded, schema)
+      assert.deepStrictEqual(yield* bring(upgraded, later), idsOf(later))
+      assert.deepStrictEqual(yield* catalogueOf(upgraded), yield* catalogueOf(made))
+    }),
+  )
 
-    it.effect("what is applied is not applied again; an earlier version may start later", () =>
-      Effect.gen(function* () {
-        const door = yield* aDoor(yield* aDatabase)
-        for (const wanted of [later, schema, later]) yield* bring(door, wanted)
-        assert.deepStrictEqual(yield* bring(door, schema), idsOf(later))
-      }),
-    )
+  it.effect("what is applied is not applied again; an earlier version may start later", () =>
+    Effect.gen(function* () {
+      const door = yield* aDoor(yield* aDatabase)
+      for (const wanted of [later, schema, later]) yield* bring(door, wanted)
+      assert.deepStrictEqual(yield* bring(door, schema), idsOf(later))
+    }),
+  )
 
-    it.effect("a version that cannot work with what a later one made is refused in one line", () =>
-      Effect.gen(function* () {
-        const door = yield* aDoor(yield* aDatabase)
-        yield* bring(door, schema)
-        yield* bring(door, withMigrations(addColumns, addIndex, addRule, removeRegion))
-        yield* bring(door, withMigrations(addColumns, addIndex))
-        for (const tooOld of [schema, withMigrations(addColumns)]) {
-          assert.strictEqual(
-            lineOf(yield* Effect.flip(bring(door, tooOld))),
-            `version ${version} has upgraded the schema "messaging" (migration 9004, remove_region); older ones such as this, ${version}, cannot work with it`,
-          )
-        }
-      }),
-    )
+  it.effect("a version that cannot work with what a later one made is refused in one line", () =>
+    Effect.gen(function* () {
+      const door = yield* aDoor(yield* aDatabase)
+      yield* bring(door, schema)
+      yield* bring(door, withMigrations(addColumns, addIndex, addRule, removeRegion))
+      yield* bring(door, withMigrations(addColumns, addIndex))
+      for (const tooOld of [schema, withMigrations(addColumns)]) {
+        assert.strictEqual(
+          lineOf(yield* Effect.flip(bring(door, tooOld))),
+          `version ${version} has upgraded the schema "messaging" (migration 9004, remove_region); older ones such as this, ${version}, cannot work with it`,
+        )
+      }
+    }),
+  )
 
-    it.effect("a removal takes along the rules of builds that are too old for it", () =>
-      Effect.gen(function* () {
-        const door = yield* aDoor(yield* aDatabase)
-        const old = buildOf([
-          `create function is_near(l lanes) returns boolean
+  it.effect("a removal takes along the rules of builds that are too old for it", () =>
+    Effect.gen(function* () {
+      const door = yield* aDoor(yield* aDatabase)
+      const old = buildOf([
+        `create function is_near(l lanes) returns boolean
           language sql immutable
           return l.region = 'eu';`,
-        ])
-        const kept = aBuild(1)
-        const before = withMigrations(addColumns, addIndex)
-        yield* bring(door, schema)
-        yield* bring(door, withMigrations(addColumns), old)
-        yield* bring(door, before, kept)
-        yield* bring(door, withMigrations(addColumns, addIndex, addRule, removeRegion))
-        const rows = yield* door.query<{ readonly name: string }>(
-          "builds",
-          `select b.name from builds b join pg_namespace n on n.nspname = b.name`,
-        )
-        assert.sameMembers(
-          rows.map(({ name }) => name),
-          [kept, thisBuild].map((build) => codeSchema("messaging", build)),
-        )
-      }),
-    )
+      ])
+      const kept = aBuild(1)
+      const before = withMigrations(addColumns, addIndex)
+      yield* bring(door, schema)
+      yield* bring(door, withMigrations(addColumns), old)
+      yield* bring(door, before, kept)
+      yield* bring(door, withMigrations(addColumns, addIndex, addRule, removeRegion))
+      const rows = yield* door.query<{ readonly name: string }>(
+        "builds",
+        `select b.name from builds b join pg_namespace n on n.nspname = b.name`,
+      )
+      assert.sameMembers(
+        rows.map(({ name }) => name),
+        [kept, thisBuild].map((build) => codeSchema("messaging", build)),
+      )
+    }),
+  )
 
-    it.effect("a migration that fails leaves nothing behind, and the next start tries again", () =>
-      Effect.gen(function* () {
-        const door = yield* aDoor(yield* aDatabase)
-        yield* bring(door, schema)
-        const broken: Migration = { ...addColumns, sql: `${addColumns.sql} select 1 / 0;` }
-        yield* Effect.flip(bring(door, withMigrations(broken)))
-        assert.deepStrictEqual(yield* bring(door, later), idsOf(later))
-      }),
-    )
+  it.effect("a migration that fails leaves nothing behind, and the next start tries again", () =>
+    Effect.gen(function* () {
+      const door = yield* aDoor(yield* aDatabase)
+      yield* bring(door, schema)
+      const broken: Migration = { ...addColumns, sql: `${addColumns.sql} select 1 / 0;` }
+      yield* Effect.flip(bring(door, withMigrations(broken)))
+      assert.deepStrictEqual(yield* bring(door, later), idsOf(later))
+    }),
+  )
 
-    it.effect("an index whose making was broken off is made again", () =>
-      Effect.gen(function* () {
-        const door = yield* aDoor(yield* aDatabase)
-        yield* bring(door, schema)
-        yield* bring(door, withMigrations(addColumns))
-        const index = `
+  it.effect("an index whose making was broken off is made again", () =>
+    Effect.gen(function* () {
+      const door = yield* aDoor(yield* aDatabase)
+      yield* bring(door, schema)
+      yield* bring(door, withMigrations(addColumns))
+      const index = `
           select i.indisvalid as valid
           from pg_index i
           where i.indexrelid = 'messaging.messages_by_topic'::regclass`
-        yield* door.query("make", "create index messages_by_topic on messaging.messages (id)")
-        yield* door.query(
-          "break",
-          `update pg_index i set indisvalid = false
+      yield* door.query("make", "create index messages_by_topic on messaging.messages (id)")
+      yield* door.query(
+        "break",
+        `update pg_index i set indisvalid = false
            where i.indexrelid = 'messaging.messages_by_topic'::regclass`,
-        )
-        yield* bring(door, later)
-        assert.deepStrictEqual<unknown>(yield* door.query("look", index), [{ valid: true }])
-        const made = yield* aDoor(yield* aDatabase)
-        yield* bring(made, later)
-        assert.deepStrictEqual(yield* catalogueOf(door), yield* catalogueOf(made))
-      }),
-    )
+      )
+      yield* bring(door, later)
+      assert.deepStrictEqual<unknown>(yield* door.query("look", index), [{ valid: true }])
+      const made = yield* aDoor(yield* aDatabase)
+      yield* bring(made, later)
+      assert.deepStrictEqual(yield* catalogueOf(door), yield* catalogueOf(made))
+    }),
+  )
 
-    it.effect("a migration gives its locks back to a transaction that holds one it waits for", () =>
-      Effect.gen(function* () {
-        const door = yield* aDoor(yield* aDatabase)
-        yield* bring(door, schema)
-        const isWaiting = Effect.map(
-          door.query("waiting", "select from pg_locks l where not l.granted"),
-          (rows) => rows.length > 0,
-        )
-        let tries = 0
-        const upgrade = yield* door.transaction("hold", (run) =>
-          Effect.gen(function* () {
-            tries++
-            // It would be the victim of a deadlock, and tried again.
-            yield* run("set local deadlock_timeout = '500ms'")
-            // The last that the migration locks, and then the first.
-            yield* run("select from webhook_deliveries")
-            const begun = yield* Effect.forkDetach(bring(door, later), { startImmediately: true })
-            yield* Effect.orDie(Effect.repeat(isWaiting, { until: (waits) => waits }))
-            yield* run("select from lanes")
-            return begun
-          }),
-        )
-        assert.deepStrictEqual(yield* Fiber.join(upgrade), idsOf(later))
-        assert.strictEqual(tries, 1)
-      }),
-    )
+  it.effect("a migration gives its locks back to a transaction that holds one it waits for", () =>
+    Effect.gen(function* () {
+      const door = yield* aDoor(yield* aDatabase)
+      yield* bring(door, schema)
+      const isWaiting = Effect.map(
+        door.query("waiting", "select from pg_locks l where not l.granted"),
+        (rows) => rows.length > 0,
+      )
+      let tries = 0
+      const upgrade = yield* door.transaction("hold", (run) =>
+        Effect.gen(function* () {
+          tries++
+          // It would be the victim of a deadlock, and tried again.
+          yield* run("set local deadlock_timeout = '500ms'")
+          // The last that the migration locks, and then the first.
+          yield* run("select from webhook_deliveries")
+          const begun = yield* Effect.forkDetach(bring(door, later), { startImmediately: true })
+          yield* Effect.orDie(Effect.repeat(isWaiting, { until: (waits) => waits }))
+          yield* run("select from lanes")
+          return begun
+        }),
+      )
+      assert.deepStrictEqual(yield* Fiber.join(upgrade), idsOf(later))
+      assert.strictEqual(tries, 1)
+    }),
+  )
 
-    it.effect("functions of different builds coexist", () =>
-      Effect.gen(function* () {
-        const door = yield* aDoor(yield* aDatabase)
-        for (const answer of [1, 2, 1]) yield* bring(door, schema, aBuild(answer))
-        for (const answer of [1, 2]) {
-          const rows = yield* door.query<{ readonly given: number }>(
-            "call",
-            `select ${codeSchema("messaging", aBuild(answer))}.answer() as given`,
-          )
-          assert.deepStrictEqual(rows, [{ given: answer }])
-        }
-      }),
-    )
+  it.effect("functions of different builds coexist", () =>
+    Effect.gen(function* () {
+      const door = yield* aDoor(yield* aDatabase)
+      for (const answer of [1, 2, 1]) yield* bring(door, schema, aBuild(answer))
+      for (const answer of [1, 2]) {
+        const rows = yield* door.query<{ readonly given: number }>(
+          "call",
+          `select ${codeSchema("messaging", aBuild(answer))}.answer() as given`,
+        )
+        assert.deepStrictEqual(rows, [{ given: answer }])
+      }
+    }),
+  )
 
-    it.effect("a build goes once no process has used it for a month, and not before", () =>
-      Effect.gen(function* () {
-        const door = yield* aDoor(yield* aDatabase)
-        const [stopped, running, latest] = [aBuild(1), aBuild(2), aBuild(3)]
-        const assertThere = (...expected: ReadonlyArray<Build>) =>
-          Effect.map(
-            door.query<{ readonly name: string }>(
-              "there",
-              "select nspname::text as name from pg_namespace where nspname like 'messaging\\_%'",
+  it.effect("a build goes once no process has used it for a month, and not before", () =>
+    Effect.gen(function* () {
+      const door = yield* aDoor(yield* aDatabase)
+      const [stopped, running, latest] = [aBuild(1), aBuild(2), aBuild(3)]
+      const assertThere = (...expected: ReadonlyArray<Build>) =>
+        Effect.map(
+          door.query<{ readonly name: string }>(
+            "there",
+            "select nspname::text as name from pg_namespace where nspname like 'messaging\\_%'",
+          ),
+          (rows) =>
+            assert.sameMembers(
+              rows.map(({ name }) => name),
+              expected.map((build) => codeSchema("messaging", build)),
             ),
-            (rows) =>
-              assert.sameMembers(
-                rows.map(({ name }) => name),
-                expected.map((build) => codeSchema("messaging", build)),
-              ),
-          )
-        const isNoted = Effect.map(
-          door.query("noted", `select from builds where used_at > $1`, [
-            toParameter("timestamptz", noon + 20 * 24 * 60 * 60_000),
-          ]),
-          (rows) => rows.length === 1,
         )
-        yield* Effect.gen(function* () {
-          yield* TestClock.setTime(noon)
-          yield* migrate(schema, stopped)
-          yield* migrate(schema, running)
-          yield* TestClock.adjust("20 days")
-          const process = yield* Effect.forkChild(keepBuild(schema, running), {
-            startImmediately: true,
-          })
-          yield* TestClock.adjust("1 hour")
-          yield* Effect.repeat(isNoted, { until: (noted) => noted })
-          yield* migrate(schema, latest)
-          yield* assertThere(stopped, running, latest)
-          yield* Fiber.interrupt(process)
-          yield* TestClock.adjust("11 days")
-          yield* migrate(schema, latest)
-          yield* assertThere(running, latest)
-          yield* TestClock.adjust("31 days")
-          yield* migrate(schema, latest)
-          yield* assertThere(latest)
-        }).pipe(Effect.provideService(Database, door), Effect.provide(TestClock.layer()))
-      }),
-    )
-  },
-)
+      const isNoted = Effect.map(
+        door.query("noted", `select from builds where used_at > $1`, [
+          toParameter("timestamptz", noon + 20 * 24 * 60 * 60_000),
+        ]),
+        (rows) => rows.length === 1,
+      )
+      yield* Effect.gen(function* () {
+        yield* TestClock.setTime(noon)
+        yield* migrate(schema, stopped)
+        yield* migrate(schema, running)
+        yield* TestClock.adjust("20 days")
+        const process = yield* Effect.forkChild(keepBuild(schema, running), {
+          startImmediately: true,
+        })
+        yield* TestClock.adjust("1 hour")
+        yield* Effect.repeat(isNoted, { until: (noted) => noted })
+        yield* migrate(schema, latest)
+        yield* assertThere(stopped, running, latest)
+        yield* Fiber.interrupt(process)
+        yield* TestClock.adjust("11 days")
+        yield* migrate(schema, latest)
+        yield* assertThere(running, latest)
+        yield* TestClock.adjust("31 days")
+        yield* migrate(schema, latest)
+        yield* assertThere(latest)
+      }).pipe(Effect.provideService(Database, door), Effect.provide(TestClock.layer()))
+    }),
+  )
+})

@@ -53,7 +53,7 @@ const counted = (client: Client) =>
     ({ rows }): unknown => rows[0],
   )
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "while a caller's transaction is open",
   (it) => {
     it.effect(

@@ -21,151 +21,146 @@ const eventually = <A, E, R>(call: Effect.Effect<A, E, R>) =>
 /** A crash must lose nothing that was committed. */
 const server = EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } })
 
-layer(server, { excludeTestServices: true, timeout: "60 seconds" })(
-  "a database that does not answer",
-  (it) => {
-    it.effect("stopped: calls fail at once, and succeed once it is started again", () =>
-      Effect.gen(function* () {
-        const postgres = yield* EmbeddedPostgres
-        const stores = yield* aProcess(yield* aDatabase, impatient)
-        const { number } = yield* Effect.provide(aStage(), stores)
-        const call = Effect.provide(accepted(number), stores)
-        const ping = Context.get(stores, Store).system.ping
-        yield* call
-        yield* postgres.stop
-        isUnavailable(yield* Effect.flip(Effect.timeout(ping, bound)))
-        isUnavailable(yield* Effect.flip(Effect.timeout(ping, bound)))
-        yield* postgres.start
-        yield* eventually(ping)
-        yield* call
-      }),
-    )
+layer(server, { excludeTestServices: true })("a database that does not answer", (it) => {
+  it.effect("stopped: calls fail at once, and succeed once it is started again", () =>
+    Effect.gen(function* () {
+      const postgres = yield* EmbeddedPostgres
+      const stores = yield* aProcess(yield* aDatabase, impatient)
+      const { number } = yield* Effect.provide(aStage(), stores)
+      const call = Effect.provide(accepted(number), stores)
+      const ping = Context.get(stores, Store).system.ping
+      yield* call
+      yield* postgres.stop
+      isUnavailable(yield* Effect.flip(Effect.timeout(ping, bound)))
+      isUnavailable(yield* Effect.flip(Effect.timeout(ping, bound)))
+      yield* postgres.start
+      yield* eventually(ping)
+      yield* call
+    }),
+  )
 
-    it.effect("crashed: what was accepted is there, and work goes on", () =>
-      Effect.gen(function* () {
-        const postgres = yield* EmbeddedPostgres
-        const stores = yield* aProcess(yield* aDatabase, impatient)
-        const { number } = yield* Effect.provide(aStage(), stores)
-        const call = Effect.provide(accepted(number), stores)
-        yield* call
-        yield* postgres.crash
-        isUnavailable(
-          yield* Effect.flip(Effect.timeout(Context.get(stores, Store).system.ping, bound)),
-        )
-        yield* postgres.start
-        yield* eventually(Context.get(stores, Store).system.ping)
-        yield* call
-      }),
-    )
+  it.effect("crashed: what was accepted is there, and work goes on", () =>
+    Effect.gen(function* () {
+      const postgres = yield* EmbeddedPostgres
+      const stores = yield* aProcess(yield* aDatabase, impatient)
+      const { number } = yield* Effect.provide(aStage(), stores)
+      const call = Effect.provide(accepted(number), stores)
+      yield* call
+      yield* postgres.crash
+      isUnavailable(
+        yield* Effect.flip(Effect.timeout(Context.get(stores, Store).system.ping, bound)),
+      )
+      yield* postgres.start
+      yield* eventually(Context.get(stores, Store).system.ping)
+      yield* call
+    }),
+  )
 
-    it.effect("frozen: calls under way and new ones end in bounded time", () =>
-      Effect.gen(function* () {
-        const postgres = yield* EmbeddedPostgres
-        const stores = yield* aProcess(yield* aDatabase, { ...impatient, maxConnections: 4 })
-        const { number } = yield* Effect.provide(aStage(), stores)
-        const call = Effect.provide(accepted(number), stores)
-        const ping = Context.get(stores, Store).system.ping
-        yield* postgres.freeze
-        const failures = yield* Effect.forEach(
-          [ping, ping, ping, call, call, ping, ping, ping],
-          (each) => Effect.timeout(Effect.flip(Effect.asVoid(each)), bound),
-          { concurrency: "unbounded" },
-        )
-        failures.forEach(isUnavailable)
-        yield* postgres.thaw
-        yield* eventually(ping)
-        yield* call
-      }).pipe(Effect.ensuring(Effect.ignore(EmbeddedPostgres.use((postgres) => postgres.thaw)))),
-    )
+  it.effect("frozen: calls under way and new ones end in bounded time", () =>
+    Effect.gen(function* () {
+      const postgres = yield* EmbeddedPostgres
+      const stores = yield* aProcess(yield* aDatabase, { ...impatient, maxConnections: 4 })
+      const { number } = yield* Effect.provide(aStage(), stores)
+      const call = Effect.provide(accepted(number), stores)
+      const ping = Context.get(stores, Store).system.ping
+      yield* postgres.freeze
+      const failures = yield* Effect.forEach(
+        [ping, ping, ping, call, call, ping, ping, ping],
+        (each) => Effect.timeout(Effect.flip(Effect.asVoid(each)), bound),
+        { concurrency: "unbounded" },
+      )
+      failures.forEach(isUnavailable)
+      yield* postgres.thaw
+      yield* eventually(ping)
+      yield* call
+    }).pipe(Effect.ensuring(Effect.ignore(EmbeddedPostgres.use((postgres) => postgres.thaw)))),
+  )
 
-    it.effect("on a pool of the host's: frozen, used up, and there again", () =>
-      Effect.gen(function* () {
-        const postgres = yield* EmbeddedPostgres
-        const pool = yield* aPool(yield* aDatabase)
-        const stores = yield* Layer.build(layerPostgres({ pool, ...impatient }))
-        const ping = Context.get(stores, Store).system.ping
-        yield* postgres.freeze
-        // More than the pool has connections: the last ones wait for one, with no end of the pool's own.
-        const failures = yield* Effect.forEach(
-          Array.from({ length: 12 }, () => ping),
-          (each) => Effect.timeout(Effect.flip(each), bound),
-          { concurrency: "unbounded" },
-        )
-        failures.forEach(isUnavailable)
-        yield* postgres.thaw
-        yield* eventually(ping)
-        yield* Effect.repeat(Effect.void, {
-          until: () => pool.totalCount === pool.idleCount && pool.waitingCount === 0,
-          schedule: Schedule.spaced("5 millis"),
-        }).pipe(Effect.timeout(bound))
-      }).pipe(Effect.ensuring(Effect.ignore(EmbeddedPostgres.use((postgres) => postgres.thaw)))),
-    )
+  it.effect("on a pool of the host's: frozen, used up, and there again", () =>
+    Effect.gen(function* () {
+      const postgres = yield* EmbeddedPostgres
+      const pool = yield* aPool(yield* aDatabase)
+      const stores = yield* Layer.build(layerPostgres({ pool, ...impatient }))
+      const ping = Context.get(stores, Store).system.ping
+      yield* postgres.freeze
+      // More than the pool has connections: the last ones wait for one, with no end of the pool's own.
+      const failures = yield* Effect.forEach(
+        Array.from({ length: 12 }, () => ping),
+        (each) => Effect.timeout(Effect.flip(each), bound),
+        { concurrency: "unbounded" },
+      )
+      failures.forEach(isUnavailable)
+      yield* postgres.thaw
+      yield* eventually(ping)
+      yield* Effect.repeat(Effect.void, {
+        until: () => pool.totalCount === pool.idleCount && pool.waitingCount === 0,
+        schedule: Schedule.spaced("5 millis"),
+      }).pipe(Effect.timeout(bound))
+    }).pipe(Effect.ensuring(Effect.ignore(EmbeddedPostgres.use((postgres) => postgres.thaw)))),
+  )
 
-    it.effect("one whose backends are killed one after the other goes on", () =>
-      Effect.gen(function* () {
-        const database = yield* aDatabase
-        const stores = yield* aProcess(database, impatient)
-        const door = yield* aDoor(database)
-        const { number } = yield* Effect.provide(aStage(), stores)
-        for (let round = 0; round < 5; round++) {
-          yield* Effect.provide(eventually(accepted(number)), stores)
-          yield* door.query(
-            "kill",
-            `select pg_terminate_backend(pid)
+  it.effect("one whose backends are killed one after the other goes on", () =>
+    Effect.gen(function* () {
+      const database = yield* aDatabase
+      const stores = yield* aProcess(database, impatient)
+      const door = yield* aDoor(database)
+      const { number } = yield* Effect.provide(aStage(), stores)
+      for (let round = 0; round < 5; round++) {
+        yield* Effect.provide(eventually(accepted(number)), stores)
+        yield* door.query(
+          "kill",
+          `select pg_terminate_backend(pid)
             from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid()`,
-          )
-        }
-        yield* Effect.provide(eventually(accepted(number)), stores)
-      }),
-    )
+        )
+      }
+      yield* Effect.provide(eventually(accepted(number)), stores)
+    }),
+  )
 
-    it.effect("a pool whose connections are all taken fails who waits too long", () =>
-      Effect.gen(function* () {
-        const door = yield* aDoor(yield* aDatabase, {
-          acquireMillis: 200,
-          statementMillis: 5_000,
-          maxConnections: 2,
-        })
-        const slow = yield* Effect.forkChild(
-          Effect.forEach([1, 2], () => door.query("slow", "select pg_sleep(2)"), {
-            concurrency: 2,
-          }),
-        )
-        yield* Effect.yieldNow
-        const error = yield* Effect.flip(
-          Effect.timeout(door.query("quick", "select 1"), "1 second"),
-        )
-        isUnavailable(error)
-        assert.match(
-          String((error as StoreUnavailable).cause),
-          /the pool is exhausted: all 2 connections were in use for 200 ms/,
-        )
-        yield* Fiber.join(slow)
-        yield* door.query("quick", "select 1")
-      }),
-    )
+  it.effect("a pool whose connections are all taken fails who waits too long", () =>
+    Effect.gen(function* () {
+      const door = yield* aDoor(yield* aDatabase, {
+        acquireMillis: 200,
+        statementMillis: 5_000,
+        maxConnections: 2,
+      })
+      const slow = yield* Effect.forkChild(
+        Effect.forEach([1, 2], () => door.query("slow", "select pg_sleep(2)"), {
+          concurrency: 2,
+        }),
+      )
+      yield* Effect.yieldNow
+      const error = yield* Effect.flip(Effect.timeout(door.query("quick", "select 1"), "1 second"))
+      isUnavailable(error)
+      assert.match(
+        String((error as StoreUnavailable).cause),
+        /the pool is exhausted: all 2 connections were in use for 200 ms/,
+      )
+      yield* Fiber.join(slow)
+      yield* door.query("quick", "select 1")
+    }),
+  )
 
-    it.effect("a statement that takes too long is ended by the server", () =>
-      Effect.gen(function* () {
-        const door = yield* aDoor(yield* aDatabase, impatient)
-        isUnavailable(
-          yield* Effect.flip(Effect.timeout(door.query("slow", "select pg_sleep(60)"), bound)),
-        )
-        yield* door.query("quick", "select 1")
-      }),
-    )
+  it.effect("a statement that takes too long is ended by the server", () =>
+    Effect.gen(function* () {
+      const door = yield* aDoor(yield* aDatabase, impatient)
+      isUnavailable(
+        yield* Effect.flip(Effect.timeout(door.query("slow", "select pg_sleep(60)"), bound)),
+      )
+      yield* door.query("quick", "select 1")
+    }),
+  )
 
-    it.effect("a start without a database says so", () =>
-      Effect.gen(function* () {
-        const database = yield* aDatabase
-        const postgres = yield* EmbeddedPostgres
-        yield* postgres.stop
-        const error = yield* Effect.flip(Effect.scoped(aProcess(database, impatient)))
-        isUnavailable(error)
-        yield* postgres.start
-        yield* Effect.scoped(aProcess(database, impatient))
-      }),
-    )
-  },
-)
+  it.effect("a start without a database says so", () =>
+    Effect.gen(function* () {
+      const database = yield* aDatabase
+      const postgres = yield* EmbeddedPostgres
+      yield* postgres.stop
+      const error = yield* Effect.flip(Effect.scoped(aProcess(database, impatient)))
+      isUnavailable(error)
+      yield* postgres.start
+      yield* Effect.scoped(aProcess(database, impatient))
+    }),
+  )
+})

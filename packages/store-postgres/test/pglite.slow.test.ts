@@ -102,76 +102,73 @@ const oneDatabase = Layer.unwrap(
   Effect.map(anEmbeddedDatabase, (dataDir) => layerPgliteDatabase({ dataDir })),
 )
 
-layer(oneDatabase, { excludeTestServices: true, timeout: "60 seconds" })(
-  "the one session",
-  (it) => {
-    it.effect("no transaction of the caller's can be joined, which is said", () =>
-      Effect.gen(function* () {
-        const transactions = yield* transactionsOn(yield* Database)
-        const defect = yield* transactions
-          .joinTransaction({ query: () => Promise.resolve({ rows: [] }) }, Effect.void)
-          .pipe(Effect.catchDefect((cause) => Effect.succeed(String(cause))))
-        assert.match(String(defect), /only a store on PostgreSQL/)
-      }),
-    )
+layer(oneDatabase, { excludeTestServices: true })("the one session", (it) => {
+  it.effect("no transaction of the caller's can be joined, which is said", () =>
+    Effect.gen(function* () {
+      const transactions = yield* transactionsOn(yield* Database)
+      const defect = yield* transactions
+        .joinTransaction({ query: () => Promise.resolve({ rows: [] }) }, Effect.void)
+        .pipe(Effect.catchDefect((cause) => Effect.succeed(String(cause))))
+      assert.match(String(defect), /only a store on PostgreSQL/)
+    }),
+  )
 
-    it.effect("goes to a later version, an index that is made concurrently included", () =>
-      Effect.gen(function* () {
-        yield* migrate(schema)
-        yield* migrate(later)
-        const rows = yield* (yield* Database).query<{ readonly id: number }>(
-          "applied",
-          "select m.id from schema_migrations m order by m.id",
-        )
-        assert.deepStrictEqual(
-          rows.map(({ id }) => id),
-          [1, ...later.migrations.map(({ id }) => id)],
-        )
-      }),
-    )
+  it.effect("goes to a later version, an index that is made concurrently included", () =>
+    Effect.gen(function* () {
+      yield* migrate(schema)
+      yield* migrate(later)
+      const rows = yield* (yield* Database).query<{ readonly id: number }>(
+        "applied",
+        "select m.id from schema_migrations m order by m.id",
+      )
+      assert.deepStrictEqual(
+        rows.map(({ id }) => id),
+        [1, ...later.migrations.map(({ id }) => id)],
+      )
+    }),
+  )
 
-    it.effect("a statement is answered at whatever moment after another it comes", () =>
-      Effect.gen(function* () {
-        const database = yield* Database
-        for (let later = 0; later < 30; later++) {
-          yield* database.query("first", "select 1")
-          for (let turn = 0; turn < later; turn++) yield* Effect.promise(() => Promise.resolve())
-        }
-      }),
-    )
+  it.effect("a statement is answered at whatever moment after another it comes", () =>
+    Effect.gen(function* () {
+      const database = yield* Database
+      for (let later = 0; later < 30; later++) {
+        yield* database.query("first", "select 1")
+        for (let turn = 0; turn < later; turn++) yield* Effect.promise(() => Promise.resolve())
+      }
+    }),
+  )
 
-    it.effect("a transaction has the session to itself; one that breaks off leaves nothing", () =>
-      Effect.gen(function* () {
-        const database = yield* Database
-        yield* database.query("make", "create table things (name text)")
-        const begun = yield* Deferred.make<void>()
-        const slow = yield* database
-          .transaction("slow", (run) =>
-            Effect.gen(function* () {
-              yield* run("insert into things values ('lost')")
-              yield* Deferred.succeed(begun, undefined)
-              return yield* Effect.never
-            }),
-          )
-          .pipe(Effect.forkChild)
-        yield* Deferred.await(begun)
-        const other = yield* Effect.forkChild(
-          database.query<{ readonly name: string }>("read", "select name from things"),
+  it.effect("a transaction has the session to itself; one that breaks off leaves nothing", () =>
+    Effect.gen(function* () {
+      const database = yield* Database
+      yield* database.query("make", "create table things (name text)")
+      const begun = yield* Deferred.make<void>()
+      const slow = yield* database
+        .transaction("slow", (run) =>
+          Effect.gen(function* () {
+            yield* run("insert into things values ('lost')")
+            yield* Deferred.succeed(begun, undefined)
+            return yield* Effect.never
+          }),
         )
-        yield* Fiber.interrupt(slow)
-        assert.deepStrictEqual(yield* Fiber.join(other), [])
+        .pipe(Effect.forkChild)
+      yield* Deferred.await(begun)
+      const other = yield* Effect.forkChild(
+        database.query<{ readonly name: string }>("read", "select name from things"),
+      )
+      yield* Fiber.interrupt(slow)
+      assert.deepStrictEqual(yield* Fiber.join(other), [])
 
-        const broken = database.transaction("broken", (run) =>
-          Effect.andThen(run("insert into things values ('lost')"), run("select 1 / 0")),
-        )
-        assert.instanceOf(yield* Effect.flip(broken), StoreUnavailable)
-        yield* database.transaction("kept", (run) => run("insert into things values ('kept')"))
-        const rows = yield* database.query<{ readonly name: string }>(
-          "read",
-          "select name from things",
-        )
-        assert.deepStrictEqual(rows, [{ name: "kept" }])
-      }),
-    )
-  },
-)
+      const broken = database.transaction("broken", (run) =>
+        Effect.andThen(run("insert into things values ('lost')"), run("select 1 / 0")),
+      )
+      assert.instanceOf(yield* Effect.flip(broken), StoreUnavailable)
+      yield* database.transaction("kept", (run) => run("insert into things values ('kept')"))
+      const rows = yield* database.query<{ readonly name: string }>(
+        "read",
+        "select name from things",
+      )
+      assert.deepStrictEqual(rows, [{ name: "kept" }])
+    }),
+  )
+})

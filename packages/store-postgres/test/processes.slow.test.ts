@@ -51,7 +51,7 @@ const spread = <A, E>(
     atOnce,
   )
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "processes that share a database",
   (it) => {
     it.effect("the plan's allowance is taken once for each message, by whichever process", () =>

@@ -42,153 +42,150 @@ const failing = (
   database: Parameters<typeof aProcess>[0],
 ) => Effect.map(Effect.scoped(Effect.flip(aProcess(database, options ?? {}))), lineOf)
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
-  "roles and starts",
-  (it) => {
-    it.effect("the service runs as a role with the grants of the page, and owns nothing", () =>
-      Effect.gen(function* () {
-        const database = yield* aBareDatabase
-        const options = optionsOf(database)
-        const asApp = { username: "messaging_app" }
-        const statements = grants
-          .replace("on database messaging", `on database ${database.database}`)
-          .split(";")
-          .filter((text) => text.trim() !== "")
-        yield* administering(options, ...statements)
-        assert.match(
-          yield* failing(asApp, database),
-          /^role "messaging_app" lacks for schema "messaging": CREATE on database \w+, CREATE on schema messaging \(.*run migrate/,
-        )
-        yield* migrateDatabase({ ...options, username: "messaging_owner" })
-        const stores = yield* aProcess(database, asApp)
-        yield* Effect.provide(
-          Effect.flatMap(aStage(), ({ number }) => accepted(number)),
-          stores,
-        )
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts", (it) => {
+  it.effect("the service runs as a role with the grants of the page, and owns nothing", () =>
+    Effect.gen(function* () {
+      const database = yield* aBareDatabase
+      const options = optionsOf(database)
+      const asApp = { username: "messaging_app" }
+      const statements = grants
+        .replace("on database messaging", `on database ${database.database}`)
+        .split(";")
+        .filter((text) => text.trim() !== "")
+      yield* administering(options, ...statements)
+      assert.match(
+        yield* failing(asApp, database),
+        /^role "messaging_app" lacks for schema "messaging": CREATE on database \w+, CREATE on schema messaging \(.*run migrate/,
+      )
+      yield* migrateDatabase({ ...options, username: "messaging_owner" })
+      const stores = yield* aProcess(database, asApp)
+      yield* Effect.provide(
+        Effect.flatMap(aStage(), ({ number }) => accepted(number)),
+        stores,
+      )
 
-        yield* administering(
-          options,
-          "revoke insert on messaging.messages from messaging_app",
-          "revoke usage on sequence messaging.messages_id_seq from messaging_app",
-        )
-        assert.match(
-          yield* failing(asApp, database),
-          /^role "messaging_app" lacks for schema "messaging": INSERT on messages, USAGE on messages_id_seq \(/,
-        )
-      }),
-    )
+      yield* administering(
+        options,
+        "revoke insert on messaging.messages from messaging_app",
+        "revoke usage on sequence messaging.messages_id_seq from messaging_app",
+      )
+      assert.match(
+        yield* failing(asApp, database),
+        /^role "messaging_app" lacks for schema "messaging": INSERT on messages, USAGE on messages_id_seq \(/,
+      )
+    }),
+  )
 
-    it.effect("a start that cannot be says why in one line, without the password", () =>
-      Effect.gen(function* () {
-        const database = yield* aDatabase
-        const options = optionsOf(database)
-        yield* administering(
-          options,
-          "create role needs_password login password 'right'",
-          "create role plain login",
-          `copy (values ('local all needs_password scram-sha-256'), ('local all all trust'))
+  it.effect("a start that cannot be says why in one line, without the password", () =>
+    Effect.gen(function* () {
+      const database = yield* aDatabase
+      const options = optionsOf(database)
+      yield* administering(
+        options,
+        "create role needs_password login password 'right'",
+        "create role plain login",
+        `copy (values ('local all needs_password scram-sha-256'), ('local all all trust'))
            to '${dirname(database.path)}/data/pg_hba.conf'`,
-          "select pg_reload_conf()",
-          // A connection that is made now is judged by what was loaded.
-          "select",
-        )
-        const password = "very-secret"
-        const wrong = yield* failing({ username: "needs_password", password }, database)
-        assert.match(wrong, /password authentication failed.*\(check the user and the password\)/)
-        assert.notInclude(wrong, password)
-        assert.match(
-          yield* failing({ database: "nowhere" }, database),
-          /database "nowhere" does not exist \(create the database/,
-        )
-        assert.match(
-          yield* failing({ username: "unknown_role" }, database),
-          /role "unknown_role" does not exist/,
-        )
-        assert.match(
-          yield* failing({ path: "/nonexistent/.s.PGSQL.5432" }, database),
-          /ENOENT.*\(there is no such socket\)/,
-        )
-        assert.match(
-          yield* failing({ username: "plain" }, database),
-          /^role "plain" lacks for schema "messaging": CREATE on database \w+ \(.*run migrate/,
-        )
-      }),
-    )
+        "select pg_reload_conf()",
+        // A connection that is made now is judged by what was loaded.
+        "select",
+      )
+      const password = "very-secret"
+      const wrong = yield* failing({ username: "needs_password", password }, database)
+      assert.match(wrong, /password authentication failed.*\(check the user and the password\)/)
+      assert.notInclude(wrong, password)
+      assert.match(
+        yield* failing({ database: "nowhere" }, database),
+        /database "nowhere" does not exist \(create the database/,
+      )
+      assert.match(
+        yield* failing({ username: "unknown_role" }, database),
+        /role "unknown_role" does not exist/,
+      )
+      assert.match(
+        yield* failing({ path: "/nonexistent/.s.PGSQL.5432" }, database),
+        /ENOENT.*\(there is no such socket\)/,
+      )
+      assert.match(
+        yield* failing({ username: "plain" }, database),
+        /^role "plain" lacks for schema "messaging": CREATE on database \w+ \(.*run migrate/,
+      )
+    }),
+  )
 
-    it.effect("what a URL asks for and cannot have is refused by its name", () =>
+  it.effect("what a URL asks for and cannot have is refused by its name", () =>
+    Effect.gen(function* () {
+      const database = yield* aDatabase
+      const of = (url: string) =>
+        Effect.map(Effect.scoped(Effect.flip(Layer.build(Database.layer({ url })))), lineOf)
+      const host = `?host=${dirname(database.path)}`
+      const at = `postgres://postgres@localhost/${database.database}${host}`
+      for (const [url, reason] of [
+        ["postgres://a:1,b:2/db", /^it names several hosts: /],
+        ["postgres://u:p@a,b/db", /^it names several hosts: /],
+        ["postgres:///db?host=a,b", /^it names several hosts: /],
+        [`${at}&target_session_attrs=standby`, /^target_session_attrs=standby is not supported/],
+        [`${at}&channel_binding=require`, /^channel_binding=require is not supported/],
+        [`${at}&sslcert=a.pem`, /^sslcert is not supported: client certificates/],
+        [`${at}&sslrootcert=a.pem`, /^sslrootcert needs sslmode to be one of require/],
+        [`${at}&sslmode=require&sslrootcert=/none.pem`, /^sslrootcert names \/none.pem, which/],
+        [`${at}&sslmode=require`, /does not support TLS/],
+      ] as const) {
+        assert.match(yield* of(url), reason)
+      }
+      const works = `${at}&sslmode=prefer&target_session_attrs=read-write&application_name=x`
+      yield* Effect.scoped(Layer.build(Database.layer({ url: works })))
+    }),
+  )
+
+  it.effect(
+    "a standby is refused, a read-only role, and a pooler that drops the settings of connections",
+    () =>
       Effect.gen(function* () {
-        const database = yield* aDatabase
-        const of = (url: string) =>
-          Effect.map(Effect.scoped(Effect.flip(Layer.build(Database.layer({ url })))), lineOf)
-        const host = `?host=${dirname(database.path)}`
-        const at = `postgres://postgres@localhost/${database.database}${host}`
-        for (const [url, reason] of [
-          ["postgres://a:1,b:2/db", /^it names several hosts: /],
-          ["postgres://u:p@a,b/db", /^it names several hosts: /],
-          ["postgres:///db?host=a,b", /^it names several hosts: /],
-          [`${at}&target_session_attrs=standby`, /^target_session_attrs=standby is not supported/],
-          [`${at}&channel_binding=require`, /^channel_binding=require is not supported/],
-          [`${at}&sslcert=a.pem`, /^sslcert is not supported: client certificates/],
-          [`${at}&sslrootcert=a.pem`, /^sslrootcert needs sslmode to be one of require/],
-          [`${at}&sslmode=require&sslrootcert=/none.pem`, /^sslrootcert names \/none.pem, which/],
-          [`${at}&sslmode=require`, /does not support TLS/],
-        ] as const) {
-          assert.match(yield* of(url), reason)
-        }
-        const works = `${at}&sslmode=prefer&target_session_attrs=read-write&application_name=x`
-        yield* Effect.scoped(Layer.build(Database.layer({ url: works })))
-      }),
-    )
-
-    it.effect(
-      "a standby is refused, a read-only role, and a pooler that drops the settings of connections",
-      () =>
-        Effect.gen(function* () {
-          const answers = { version: "18.4", number: 180_004, found: "messaging" }
-          const of = (given: Partial<Surroundings>) => {
-            const connection = {
-              query: () => Effect.succeed({ rows: [{ ...answers, ...given }] }),
-              queryValues: () => Effect.succeed([]),
-              pin: Effect.never,
-            }
-            const pool: ConnectionPool = { maxConnections: 1, get: Effect.succeed(connection) }
-            const limits = { acquireMillis: 1000, statementMillis: 1000, listMillis: 1000 }
-            return fromConnections(pool, limits, { joinable: true, keepsSettings: true })
+        const answers = { version: "18.4", number: 180_004, found: "messaging" }
+        const of = (given: Partial<Surroundings>) => {
+          const connection = {
+            query: () => Effect.succeed({ rows: [{ ...answers, ...given }] }),
+            queryValues: () => Effect.succeed([]),
+            pin: Effect.never,
           }
-          const kept = "force_generic_plan"
-          assert.match(
-            lineOf(yield* Effect.flip(of({ isStandby: true, planCacheMode: kept }))),
-            /is a standby in recovery: name the primary/,
-          )
-          assert.match(
-            lineOf(yield* Effect.flip(of({ isStandby: false, planCacheMode: "auto" }))),
-            /a pooler such as pgbouncer dropped them/,
-          )
-          assert.match(
-            lineOf(yield* Effect.flip(of({ isReadOnly: true, planCacheMode: kept }))),
-            /^default_transaction_read_only is on, /,
-          )
-          yield* of({ isStandby: false, isReadOnly: false, planCacheMode: kept })
-        }),
-    )
-
-    it.effect("a server that is too old is named with its version", () =>
-      Effect.gen(function* () {
-        const connection = {
-          query: () =>
-            Effect.succeed({ rows: [{ version: "14.9", number: 140_009, found: "messaging" }] }),
-          queryValues: () => Effect.succeed([]),
-          pin: Effect.never,
+          const pool: ConnectionPool = { maxConnections: 1, get: Effect.succeed(connection) }
+          const limits = { acquireMillis: 1000, statementMillis: 1000, listMillis: 1000 }
+          return fromConnections(pool, limits, { joinable: true, keepsSettings: true })
         }
-        const pool: ConnectionPool = {
-          maxConnections: 1,
-          get: Effect.succeed(connection),
-          use: (run) => run(connection),
-        }
-        const limits = { acquireMillis: 1000, statementMillis: 1000, listMillis: 1000 }
-        const error = yield* Effect.flip(fromConnections(pool, limits, { joinable: true }))
-        assert.strictEqual(lineOf(error), "PostgreSQL 15 or newer is needed, and this is 14.9")
+        const kept = "force_generic_plan"
+        assert.match(
+          lineOf(yield* Effect.flip(of({ isStandby: true, planCacheMode: kept }))),
+          /is a standby in recovery: name the primary/,
+        )
+        assert.match(
+          lineOf(yield* Effect.flip(of({ isStandby: false, planCacheMode: "auto" }))),
+          /a pooler such as pgbouncer dropped them/,
+        )
+        assert.match(
+          lineOf(yield* Effect.flip(of({ isReadOnly: true, planCacheMode: kept }))),
+          /^default_transaction_read_only is on, /,
+        )
+        yield* of({ isStandby: false, isReadOnly: false, planCacheMode: kept })
       }),
-    )
-  },
-)
+  )
+
+  it.effect("a server that is too old is named with its version", () =>
+    Effect.gen(function* () {
+      const connection = {
+        query: () =>
+          Effect.succeed({ rows: [{ version: "14.9", number: 140_009, found: "messaging" }] }),
+        queryValues: () => Effect.succeed([]),
+        pin: Effect.never,
+      }
+      const pool: ConnectionPool = {
+        maxConnections: 1,
+        get: Effect.succeed(connection),
+        use: (run) => run(connection),
+      }
+      const limits = { acquireMillis: 1000, statementMillis: 1000, listMillis: 1000 }
+      const error = yield* Effect.flip(fromConnections(pool, limits, { joinable: true }))
+      assert.strictEqual(lineOf(error), "PostgreSQL 15 or newer is needed, and this is 14.9")
+    }),
+  )
+})

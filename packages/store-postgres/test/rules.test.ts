@@ -18,7 +18,6 @@ import { shareRules } from "./rules/shares.ts"
 
 layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.layer())), {
   excludeTestServices: true,
-  timeout: "60 seconds",
 })("rules in core and in SQL", (it) => {
   messageRules(it)
   keyRules(it)

@@ -121,18 +121,16 @@ const upgradeAndBack = (database: TestDatabase) =>
     return tally
   })
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
-  "an upgrade",
-  (it) => {
-    it.effect("goes to a later version and back while both work, and nothing fails", () =>
-      Effect.gen(function* () {
-        const database = yield* aDatabase
-        const tally = yield* Effect.scoped(upgradeAndBack(database))
-        // Counts of deadlocks are known when the connections have closed.
-        const door = yield* aDoor(database)
-        const [counts] = yield* door.query<Tally & { readonly deadlocks: number }>(
-          "count",
-          `select
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("an upgrade", (it) => {
+  it.effect("goes to a later version and back while both work, and nothing fails", () =>
+    Effect.gen(function* () {
+      const database = yield* aDatabase
+      const tally = yield* Effect.scoped(upgradeAndBack(database))
+      // Counts of deadlocks are known when the connections have closed.
+      const door = yield* aDoor(database)
+      const [counts] = yield* door.query<Tally & { readonly deadlocks: number }>(
+        "count",
+        `select
              count(*)::integer as accepted,
              count(*) filter (where m.state = 'cancelled' and m.topic is null)::integer as cancelled,
              count(*) filter (where m.state = 'sent' and m.topic is null)::integer as sent,
@@ -140,11 +138,10 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 second
              (select d.deadlocks::integer from pg_stat_database d where d.datname = current_database())
                as deadlocks
            from messages m`,
-        )
-        assert.deepStrictEqual(counts, { ...tally, deadlocks: 0 })
-        assert.strictEqual(tally.accepted, tally.sent + tally.cancelled)
-        assert.strictEqual(tally.delivered, tally.accepted)
-      }),
-    )
-  },
-)
+      )
+      assert.deepStrictEqual(counts, { ...tally, deadlocks: 0 })
+      assert.strictEqual(tally.accepted, tally.sent + tally.cancelled)
+      assert.strictEqual(tally.delivered, tally.accepted)
+    }),
+  )
+})

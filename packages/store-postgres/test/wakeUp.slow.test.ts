@@ -32,7 +32,7 @@ const wakesEventually = Effect.fnUntraced(function* (
   yield* latch.close
 })
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "wake-up between processes",
   (it) => {
     it.effect("a process hears of the other's work, and of its own at once", () =>

@@ -43,7 +43,7 @@ export const ownershipContract = <Shared = never>(
   stores: Layer.Layer<AllStores, unknown, Shared>,
   { histories = 3 }: OwnershipContractOptions = {},
 ): void => {
-  layer(shared, { timeout: 60_000 })(name, (it) => {
+  layer(shared)(name, (it) => {
     const test = <E>(
       rule: string,
       body: (workers: Workers) => Effect.Effect<unknown, E, AllStores>,

@@ -163,7 +163,7 @@ export const storeContract = (
   } = {},
 ): void => {
   const settled = { parallel: true, quick: false, ...options }
-  layer(stores, { excludeTestServices: true, timeout: "60 seconds" })(name, (it) => {
+  layer(stores, { excludeTestServices: true })(name, (it) => {
     beforeAll(anotherStore)
     for (const topic of only) describe(topic, () => topics[topic](it, settled))
   })
