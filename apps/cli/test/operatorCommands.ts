@@ -484,6 +484,20 @@ export const operatorCommands: Entries = {
       { released: 1, more: false },
     ])
   },
+  "held mark-sent": async (scene) => {
+    const id = await held(scene)
+    const place = ["--workspace", scene.workspace]
+    // Planned for tomorrow.
+    assert.deepStrictEqual(await scene.json("held mark-sent", [...place, "--all"]), [
+      { marked: 0, more: false },
+    ])
+    const sentAt = "2026-03-01T09:00:00Z"
+    assert.deepStrictEqual(
+      await scene.json("held mark-sent", [id, ...place, "--sent-at", sentAt]),
+      [{ marked: 1, more: false }],
+    )
+    assert.strictEqual((await scene.client.messages.get(id)).sent_at, sentAt)
+  },
   "held cancel": async (scene) => {
     await held(scene)
     const place = ["--workspace", scene.workspace, "--all"]

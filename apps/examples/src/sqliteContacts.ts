@@ -2,8 +2,8 @@
  * The first methods of a custom store: contacts in a SQLite file. `docs/writing-a-store.md`
  * goes through it.
  */
-import { pageOf, Store, StoreUnavailable } from "@messaging-service/core"
-import type { Contact, ContactStore } from "@messaging-service/core"
+import { contactAddress, pageOf, Store, StoreUnavailable } from "@messaging-service/core"
+import type { Contact, ContactStore, InsertedContact } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
 import { DatabaseSync } from "node:sqlite"
 
@@ -17,7 +17,9 @@ const openDatabase = (file: string) =>
         name text not null,
         phone text,
         username text,
-        created_at integer not null
+        address text not null,
+        created_at integer not null,
+        unique (workspace_id, address)
       )`)
       return database
     }),
@@ -28,9 +30,11 @@ const columns = `id, workspace_id as "workspaceId", name, phone, username, creat
 
 const makeContacts = (database: DatabaseSync): ContactStore => {
   const insert = database.prepare(
-    `insert into contacts (workspace_id, name, phone, username, created_at)
-    values (:workspaceId, :name, :phone, :username, :createdAt) returning ${columns}`,
+    `insert into contacts (workspace_id, name, phone, username, address, created_at)
+    values (:workspaceId, :name, :phone, :username, :address, :createdAt)
+    on conflict do nothing returning ${columns}`,
   )
+  const present = database.prepare(`select id from contacts where workspace_id = ? and address = ?`)
   const list = database.prepare(
     `select ${columns} from contacts
     where workspace_id = ? and id < ? order by id desc limit ?`,
@@ -44,7 +48,13 @@ const makeContacts = (database: DatabaseSync): ContactStore => {
 
   return {
     insertContact: (contact) =>
-      asking("contact.insert", () => contactOf(insert.get({ ...contact }))),
+      asking("contact.insert", (): InsertedContact => {
+        // The same phone or username has the same address.
+        const address = contactAddress(contact)
+        const row = insert.get({ ...contact, address })
+        if (row !== undefined) return { _tag: "Inserted", contact: contactOf(row) }
+        return { _tag: "Exists", id: contactOf(present.get(contact.workspaceId, address)).id }
+      }),
     listContacts: (workspaceId, { before, limit }) =>
       asking("contact.list", () =>
         // One extra row tells whether there is a next page.

@@ -1016,6 +1016,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/workspaces/{id}/held/mark-sent": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Mark held messages as sent */
+        readonly post: operations["markHeldSent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/workspaces/{id}/messages": {
         readonly parameters: {
             readonly query?: never;
@@ -1484,6 +1501,7 @@ export interface components {
         readonly Held: Held;
         readonly HeldCancelled: HeldCancelled;
         readonly HeldFilter: HeldFilter;
+        readonly HeldMarked: HeldMarked;
         readonly HeldReleased: HeldReleased;
         readonly Key: Key;
         readonly KeyInfo: KeyInfo;
@@ -1491,6 +1509,8 @@ export interface components {
         readonly LastRun: LastRun;
         readonly ListedConnection: ListedConnection;
         readonly LoggedDelivery: LoggedDelivery;
+        /** @description Exactly one of `ids` and `filter`. */
+        readonly MarkSent: MarkSent;
         readonly Media: Media;
         readonly MediaFile: MediaFile;
         /** @description An image or a file: a link, or a file of the media directory. */
@@ -3642,6 +3662,32 @@ export interface operations {
             };
         };
     };
+    readonly markHeldSent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MarkSent"];
+            };
+        };
+        readonly responses: {
+            /** @description How many messages were marked and reminders released. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["HeldMarked"];
+                };
+            };
+        };
+    };
     readonly listWorkspaceMessages: {
         readonly parameters: {
             readonly query?: ListWorkspaceMessagesQuery;
@@ -4918,7 +4964,7 @@ export interface Epoch {
  * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
  * @enum {string}
  */
-export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
+export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "contact_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
 export interface Figures {
     /**
      * Format: date-time
@@ -5009,6 +5055,11 @@ export interface HeldFilter {
      * @example 2030-01-31T09:00:00+02:00
      */
     readonly until?: string;
+}
+export interface HeldMarked {
+    readonly marked: number;
+    /** @description True when more remain: a call handles at most 1,000. */
+    readonly more: boolean;
 }
 export interface HeldReleased {
     readonly released: number;
@@ -5225,6 +5276,18 @@ export interface LoggedDelivery {
     /** @description The first KiB of the answer, with U+FFFD for U+0000; null without an answer, and where it is not UTF-8. */
     readonly response_body: string | null;
 }
+/** @description Exactly one of `ids` and `filter`. */
+export type MarkSent = {
+    /** @description Held messages; either these or `filter`. */
+    readonly ids?: readonly number[];
+    /** @description Held messages and reminders; `{}` for all. */
+    readonly filter?: components["schemas"]["HeldFilter"];
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly sent_at?: string;
+} & (unknown | unknown);
 export interface Media {
     readonly media_id: number | null;
     /** @description Of a stored file: works for 26 hours; null once the file is gone. */

@@ -288,6 +288,8 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       release: at.post("/admin/v1/workspaces/{id}/held/release"),
       /** Cancels the selection; reminders continue with their next run. At most 1,000 per call. */
       cancel: at.post("/admin/v1/workspaces/{id}/held/cancel"),
+      /** Marks the selection as sent: it had left after the backup. At most 1,000 per call. */
+      markSent: at.post("/admin/v1/workspaces/{id}/held/mark-sent"),
     },
 
     /** The remote phones and the clock; only with `TRANSPORT=simulated`. */

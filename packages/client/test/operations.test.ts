@@ -491,6 +491,12 @@ const entries: {
       more: false,
     })
   },
+  markHeldSent: async ({ made, operator, workspace }) => {
+    await operator.store.restored({ again: true })
+    const sent_at = "2026-03-01T09:00:00Z"
+    const marked = await operator.held.markSent(workspace, { ids: [made.scheduled], sent_at })
+    assert.deepStrictEqual(marked, { marked: 1, more: false })
+  },
   cancelHeld: async ({ operator, workspace }) => {
     await operator.store.restored({ again: true })
     assert.deepStrictEqual(await operator.held.cancel(workspace, { filter: {} }), {

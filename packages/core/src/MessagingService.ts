@@ -6,6 +6,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { BrowserSessions } from "./browser/BrowserSessions.ts"
 import { PortalLinks } from "./browser/PortalLinks.ts"
 import { CallbackSecrets, CallbackUrls } from "./callback/CallbackSettings.ts"
+import { refuse } from "./error/Refusal.ts"
 import type { Failure } from "./error/Refusal.ts"
 import { EventFeed, EventSignal } from "./event/EventFeed.ts"
 import { WorkspaceNews } from "./event/News.ts"
@@ -82,7 +83,10 @@ export class EnsuredWorkspaces extends Context.Service<
      */
     ensure(
       command: EnsureWorkspace,
-    ): Effect.Effect<Workspace, Failure<"validation_failed" | "invalid_phone">>
+    ): Effect.Effect<
+      Workspace,
+      Failure<"validation_failed" | "invalid_phone" | "number_limit_reached">
+    >
   }
 >()("core/EnsuredWorkspaces") {
   static readonly layer = Layer.effect(
@@ -107,7 +111,8 @@ export class EnsuredWorkspaces extends Context.Service<
             })
           }
           const { admits, workspace } = newWorkspace(input, createdAt)
-          return yield* store.ensure(workspace, admits, wanted)
+          const ensured = yield* store.ensure(workspace, admits, wanted)
+          return ensured ?? (yield* refuse("number_limit_reached", { field: "numbers" }))
         }),
       })
     }),

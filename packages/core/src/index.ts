@@ -557,6 +557,7 @@ export type { DueWork } from "./queue/DueWork.ts"
 
 export type { AttemptInFlight, EarliestDue, SharedWork, Work, Workload } from "./queue/DueWork.ts"
 export {
+  contactAddress,
   parsePhone,
   phoneDescribed,
   phoneDigits,
@@ -564,7 +565,7 @@ export {
   parseUsername,
   recipientName,
 } from "./recipient/Recipient.ts"
-export type { ContactStore } from "./recipient/Recipient.ts"
+export type { ContactStore, InsertedContact } from "./recipient/Recipient.ts"
 export type {
   Contact,
   Phone,
@@ -667,10 +668,16 @@ export {
 } from "./request/Page.ts"
 export type { CursorPage, PageOf, PageQuery, ListPage } from "./request/Page.ts"
 
-export { HeldBody, Restoration, RestoredBody, beginEpoch } from "./restore/Restoration.ts"
+export {
+  HeldBody,
+  MarkSentBody,
+  Restoration,
+  RestoredBody,
+  beginEpoch,
+} from "./restore/Restoration.ts"
 export { idsSkipped, mayBeginEpoch } from "./store/SystemStore.ts"
 export type { RestoreStore } from "./store/SystemStore.ts"
-export type { DecidedHeld, SelectHeld, StoreRestored } from "./restore/Restoration.ts"
+export type { DecidedHeld, MarkSent, SelectHeld, StoreRestored } from "./restore/Restoration.ts"
 export type {
   Epoch,
   HeldCount,
@@ -834,7 +841,7 @@ export {
   WorkspacePatch,
   Workspaces,
 } from "./workspace/Workspaces.ts"
-export { erasedAtOnce } from "./store/WorkspaceStore.ts"
+export { erasedAtOnce, missingNumbers } from "./store/WorkspaceStore.ts"
 export type { ErasureStore, WorkspaceStore } from "./store/WorkspaceStore.ts"
 export type { ChangeWorkspace, CreateWorkspace, WorkspaceCode } from "./workspace/Workspaces.ts"
 export type {

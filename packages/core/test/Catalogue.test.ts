@@ -55,6 +55,7 @@ const codes: Readonly<Record<string, number>> = {
   invalid_webhook_url: 422,
   webhook_not_found: 404,
   number_exists: 409,
+  contact_exists: 409,
   webhook_stopped: 409,
   event_not_found: 404,
   missing_operator_token: 401,

@@ -36,6 +36,7 @@ const jsonNames = {
   returnUrl: "return_url",
   roomAt: "room_at",
   sendAt: "send_at",
+  sentAt: "sent_at",
   workspaceId: "workspace_id",
 } as const satisfies Readonly<Record<UnlikeJson<keyof Details>, string>> &
   Readonly<Record<string, string>>

@@ -50,6 +50,7 @@ export type ErrorCode =
   | "number_limit_reached"
   | "already_connected"
   | "number_exists"
+  | "contact_exists"
   | "connect_in_progress"
   | "invalid_cron"
   | "invalid_timezone"

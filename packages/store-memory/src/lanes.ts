@@ -253,10 +253,11 @@ export const holdLane = (tables: Tables, lane: Lane, now: number): void => {
   turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
 }
 
-/** Returns a held message to its lane, which is still to be turned. */
+/** Returns a held message to its lane, which is still to be turned, and to its quota. */
 export const resume = (tables: Tables, row: MessageRow): void => {
   const { lane, message } = row
   lane.held.delete(row)
+  lane.fullUntil = null
   if (message.mode === "test") lane.waitingTest.add(row)
   else {
     lane.waiting.add(row)
@@ -325,7 +326,7 @@ export const tell = (
     mode: event.mode,
     at: event.createdAt,
     kind: event.type.slice("message.".length) as FigureKind,
-    dueAt: event.type === "message.sent" ? message.dueAt : null,
+    dueAt: message.sentAt === event.createdAt ? message.dueAt : null,
     errorCode: message.error?.code ?? null,
   })
   fanOut(tables, owner, event)
@@ -340,10 +341,10 @@ export const tell = (
 export const finish = (tables: Tables, row: MessageRow, change: MessageChange): void => {
   const { lane } = row
   const { state, sentAt, error, foundMediaType, from } = change.message
+  if (lane.held.has(row)) resume(tables, row)
   withdraw(tables, row)
   row.message = { ...row.message, state, sentAt, error, foundMediaType, from }
   row.endedAt = change.event.createdAt
-  lane.held.delete(row)
   row.eventPosition = tell(tables, lane.workspace, change)
   if (row.message.mode === "test") {
     lane.waitingTest.delete(row)

@@ -22,6 +22,7 @@ import type {
   Message,
   MessageChange,
   MessageFilter,
+  NewMessage,
   MessageId,
   MessageStore,
   NumberFacts,
@@ -91,8 +92,8 @@ const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts
 
   const contactIdByPhone = new Map<Phone, ContactId>()
   for (const phone of query.phones) {
-    const [oldest] = owner?.contactsByPhone.get(phone) ?? []
-    if (oldest !== undefined) contactIdByPhone.set(phone, oldest)
+    const id = owner?.contactsByAddress.get(phone)
+    if (id !== undefined) contactIdByPhone.set(phone, id)
   }
   const contacts = new Map<ContactId, Contact>()
   for (const id of query.contactIds) {
@@ -121,6 +122,13 @@ const loadAcceptance = (tables: Tables, query: AcceptanceQuery): AcceptanceFacts
 export const brokenGuard = (tables: Tables, acceptance: Acceptance): BrokenGuard | null => {
   const { workspaceId, numberId, idempotency, allowance, quota, now } = acceptance
   if (isLost(tables, idempotency)) return "idempotency"
+  const owner = tables.workspaces.get(workspaceId)
+  const namesGone = ({ to }: NewMessage): boolean =>
+    "contactId" in to &&
+    to.contactId !== null &&
+    owner !== undefined &&
+    contactOf(owner, to.contactId) === undefined
+  if (acceptance.messages.some(namesGone)) return "contact"
   const lane = laneIn(tables, workspaceId, numberId)
   if (lane === undefined) return "number"
   if (!coversMessages(lane.workspace.workspace.plan, allowance)) return "allowance"

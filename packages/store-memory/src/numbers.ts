@@ -324,11 +324,12 @@ const numberSteps = (
     return lane.number
   },
 
-  insertNew: (number, pacing) => {
+  insertNew: (number, pacing, limit) => {
     const owner = tables.workspaces.get(number.workspaceId)
     if (owner === undefined) return Effect.die(new Error("a number needs a workspace"))
     const same = owner.lanes.find((lane) => !lane.removed && isSameNumber(lane.number, number))
     if (same !== undefined) return { _tag: "Exists", id: same.number.id }
+    if (holdsAllNumbers(owner.lanes, limit)) return { _tag: "Full" }
     const lane = openLane(tables, owner, number, pacing)
     owner.lanes.push(lane)
     return { _tag: "Inserted", number: lane.number }

@@ -35,7 +35,6 @@ import type {
   NumberId,
   OutboxEvent,
   StoredSubscription,
-  Phone,
   ProcessReport,
   Reminder,
   ReminderContent,
@@ -76,7 +75,7 @@ export interface WorkspaceRow {
   /** Oldest first, without deleted ones. */
   readonly contacts: Array<Contact>
   /** Oldest first. */
-  readonly contactsByPhone: Map<Phone, Array<ContactId>>
+  readonly contactsByAddress: Map<string, ContactId>
   readonly messages: Record<Mode, Array<MessageRow>>
   /** Oldest first, stopped and removed ones included. */
   readonly endpoints: Array<EndpointRow>

@@ -1,5 +1,6 @@
 /** `WorkspaceStore` in memory. */
 import {
+  contactAddress,
   countedInDay,
   countRequest,
   dayMillis,
@@ -7,8 +8,8 @@ import {
   idsSkipped,
   isCounted,
   isFileEnded,
-  isSameNumber,
   minuteMillis,
+  missingNumbers,
 } from "@messaging-service/core"
 import type {
   AdmitQuery,
@@ -56,7 +57,7 @@ const insert = (tables: Tables, given: NewWorkspace, admits: Admits) =>
     keys: [],
     lanes: [],
     contacts: [],
-    contactsByPhone: new Map(),
+    contactsByAddress: new Map(),
     messages: { live: [], test: [] },
     endpoints: [],
     callbackLanes: new Map(),
@@ -70,13 +71,19 @@ export const workspaceStore = (tables: Tables): Steps<WorkspaceStore> => ({
   insert: (given, admits) => insert(tables, given, admits).workspace,
 
   ensure: (given, admits, numbers) => {
-    const row =
-      [...tables.workspaces.rows].find(
-        ({ workspace }) => workspace.deletedAt === null && workspace.name === given.name,
-      ) ?? insert(tables, given, admits)
-    for (const { number, pacing } of numbers) {
-      const isThere = row.lanes.some((lane) => !lane.removed && isSameNumber(lane.number, number))
-      if (isThere) continue
+    const found = [...tables.workspaces.rows].find(
+      ({ workspace }) => workspace.deletedAt === null && workspace.name === given.name,
+    )
+    const lanes = found?.lanes.filter(({ removed }) => !removed) ?? []
+    const { plan } = found?.workspace ?? given
+    const missing = missingNumbers(
+      numbers,
+      lanes.map(({ number }) => number),
+      plan,
+    )
+    if (missing === null) return null
+    const row = found ?? insert(tables, given, admits)
+    for (const { number, pacing } of missing) {
       row.lanes.push(openLane(tables, row, { ...number, workspaceId: row.workspace.id }, pacing))
     }
     return row.workspace
@@ -198,13 +205,13 @@ export const contactStore = (tables: Tables): Steps<ContactStore> => ({
   insertContact: (given) => {
     const owner = tables.workspaces.get(given.workspaceId)
     if (owner === undefined) return Effect.die(new Error("a contact needs a workspace"))
+    const address = contactAddress(given)
+    const present = owner.contactsByAddress.get(address)
+    if (present !== undefined) return { _tag: "Exists", id: present }
     const contact = tables.contacts.insert((id) => ({ ...given, id }))
     owner.contacts.push(contact)
-    if (contact.phone !== null) {
-      const sharing = owner.contactsByPhone.get(contact.phone) ?? []
-      owner.contactsByPhone.set(contact.phone, [...sharing, contact.id])
-    }
-    return contact
+    owner.contactsByAddress.set(address, contact.id)
+    return { _tag: "Inserted", contact }
   },
 
   listContacts: (workspaceId, query) =>
@@ -215,13 +222,7 @@ export const contactStore = (tables: Tables): Steps<ContactStore> => ({
     const contact = owner === undefined ? undefined : contactOf(owner, id)
     if (owner === undefined || contact === undefined) return false
     owner.contacts.splice(owner.contacts.indexOf(contact), 1)
-    if (contact.phone !== null) {
-      const sharing = owner.contactsByPhone.get(contact.phone) ?? []
-      owner.contactsByPhone.set(
-        contact.phone,
-        sharing.filter((other) => other !== id),
-      )
-    }
+    owner.contactsByAddress.delete(contactAddress(contact))
     return true
   },
 })
@@ -345,7 +346,7 @@ const eraseDeleted = (tables: Tables, { claimants, id }: DeletedWorkspace): void
   eraseClaims(tables, new Set([...claimants, ...owner.keys.map(({ key }) => key.id)].map(String)))
   eraseFigures(tables, id)
   owner.contacts.length = 0
-  owner.contactsByPhone.clear()
+  owner.contactsByAddress.clear()
   for (const row of owner.reminders) {
     tables.dueReminders.delete(row)
     row.forgotten = true
@@ -442,10 +443,14 @@ const passes = (
   (since === null || createdAt >= since) &&
   (until === null || createdAt < until)
 
-const isSelected = (selection: HeldSelection, { message }: MessageRow): boolean =>
-  "ids" in selection
-    ? selection.ids.includes(message.id)
-    : passes(selection.filter, message.from.id, message.createdAt)
+const isSelected = (selection: HeldSelection, { message }: MessageRow): boolean => {
+  if ("ids" in selection) return selection.ids.includes(message.id)
+  const { dueUntil } = selection.filter
+  return (
+    passes(selection.filter, message.from.id, message.createdAt) &&
+    (dueUntil === null || message.dueAt <= dueUntil)
+  )
+}
 
 const holdReminders = (tables: Tables, now: number): void => {
   const dueFirst = [...tables.dueReminders]

@@ -381,12 +381,14 @@ create table contacts (
   name text not null,
   phone text,
   username text,
+  -- Core's contactAddress: the phone, or whom the username means.
+  address text not null,
   created_at timestamptz not null
 );
 -- Serves the list, newest first.
 create index contacts_by_workspace on contacts (workspace_id, id desc);
--- Serves acceptance: the oldest contact with a phone.
-create index contacts_by_phone on contacts (workspace_id, phone, id) where phone is not null;
+-- Serves acceptance, which looks phones up, and holds that a workspace has one contact of each.
+create unique index contacts_by_address on contacts (workspace_id, address);
 
 -- Files of the media directory, and attachments, which belong to one send alone.
 create table media_files (

@@ -272,8 +272,8 @@ export const sqlTypes = {
     columns: { id: "bigint" },
   },
   "contact.insert": {
-    params: { workspaceId: "bigint", name: "text", phone: "text", username: "text", createdAt: "timestamptz" },
-    columns: { id: "bigint" },
+    params: { workspaceId: "bigint", name: "text", phone: "text", username: "text", address: "text", createdAt: "timestamptz" },
+    columns: { id: "bigint", isNew: "boolean" },
   },
   "contact.list": {
     params: { workspaceId: "bigint", before: "bigint", limit: "bigint" },
@@ -880,7 +880,7 @@ export const sqlTypes = {
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
   },
   "restore.messages": {
-    params: { workspaceId: "bigint", from: "bigint", since: "timestamptz", until: "timestamptz", limit: "bigint" },
+    params: { workspaceId: "bigint", from: "bigint", since: "timestamptz", until: "timestamptz", dueUntil: "timestamptz", limit: "bigint" },
     columns: { id: "bigint", workspace_id: "bigint", mode: "text", number_id: "bigint", platform: "text", from_phone: "text?", to_kind: "text", to_phone: "text?", to_name: "text?", to_contact_id: "bigint?", text: "text", media_id: "bigint?", attachment_id: "bigint?", media_url: "text?", media_type: "text?", media_file_name: "text?", send_at: "timestamptz?", expires_at: "timestamptz?", created_at: "timestamptz", due_at: "timestamptz", transport_id: "text", callback_url: "text?", reference: "text?", state: "text", sent_at: "timestamptz?", error_code: "text?", error_message: "text?", found_media_type: "text?", phone: "text?" },
   },
   "restore.byIds": {

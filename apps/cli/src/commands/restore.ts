@@ -53,6 +53,15 @@ const bodyOf = ({ all, from, ids, since, until }: Selected): Body => {
   return { filter }
 }
 
+/** The messages that had left, and when. */
+const markBody = ({
+  "sent-at": sentAt,
+  ...given
+}: Selected & { readonly "sent-at"?: string | undefined }) => ({
+  ...bodyOf(given),
+  ...(sentAt === undefined ? {} : { sent_at: sentAt }),
+})
+
 /** The service says how a program repeats it; here it is an option. */
 const inOptions = (error: unknown) => {
   if (!(error instanceof MessagingError) || error.code !== "already_restored") throw error
@@ -122,5 +131,19 @@ export const restoreCommands = [
     ...selection,
     run: async (given, { operator, output }) =>
       output.one(await operator().held.cancel(given.workspace, bodyOf(given))),
+  }),
+  command({
+    words: "held mark-sent",
+    as: "operator",
+    summary: "Marks held messages as sent: those that left after the backup.",
+    about:
+      "Filters and --all pass over messages planned for later, which cannot have left. Reminders continue with\ntheir next run.",
+    options: {
+      ...selection.options,
+      "sent-at": maybe(time("When they left. Default: each message's planned time.")),
+    },
+    arguments: selection.arguments,
+    run: async (given, { operator, output }) =>
+      output.one(await operator().held.markSent(given.workspace, markBody(given))),
   }),
 ]

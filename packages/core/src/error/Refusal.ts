@@ -31,6 +31,7 @@ export interface Details {
   /** ISO 8601: when all of them fit; null for never. */
   readonly roomAt?: string | null
   readonly numberId?: number
+  readonly contactId?: number
   /** A refused message that is stored all the same. */
   readonly messageId?: number
   /** In bytes, as is `limit`. */
@@ -132,6 +133,11 @@ const entries = {
     409,
     "The workspace has a number with this phone already. Use that number, or remove it; where it is disconnected, link it again.",
     { details: ["numberId"] },
+  ),
+  contact_exists: entry(
+    409,
+    "The workspace has a contact with this phone or username already. Use that contact, or delete it.",
+    { details: ["contactId"] },
   ),
   connect_in_progress: entry(409, "The number is being connected already.", {
     details: ["numberId"],

@@ -305,7 +305,8 @@ export interface MessageChange {
 }
 
 export type Ending =
-  | { readonly trigger: "send_succeeded" }
+  /** `sentAt` when it is not the time of the change. */
+  | { readonly trigger: "send_succeeded"; readonly sentAt?: number }
   | { readonly trigger: "send_failed"; readonly error: MessageError }
   | { readonly trigger: "cancel" | "expire" }
 
@@ -352,7 +353,7 @@ export const endMessage = (
   const ended: Message = {
     ...message,
     state: move.to,
-    sentAt: ending.trigger === "send_succeeded" ? now : null,
+    sentAt: ending.trigger === "send_succeeded" ? (ending.sentAt ?? now) : null,
     error: ending.trigger === "send_failed" ? ending.error : null,
   }
   return changeTo(ended, { event: move.event, givesBack: move.givesBack }, eventId, now, link)

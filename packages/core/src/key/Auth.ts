@@ -295,7 +295,7 @@ export const Caller = {
 
   /**
    * A caller without a key, for whom the embedding program vouches. Default: live and unlimited. It
-   * has no rate limit and works in a disabled workspace.
+   * has no rate limit, and reads and cancels in a disabled workspace.
    */
   trusted: (workspace: Workspace, trust: Trust = {}): Caller => ({
     workspaceId: workspace.id,

@@ -76,7 +76,7 @@ export interface AcceptanceFacts {
    * `from`.
    */
   readonly connected: ReadonlyArray<NumberFacts>
-  /** The oldest contact with each phone. */
+  /** The contact with each phone. */
   readonly contactIdByPhone: ReadonlyMap<Phone, ContactId>
   readonly contacts: ReadonlyMap<ContactId, Contact>
   readonly media: MediaFile | null
@@ -100,7 +100,7 @@ export interface Acceptance {
 }
 
 /** The precondition that failed; nothing was written. */
-export type BrokenGuard = "allowance" | "quota" | "number" | "idempotency"
+export type BrokenGuard = "contact" | "allowance" | "quota" | "number" | "idempotency"
 
 export type AcceptanceOutcome =
   | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<MessageId> }
@@ -221,8 +221,8 @@ export interface MessageStore {
   loadAcceptance(query: AcceptanceQuery): Effect.Effect<AcceptanceFacts, StoreUnavailable>
   /**
    * Writes the whole acceptance or nothing: messages, allowance, quota and the finished
-   * idempotency record. Guards, in order: the claim is held (`idempotency`); number and workspace
-   * exist (`number`); allowance is left (`allowance`); the quota has room (`quota`, see
+   * idempotency record. Guards, in order: the claim is held (`idempotency`); the contacts that
+   * messages name exist (`contact`); number and workspace exist (`number`); allowance is left (`allowance`); the quota has room (`quota`, see
    * `fitsExactly`).
    */
   accept(acceptance: Acceptance): Effect.Effect<AcceptanceOutcome, StoreUnavailable>

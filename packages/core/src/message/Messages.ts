@@ -68,6 +68,7 @@ import type { ContentCode, ReferencedBatch, ReferencedSend, SendRequest } from "
 import { resolveNumber, plannedQuota, decideAcceptance, decideRefused } from "./accept.ts"
 import type { AcceptCode, AcceptContext } from "./accept.ts"
 import { Store } from "../store/Store.ts"
+import { sendRefusal } from "../workspace/Workspace.ts"
 
 /** What decisions need besides the facts. */
 interface Deciding {
@@ -396,6 +397,8 @@ export interface Sent {
 /** What a send can be refused with. */
 export type SendCode =
   | AuthorizationCode
+  | "account_disabled"
+  | "demo_account"
   | IdempotencyCode
   | ContentCode
   | AcceptCode
@@ -497,6 +500,11 @@ const commit = (
     // A client that hangs up must not leave a claim behind or lose an answer.
     Effect.uninterruptible,
   )
+
+const authorizeSend = (caller: Caller, operation: "sendMessage" | "sendBatch") => {
+  const code = sendRefusal(caller.workspace)
+  return code === undefined ? authorize(caller, operation) : Effect.fail(refuse(code))
+}
 
 /** A key is somebody else's: the program and the operator alone give references. */
 const knowsReferences = ({ key }: Authorized): boolean => key === null
@@ -776,7 +784,7 @@ export class Messages extends Context.Service<
           idempotency,
           terms = null,
         ) {
-          const caller = yield* authorize(given, "sendMessage")
+          const caller = yield* authorizeSend(given, "sendMessage")
           const request = parserFor(caller, terms).single(command)
           return yield* send(sending, caller, request, idempotency, terms)
         }),
@@ -786,7 +794,7 @@ export class Messages extends Context.Service<
           idempotency,
           terms = null,
         ) {
-          const caller = yield* authorize(given, "sendBatch")
+          const caller = yield* authorizeSend(given, "sendBatch")
           const request = parserFor(caller, terms).batch(command)
           return yield* send(sending, caller, request, idempotency, terms)
         }),

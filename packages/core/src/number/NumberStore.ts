@@ -243,6 +243,8 @@ export type NumberInsertion =
   | { readonly _tag: "Inserted"; readonly number: SendingNumber }
   /** The oldest that is the same. */
   | { readonly _tag: "Exists"; readonly id: NumberId }
+  /** The workspace holds as many as it may (`holdsAllNumbers`). */
+  | { readonly _tag: "Full" }
 
 /** Each number has one lane, created and removed with it. */
 export interface NumberStore {
@@ -257,6 +259,7 @@ export interface NumberStore {
   insertNew(
     number: Omit<SendingNumber, "id">,
     pacing: Pacing | null,
+    limit: number | null,
   ): Effect.Effect<NumberInsertion, StoreUnavailable>
   /** Null when unknown, removed, or of another workspace. */
   get(workspaceId: WorkspaceId, id: NumberId): Effect.Effect<SendingNumber | null, StoreUnavailable>

@@ -310,7 +310,8 @@ export class Numbers extends Context.Service<
   {
     /**
      * POST /workspaces/{id}/numbers. Fails with `number_exists` when a number of the workspace,
-     * connected or not, has that phone on that platform.
+     * connected or not, has that phone on that platform; with `number_limit_reached` when the plan has
+     * no room. Without a plan there is no limit.
      */
     create(
       role: Role,
@@ -394,8 +395,13 @@ export class Numbers extends Context.Service<
             newNumber(input, { connectedFromTheStart, createdAt: yield* Clock.currentTimeMillis }),
           )
           const made = { ...number, workspaceId: workspace.id }
-          const inserted = yield* store.insertNew(made, startingPacing[input.platform])
+          const inserted = yield* store.insertNew(
+            made,
+            startingPacing[input.platform],
+            workspace.plan?.maxNumbers ?? null,
+          )
           if (inserted._tag === "Inserted") return inserted.number
+          if (inserted._tag === "Full") return yield* refuse("number_limit_reached")
           return yield* refuse("number_exists", {
             field: "phone",
             details: { numberId: inserted.id },

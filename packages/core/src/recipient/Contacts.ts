@@ -41,14 +41,20 @@ export type CreateContact = CommandOf<typeof ContactBody.Encoded>
 export class Contacts extends Context.Service<
   Contacts,
   {
-    /** POST /workspaces/{id}/contacts. */
+    /** POST /workspaces/{id}/contacts. Fails with `contact_exists`. */
     create(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       command: CreateContact,
     ): Effect.Effect<
       Contact,
-      Failure<WorkspaceCode | "validation_failed" | "invalid_phone" | "invalid_username">
+      Failure<
+        | WorkspaceCode
+        | "validation_failed"
+        | "invalid_phone"
+        | "invalid_username"
+        | "contact_exists"
+      >
     >
     /** GET /workspaces/{id}/contacts: newest first. */
     list(
@@ -78,12 +84,17 @@ export class Contacts extends Context.Service<
         create: Effect.fn("Contacts.create")(function* create(role, workspaceId, command) {
           const workspace = yield* workspaces.within(role, workspaceId, "contacts")
           const { name, phone, username } = yield* Effect.fromResult(decodeBody(command))
-          return yield* store.insertContact({
+          const inserted = yield* store.insertContact({
             workspaceId: workspace.id,
             name,
             phone: phone ?? null,
             username: username?.given ?? null,
             createdAt: yield* Clock.currentTimeMillis,
+          })
+          if (inserted._tag === "Inserted") return inserted.contact
+          return yield* refuse("contact_exists", {
+            field: phone === undefined ? "username" : "phone",
+            details: { contactId: inserted.id },
           })
         }),
         list: Effect.fn("Contacts.list")(function* list(role, workspaceId, query) {

@@ -227,9 +227,25 @@ export interface Contact {
   readonly createdAt: number
 }
 
+/** Whom a contact reaches. A workspace has at most one contact for each. */
+export const contactAddress = ({
+  phone,
+  username,
+}: Pick<Contact, "phone" | "username">): string => {
+  if (phone !== null) return phone
+  const target = username === null ? undefined : parseUsername(username)?.target
+  return target?.kind === "id" ? `tg:${target.id}` : `@${target?.name.toLowerCase()}`
+}
+
+/** The contact that was saved, or the one that has its address already. */
+export type InsertedContact =
+  | { readonly _tag: "Inserted"; readonly contact: Contact }
+  | { readonly _tag: "Exists"; readonly id: ContactId }
+
 /** The port that keeps contacts. */
 export interface ContactStore {
-  insertContact(contact: Omit<Contact, "id">): Effect.Effect<Contact, StoreUnavailable>
+  /** Guard: no contact of the workspace has its `contactAddress`. */
+  insertContact(contact: Omit<Contact, "id">): Effect.Effect<InsertedContact, StoreUnavailable>
   /** Newest first. */
   listContacts(
     workspaceId: WorkspaceId,

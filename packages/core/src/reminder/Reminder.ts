@@ -296,14 +296,6 @@ export const runAtOnce = (
   idempotency: IdempotencyClaim | null,
 ): ReminderRun => ({ id, revision, dueAt: now, ranAt: now, nextRunAt, idempotency })
 
-/** Why a workspace's reminders do not run. */
-export const workspaceRefusal = (
-  workspace: Pick<Workspace, "accountDisabled" | "demo">,
-): Code | undefined => {
-  if (workspace.accountDisabled) return "account_disabled"
-  return workspace.demo ? "demo_account" : undefined
-}
-
 /** The refusal of creations, changes and runs while the plan lacks reminders. */
 export const withoutReminders = (plan: Plan | null) =>
   plan?.reminders === true

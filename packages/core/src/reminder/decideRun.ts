@@ -7,8 +7,9 @@ import type { Code } from "../error/Refusal.ts"
 import type { NumberId } from "../Ids.ts"
 import type { Sender } from "../key/Auth.ts"
 import type { makeAcceptor } from "../message/Messages.ts"
-import { roomiest, runRequest, withoutReminders, workspaceRefusal } from "./Reminder.ts"
+import { roomiest, runRequest, withoutReminders } from "./Reminder.ts"
 import type { ReminderToRun } from "./Reminder.ts"
+import { sendRefusal } from "../workspace/Workspace.ts"
 
 type Acceptor = Effect.Success<typeof makeAcceptor>
 
@@ -49,7 +50,7 @@ export const decideRun = Effect.fnUntraced(function* decideRun(
 ) {
   const { reminder, workspace } = toRun
   const refused = (code: Code) => Result.fail(code)
-  const barred = workspaceRefusal(workspace)
+  const barred = sendRefusal(workspace)
   if (barred !== undefined) return refused(barred)
   const sender: Sender = {
     workspaceId: reminder.workspaceId,

@@ -1,12 +1,13 @@
 /**
  * Stores that were restored to an earlier time (contract: Restored stores): operators begin the
- * next epoch, and release or cancel the held messages and reminders.
+ * next epoch, and release or cancel the held messages and reminders, or mark them as sent.
  */
 import type { ReminderStore } from "../reminder/Reminder.ts"
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
-import type { Failure, StoreUnavailable } from "../error/Refusal.ts"
+import type { Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
 import { endMessage } from "../event/MessageChange.ts"
+import type { Ending } from "../event/MessageChange.ts"
 import { eventId, Ids } from "../Ids.ts"
 import type { MessageId, NumberId, WorkspaceId } from "../Ids.ts"
 import { MediaLinks } from "../media/Media.ts"
@@ -25,7 +26,7 @@ import {
 import type { CommandOf } from "../request/Input.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
-import { boundMillis } from "../time/Time.ts"
+import { boundMillis, ceilingMillis } from "../time/Time.ts"
 import { requireRole } from "../workspace/Workspace.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
@@ -34,7 +35,7 @@ import type { RestoreStore, HeldSelection, HeldCount, HeldReminder } from "../st
 import { Store } from "../store/Store.ts"
 import type { WorkspaceCode } from "../workspace/Workspaces.ts"
 
-/** What one call releases or cancels at most. */
+/** What one call decides at most. */
 const heldAtOnce = 1000
 
 export const RestoredBody = Schema.Struct({
@@ -53,7 +54,7 @@ export const RestoredBody = Schema.Struct({
 /** That the store went back in time. */
 export type StoreRestored = CommandOf<typeof RestoredBody.Encoded>
 
-export const HeldBody = Schema.Struct({
+const heldFields = {
   ids: described(
     Schema.optionalKey(idsUpTo(heldAtOnce)),
     "Held messages; either these or `filter`.",
@@ -68,20 +69,40 @@ export const HeldBody = Schema.Struct({
     ),
     "Held messages and reminders; `{}` for all.",
   ),
-})
+}
+
+export const HeldBody = Schema.Struct(heldFields)
   .check(idsOrFilter)
   .annotate({ identifier: "SelectHeld", description: "Exactly one of `ids` and `filter`." })
 
 /** Which of what is held. */
 export type SelectHeld = CommandOf<typeof HeldBody.Encoded>
 
+export const MarkSentBody = Schema.Struct({
+  ...heldFields,
+  sentAt: described(
+    Schema.optionalKey(InstantInput),
+    "When they left, in the past. Default: each message's planned time.",
+  ),
+})
+  .check(idsOrFilter)
+  .annotate({ identifier: "MarkSent", description: "Exactly one of `ids` and `filter`." })
+
+/** Which of what is held had left, and when. */
+export type MarkSent = CommandOf<typeof MarkSentBody.Encoded>
+
 const decodeRestored = inputDecoder(RestoredBody)
 const decodeHeld = inputDecoder(HeldBody, { codes: ["invalid_datetime"] })
+const decodeMarkSent = inputDecoder(MarkSentBody, { codes: ["invalid_datetime"] })
 
-const selectionOf = ({ filter, ids }: typeof HeldBody.Type): HeldSelection =>
+const selectionOf = (
+  { filter, ids }: typeof HeldBody.Type,
+  dueUntil: number | null = null,
+): HeldSelection =>
   ids === undefined
     ? {
         filter: {
+          dueUntil,
           from: (filter?.from ?? null) as NumberId | null,
           since: boundMillis(filter?.since),
           until: boundMillis(filter?.until),
@@ -113,6 +134,18 @@ export const beginEpoch = Effect.fnUntraced(function* beginEpoch(
   }
 })
 
+const decodeSentAt = (
+  command: MarkSent,
+  now: number,
+): Result.Result<typeof MarkSentBody.Type, Refusal<"validation_failed" | "invalid_datetime">> =>
+  Result.flatMap(decodeMarkSent(command), (body) =>
+    body.sentAt !== undefined && ceilingMillis(body.sentAt) > now
+      ? Result.fail(
+          refuse("validation_failed", { field: "sentAt", message: "must be in the past" }),
+        )
+      : Result.succeed(body),
+  )
+
 /** What one call did. */
 export interface DecidedHeld {
   /** Messages and reminders. */
@@ -122,10 +155,10 @@ export interface DecidedHeld {
 }
 
 /** What is held of a workspace that the operator names, before it is known that there is one. */
-type HeldCommand = readonly [
+type HeldCommand<Command> = readonly [
   role: Role,
   workspaceId: WorkspaceId | undefined,
-  selection: SelectHeld,
+  command: Command,
 ]
 
 /** What decides about held work. */
@@ -156,24 +189,31 @@ const passOver = Effect.fnUntraced(function* passOver(
 /** What a decision about what is held can be refused with. */
 type HeldCode = WorkspaceCode | "validation_failed" | "invalid_datetime"
 
-const decide = Effect.fnUntraced(function* decide(
-  work: HeldWork,
-  [role, workspaceId, command]: HeldCommand,
-  decideMessages: (
+/** A selection, and what to do with its messages. */
+interface HeldDecision {
+  readonly selection: HeldSelection
+  readonly decideMessages: (
     held: ReadonlyArray<Message>,
     now: number,
-  ) => Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>,
+  ) => Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
+}
+
+const decide = Effect.fnUntraced(function* decide(
+  work: HeldWork,
+  role: Role,
+  workspaceId: WorkspaceId | undefined,
+  decision: (now: number) => Result.Result<HeldDecision, Refusal<HeldCode>>,
 ): Effect.fn.Return<DecidedHeld, Failure<HeldCode>> {
   const { store, wakeUp, workspaces } = work
   const workspace = yield* workspaces.within(role, workspaceId, "workspace")
-  const selection = selectionOf(yield* Effect.fromResult(decodeHeld(command)))
+  const now = yield* Clock.currentTimeMillis
+  const { decideMessages, selection } = yield* Effect.fromResult(decision(now))
   const held = yield* store.heldMessages(workspace.id, selection, heldAtOnce + 1)
   const room = heldAtOnce - Math.min(held.length, heldAtOnce)
   const heldReminders =
     "filter" in selection
       ? yield* store.heldReminders(workspace.id, selection.filter, room + 1)
       : []
-  const now = yield* Clock.currentTimeMillis
   const decided = yield* commitAndWake(
     decideMessages(held.slice(0, heldAtOnce), now),
     Effect.forEach(["lanes", "test_messages"] as const, wakeUp.wake),
@@ -214,9 +254,14 @@ export class Restoration extends Context.Service<
       Failure<WorkspaceCode | "validation_failed" | "invalid_cursor">
     >
     /** POST …/held/release. */
-    release(...command: HeldCommand): Effect.Effect<DecidedHeld, Failure<HeldCode>>
+    release(...command: HeldCommand<SelectHeld>): Effect.Effect<DecidedHeld, Failure<HeldCode>>
     /** POST …/held/cancel: cancels the messages. A reminder continues with its next run. */
-    cancel(...command: HeldCommand): Effect.Effect<DecidedHeld, Failure<HeldCode>>
+    cancel(...command: HeldCommand<SelectHeld>): Effect.Effect<DecidedHeld, Failure<HeldCode>>
+    /**
+     * POST …/held/mark-sent: the messages had left, as others know. They become `sent` and are
+     * announced. A reminder continues with its next run.
+     */
+    markSent(...command: HeldCommand<MarkSent>): Effect.Effect<DecidedHeld, Failure<HeldCode>>
   }
 >()("core/Restoration") {
   static readonly layer = Layer.effect(
@@ -235,6 +280,15 @@ export class Restoration extends Context.Service<
         wakeUp: yield* WakeUp,
       }
 
+      const endAs =
+        (ending: (message: Message) => Ending): HeldDecision["decideMessages"] =>
+        (held, now) =>
+          messages.end(
+            held.flatMap(
+              (message) => endMessage(message, ending(message), eventId(ids, now), now, link) ?? [],
+            ),
+          )
+
       return Restoration.of({
         restored: Effect.fn("Restoration.restored")(function* restored(role, command) {
           yield* requireRole(role, "workspace")
@@ -251,19 +305,34 @@ export class Restoration extends Context.Service<
           const { id } = yield* workspaces.within(role, workspaceId, "workspace")
           return yield* cursors.page(asked, ["held", id], (page) => store.listHeld(id, page))
         }),
-        release: Effect.fn("Restoration.release")((...command) =>
-          decide(work, command, (held, now) =>
-            held.length === 0 ? Effect.succeed(new Set<MessageId>()) : store.releaseHeld(held, now),
+        release: Effect.fn("Restoration.release")((role, workspaceId, command) =>
+          decide(work, role, workspaceId, () =>
+            Result.map(decodeHeld(command), (body) => ({
+              selection: selectionOf(body),
+              decideMessages: (held, now) =>
+                held.length === 0
+                  ? Effect.succeed(new Set<MessageId>())
+                  : store.releaseHeld(held, now),
+            })),
           ),
         ),
-        cancel: Effect.fn("Restoration.cancel")((...command) =>
-          decide(work, command, (held, now) =>
-            messages.end(
-              held.flatMap(
-                (message) =>
-                  endMessage(message, { trigger: "cancel" }, eventId(ids, now), now, link) ?? [],
-              ),
-            ),
+        cancel: Effect.fn("Restoration.cancel")((role, workspaceId, command) =>
+          decide(work, role, workspaceId, () =>
+            Result.map(decodeHeld(command), (body) => ({
+              selection: selectionOf(body),
+              decideMessages: endAs(() => ({ trigger: "cancel" })),
+            })),
+          ),
+        ),
+        markSent: Effect.fn("Restoration.markSent")((role, workspaceId, command) =>
+          decide(work, role, workspaceId, (now) =>
+            Result.map(decodeSentAt(command, now), ({ sentAt, ...body }) => ({
+              selection: selectionOf(body, now),
+              decideMessages: endAs(({ dueAt }) => ({
+                trigger: "send_succeeded",
+                sentAt: sentAt?.millis ?? Math.min(dueAt, now),
+              })),
+            })),
           ),
         ),
       })

@@ -32,6 +32,8 @@ export interface HeldFilter {
   readonly since: number | null
   /** Created before. */
   readonly until: number | null
+  /** Messages planned at or before; reminders are not asked. */
+  readonly dueUntil: number | null
 }
 
 /** Messages that a process has seen since its last look, and that the store must know. */

@@ -3,9 +3,10 @@ import type { Effect } from "effect"
 import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { WorkspaceId } from "../Ids.ts"
 import type { Pacing } from "../number/Pacing.ts"
+import { isSameNumber } from "../number/SendingNumber.ts"
 import type { SendingNumber } from "../number/SendingNumber.ts"
 import type { PageOf, PageQuery } from "../request/Page.ts"
-import type { Admits, Workspace } from "../workspace/Workspace.ts"
+import type { Admits, Plan, Workspace } from "../workspace/Workspace.ts"
 
 /** Rows that one statement erases at most, so that none holds locks for long. */
 export const erasedAtOnce = 500
@@ -84,12 +85,33 @@ export interface WantedNumber {
   readonly pacing: Pacing | null
 }
 
+/**
+ * The wanted numbers that a workspace lacks (see `isSameNumber`), each once; null where its plan has no
+ * room for them. Whoever has no plan, or an unlimited one, may add numbers.
+ */
+export const missingNumbers = (
+  wanted: ReadonlyArray<WantedNumber>,
+  present: ReadonlyArray<WantedNumber["number"]>,
+  plan: Plan | null,
+): ReadonlyArray<WantedNumber> | null => {
+  const missing: Array<WantedNumber> = []
+  for (const one of wanted) {
+    const isThere = [...present, ...missing.map(({ number }) => number)].some((other) =>
+      isSameNumber(other, one.number),
+    )
+    if (!isThere) missing.push(one)
+  }
+  const room = (plan?.maxNumbers ?? Infinity) - present.length
+  return missing.length > 0 && missing.length > room ? null : missing
+}
+
 export interface WorkspaceStore {
   /** `admits` is stored with the workspace for `KeyStore`: does a request with its key count? */
   insert(workspace: NewWorkspace, admits: Admits): Effect.Effect<Workspace, StoreUnavailable>
   /**
    * The oldest workspace of that name, which is made as given when there is none, with those of the
    * numbers added that it lacks (by platform, mode and phone); whatever else it has stays as it is.
+   * Null, with nothing written, where its plan has no room for them (`missingNumbers`).
    * One atomic step: however many processes call it at once, there is one workspace, and each number
    * once.
    */
@@ -97,7 +119,7 @@ export interface WorkspaceStore {
     workspace: NewWorkspace,
     admits: Admits,
     numbers: ReadonlyArray<WantedNumber>,
-  ): Effect.Effect<Workspace, StoreUnavailable>
+  ): Effect.Effect<Workspace | null, StoreUnavailable>
   /** Null when unknown or deleted. */
   get(id: WorkspaceId): Effect.Effect<Workspace | null, StoreUnavailable>
   /** Newest first, deleted ones left out. */

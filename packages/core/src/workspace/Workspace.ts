@@ -79,6 +79,14 @@ export type WorkspaceRefusal =
   | "demo_account"
   | "api_v2_not_enabled"
 
+/** Why a workspace accepts no message, whoever asks, and makes no run of a reminder. */
+export const sendRefusal = (
+  workspace: Pick<Workspace, "accountDisabled" | "demo">,
+): "account_disabled" | "demo_account" | undefined => {
+  if (workspace.accountDisabled) return "account_disabled"
+  return workspace.demo ? "demo_account" : undefined
+}
+
 type Standing = Pick<Workspace, "deletedAt" | "accountDisabled" | "demo" | "apiV2Enabled">
 
 /** The refusal of version 1 for this workspace, if any: version 2 may be switched off. */
@@ -86,9 +94,7 @@ export const refusalV1 = (
   workspace: Standing,
 ): Exclude<WorkspaceRefusal, "api_v2_not_enabled"> | undefined => {
   if (workspace.deletedAt !== null) return "api_key_revoked"
-  if (workspace.accountDisabled) return "account_disabled"
-  if (workspace.demo) return "demo_account"
-  return undefined
+  return sendRefusal(workspace)
 }
 
 /** The refusal of version 2 for this workspace, if any (contract: Order of checks). */

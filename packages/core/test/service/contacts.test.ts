@@ -68,7 +68,7 @@ describe("contacts", () => {
     ),
   )
 
-  it.effect("a phone shows its oldest contact", () =>
+  it.effect("a phone shows its contact, and no other contact can have it", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
@@ -78,7 +78,16 @@ describe("contacts", () => {
           contact_id: null,
         })
         const first = yield* aContact(workspace, to)
-        yield* aContact(workspace, to)
+        const {
+          code: refused,
+          details,
+          field,
+          status,
+        } = yield* refusal(create(workspace, { name: "Other", ...to }))
+        assert.deepStrictEqual(
+          { code: refused, details, field, status },
+          { code: "contact_exists", details: { contactId: first }, field: "phone", status: 409 },
+        )
         assert.deepStrictEqual<unknown>((yield* send(key, { to })).to, {
           phone: "+15550000061",
           contact_id: first,

@@ -1,10 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ConnectedFromTheStart, Contacts, Numbers, roles, Store } from "../../src/index.ts"
+import {
+  ConnectedFromTheStart,
+  Contacts,
+  EnsuredWorkspaces,
+  Numbers,
+  roles,
+  Store,
+  Workspaces,
+} from "../../src/index.ts"
 import type { Failure, NumberId } from "../../src/index.ts"
 import { unpaced } from "../../src/number/Pacing.ts"
 import { refusal } from "./Operations.ts"
-import { aNumber, aWorkspace, inAService, noon } from "./Service.ts"
+import { aNumber, aPlan, aWorkspace, inAService, noon } from "./Service.ts"
 
 const unknown = 999_999
 
@@ -95,6 +103,35 @@ describe("numbers", () => {
     ),
   )
 
+  it.effect(
+    "the plan's room for numbers binds the operator; without a plan there is no limit",
+    () =>
+      inAService(
+        Effect.gen(function* () {
+          const plan = aPlan({ maxNumbers: 1 })
+          const workspace = yield* aWorkspace({ plan })
+          const numbers = yield* Numbers
+          const make = (phone: string) =>
+            refusal(numbers.create("owner", workspace, { platform: "whatsapp", phone }))
+          yield* aNumber(workspace)
+          const { code, status } = yield* make("+15550000302")
+          assert.deepStrictEqual([code, status], ["number_limit_reached", 403])
+          const ensure = EnsuredWorkspaces.use((all) =>
+            all.ensure({
+              name: "Two",
+              plan,
+              numbers: [{ phone: "+15550000303" }, { phone: "+15550000304" }],
+            }),
+          )
+          assert.strictEqual((yield* refusal(ensure)).code, "number_limit_reached")
+          for (const unlimited of [null, aPlan({ maxNumbers: null })]) {
+            yield* Workspaces.use((all) => all.update("owner", workspace, { plan: unlimited }))
+            yield* aNumber(workspace)
+          }
+        }),
+      ),
+  )
+
   it.effect("a live number without status starts disconnected", () =>
     inAService(
       Effect.gen(function* () {
@@ -120,9 +157,7 @@ describe("numbers", () => {
           const asked: ReadonlyArray<Effect.Effect<void, Failure>> = [
             Effect.asVoid(numbers.create(role, workspace, { platform: "whatsapp", phone })),
             Effect.asVoid(numbers.list(role, workspace)),
-            Effect.asVoid(
-              contacts.create(role, workspace, { name: "Jane", phone: "+15550000061" }),
-            ),
+            Effect.asVoid(contacts.create(role, workspace, { name: "Jane", phone })),
             Effect.asVoid(contacts.list(role, workspace, {})),
           ]
           for (const each of asked) {

@@ -3,8 +3,19 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { MessageOperations, Restoration, Workspaces, idsSkipped } from "../../src/index.ts"
-import type { SelectHeld, WorkspaceId } from "../../src/index.ts"
-import { cancel, code, refusal, send, sendBatch, status, statuses } from "./Operations.ts"
+import type { MarkSent, SelectHeld, WorkspaceId } from "../../src/index.ts"
+import {
+  cancel,
+  code,
+  events,
+  get,
+  refusal,
+  remaining,
+  send,
+  sendBatch,
+  status,
+  statuses,
+} from "./Operations.ts"
 import { log, nextRun, read, scheduled } from "./Reminding.ts"
 import { ahead, aSender, hour, inAService, minute, pass, settled } from "./Service.ts"
 
@@ -15,6 +26,9 @@ const release = (workspace: WorkspaceId, selection: SelectHeld = { filter: {} })
   Restoration.use((all) => all.release("owner", workspace, selection))
 const cancelHeld = (workspace: WorkspaceId, selection: SelectHeld = { filter: {} }) =>
   Restoration.use((all) => all.cancel("owner", workspace, selection))
+
+const markSent = (workspace: WorkspaceId, selection: MarkSent = { filter: {} }) =>
+  Restoration.use((all) => all.markSent("owner", workspace, selection))
 
 describe("a restored store", () => {
   it.effect("holds what waits while newer messages leave, until it is released", () =>
@@ -103,6 +117,41 @@ describe("a restored store", () => {
           yield* code(cancelHeld(workspace, { ids: [1], filter: {} })),
           "validation_failed",
         )
+      }),
+    ),
+  )
+
+  it.effect("marks what had left as sent, when it was planned or as told, and tells it", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender(10)
+        const due = yield* send(key, { sendAt: yield* ahead(minute) })
+        const told = yield* send(key, { sendAt: yield* ahead(2 * minute) })
+        const early = yield* send(key, { sendAt: yield* ahead(2 * hour) })
+        yield* restored()
+        yield* pass(hour)
+        const start = "2026-03-02T12:00:00Z"
+        const at = { ids: [told.id], sentAt: start }
+        assert.deepStrictEqual(yield* markSent(workspace, at), { count: 1, more: false })
+        assert.deepStrictEqual(yield* markSent(workspace), { count: 1, more: false })
+        assert.deepStrictEqual(yield* statuses(key, [due, told, early]), [
+          "sent",
+          "sent",
+          "scheduled",
+        ])
+        assert.strictEqual((yield* get(key, told)).sent_at, start)
+        assert.deepStrictEqual(yield* events(told), ["message.sent"])
+        assert.strictEqual((yield* get(key, due)).sent_at, due.send_at)
+        assert.strictEqual(yield* remaining(workspace), 7)
+        // By name also what was planned for later.
+        assert.deepStrictEqual(yield* markSent(workspace, { ids: [early.id, told.id] }), {
+          count: 1,
+          more: false,
+        })
+        assert.strictEqual((yield* get(key, early)).sent_at, "2026-03-02T13:00:00Z")
+        const future = { filter: {}, sentAt: yield* ahead(minute) }
+        assert.strictEqual((yield* refusal(markSent(workspace, future))).field, "sentAt")
+        assert.strictEqual(yield* code(markSent(workspace, {})), "validation_failed")
       }),
     ),
   )

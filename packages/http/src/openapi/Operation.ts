@@ -196,6 +196,7 @@ const detailSchemas: Readonly<Partial<Record<keyof Details, JsonObject>>> = {
     description:
       "Present when a transport still has the message after five seconds: it no longer waits, and may still be sent.",
   },
+  contactId: { type: "integer", description: "Of the contact with that phone or username." },
   numberId: {
     type: "integer",
     description: "The number that is connecting, or that already has the phone.",

@@ -240,7 +240,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     status: 201,
     success: "The number.",
     answer: bodyOf(NumberJson, examples.number),
-    refused: ["invalid_phone", "number_exists"],
+    refused: ["invalid_phone", "number_exists", "number_limit_reached"],
     handler: Effect.fnUntraced(function* createNumber({ id, request, role }) {
       const numbers = yield* Numbers
       return numberJson(yield* numbers.create(role, id("id"), request))

@@ -1,13 +1,20 @@
 /** A store that went back in time (contract: Restored stores). */
 import {
   HeldBody,
+  MarkSentBody,
   MediaLinks,
   PageInput,
   Restoration,
   RestoredBody,
   described,
 } from "@messaging-service/core"
-import type { HeldCount, ListPage, SelectHeld, StoreRestored } from "@messaging-service/core"
+import type {
+  HeldCount,
+  ListPage,
+  MarkSent,
+  SelectHeld,
+  StoreRestored,
+} from "@messaging-service/core"
 import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import { bodyOf, json, listOf, optionalJson, pageOf, query, pageJson, IdJson } from "../Entry.ts"
@@ -42,6 +49,10 @@ const ReleasedJson = Schema.Struct({ released: Schema.Int, more }).annotate({
 
 const CancelledJson = Schema.Struct({ cancelled: Schema.Int, more }).annotate({
   identifier: "HeldCancelled",
+})
+
+const MarkedJson = Schema.Struct({ marked: Schema.Int, more }).annotate({
+  identifier: "HeldMarked",
 })
 
 const selecting = json<SelectHeld>()(HeldBody, { filter: {} })
@@ -124,6 +135,25 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
       const { count, more: left } = yield* restoration.cancel(role, id("id"), request)
       return {
         cancelled: count,
+        more: left,
+      }
+    }),
+  }),
+  route(`POST ${workspacePath}/held/mark-sent`, {
+    id: "markHeldSent",
+    right: "operator",
+    summary: "Mark held messages as sent",
+    about:
+      "For messages that left after the backup. Each becomes `sent` with its event, counts in its number's quota, and keeps its allowance. A `filter` passes over messages planned for later: they cannot have left. A selected reminder continues with its next run.",
+    request: json<MarkSent>()(MarkSentBody, { filter: {}, sent_at: "2026-11-24T09:00:00Z" }),
+    success: "How many messages were marked and reminders released.",
+    answer: bodyOf(MarkedJson, { marked: 83, more: false }),
+    refused: ["invalid_datetime"],
+    handler: Effect.fnUntraced(function* markHeldSent({ id, request, role }) {
+      const restoration = yield* Restoration
+      const { count, more: left } = yield* restoration.markSent(role, id("id"), request)
+      return {
+        marked: count,
         more: left,
       }
     }),

@@ -290,7 +290,7 @@ export const contactRoutes: ReadonlyArray<OperatorRoute> = [
     status: 201,
     success: "The contact.",
     answer: bodyOf(ContactJson, examples.contact),
-    refused: ["invalid_phone", "invalid_username"],
+    refused: ["invalid_phone", "invalid_username", "contact_exists"],
     handler: Effect.fnUntraced(function* createContact({ id, request, role }) {
       const contacts = yield* Contacts
       return contactJson(yield* contacts.create(role, id("id"), request))

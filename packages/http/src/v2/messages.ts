@@ -98,6 +98,8 @@ export const refusedContent: ReadonlyArray<Refused> = [
 ]
 
 const refusedSend: ReadonlyArray<Refused> = [
+  "account_disabled",
+  "demo_account",
   ...refusedContent,
   "number_not_found",
   "invalid_datetime",

@@ -359,6 +359,7 @@ describe("the document and the service", () => {
             yield* ask(operator("DELETE", `${at}/messages/987654`), 404)
             const held = yield* ask(customer("POST", `${v2}/messages`, kept), 202)
             yield* ask(customer("POST", `${v2}/messages`, kept), 202)
+            const marked = yield* ask(customer("POST", `${v2}/messages`, kept), 202)
             const store = "/admin/v1/store/restored"
             yield* ask(operator("POST", store, { above: 5000 }), 200)
             yield* ask(operator("GET", "/admin/v1/figures"), 200)
@@ -367,6 +368,11 @@ describe("the document and the service", () => {
             yield* ask(operator("GET", "/admin/v1/held"), 200)
             yield* ask(operator("GET", `${at}/held?limit=1`), 200)
             yield* ask(operator("POST", `${at}/held/release`, { ids: [held.id] }), 200)
+            yield* ask(operator("POST", `${at}/held/mark-sent`, { ids: [marked.id] }), 200)
+            yield* ask(
+              operator("POST", `${at}/held/mark-sent`, { filter: {}, sent_at: "now" }),
+              400,
+            )
             yield* ask(operator("POST", `${at}/held/cancel`, {}), 400)
             yield* ask(operator("POST", `${at}/held/cancel`, { filter: { since: "now" } }), 400)
             yield* ask(operator("POST", `${at}/held/cancel`, { filter: {} }), 200)

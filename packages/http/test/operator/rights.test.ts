@@ -109,6 +109,7 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   listHeld: operator,
   releaseHeld: operator,
   cancelHeld: operator,
+  markHeldSent: operator,
 
   getBehaviour: operator,
   setBehaviour: operator,

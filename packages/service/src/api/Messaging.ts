@@ -249,8 +249,8 @@ export interface Messaging {
   /** Manages all workspaces. */
   readonly workspaces: WorkspacesApi
   /**
-   * Acts in a workspace as your own program. The caller is trusted: no rate limits apply, and a
-   * disabled workspace still works. Fails with `validation_failed`, thrown at once, when `trust` has an unknown
+   * Acts in a workspace as your own program. The caller is trusted: no rate limits apply, and only
+   * sends are refused in a disabled or demo workspace. Fails with `validation_failed`, thrown at once, when `trust` has an unknown
    * name or an invalid value. Each of its calls fails with `workspace_not_found` when no such
    * workspace exists. Where `trust` limits the caller, calls also fail with `missing_scope`,
    * `number_not_allowed`.

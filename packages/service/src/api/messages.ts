@@ -282,8 +282,8 @@ export interface MessagesApi {
    * `invalid_username`, `invalid_datetime`, `time_in_past`, `invalid_media_url`, `contact_not_found`,
    * `media_not_found`, `number_not_found`, `number_not_allowed`, `from_required`,
    * `username_needs_telegram`, `no_credits`, `number_daily_cap_reached` (`details.room`: how many fit
-   * at that time; `details.roomAt`: when all fit, as text), `message_rejected`, and the codes of
-   * `idempotencyKey` and `transaction`.
+   * at that time; `details.roomAt`: when all fit, as text), `message_rejected`, `account_disabled`,
+   * `demo_account`, and the codes of `idempotencyKey` and `transaction`.
    */
   readonly send: (command: SendMessage, options?: SendOptions) => Promise<Made<Message>>
   /**

@@ -171,7 +171,8 @@ export interface WorkspacesApi {
    * workspace lacks (by platform and phone). It leaves other numbers as they are, and does not change
    * plan, labels and the like of an existing workspace. Of several workspaces with that name it takes
    * the oldest. Fails with `validation_failed`, `invalid_phone`, with the number in `field`
-   * (`numbers[1].phone`), and then creates nothing.
+   * (`numbers[1].phone`), and with `number_limit_reached` when its plan has no room for the numbers. It
+   * then creates nothing.
    */
   readonly ensure: (name: string, wanted?: EnsureWorkspace) => Promise<Workspace>
   /** Creates a workspace, even when another one has that name. Fails with `validation_failed`. */
@@ -412,7 +413,7 @@ export interface KeysApi {
 
 /** Contacts of a workspace. */
 export interface ContactsApi {
-  /** Saves a contact. Fails with `validation_failed`, `invalid_phone`, `invalid_username`. */
+  /** Saves a contact. Fails with `validation_failed`, `invalid_phone`, `invalid_username`, `contact_exists`. */
   readonly create: (command: CreateContact) => Promise<Contact>
   /** Newest first. Fails with `validation_failed`, `invalid_cursor`. */
   readonly list: (query?: PageOptions) => Listing<Contact>
@@ -424,7 +425,8 @@ export interface ContactsApi {
 export interface OperatedNumbersApi {
   /**
    * Adds a number. Fails with `validation_failed`, `invalid_phone`, and with `number_exists` when a
-   * number of the workspace, connected or not, has the phone on that platform (`details.numberId`).
+   * number of the workspace, connected or not, has the phone on that platform (`details.numberId`);
+   * with `number_limit_reached` when the plan has no room.
    */
   readonly create: (command: CreateNumber) => Promise<SendingNumber>
   /** Oldest first. Fails with nothing of its own. */

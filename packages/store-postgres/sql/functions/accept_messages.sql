@@ -102,6 +102,22 @@ begin
     end if;
   end loop;
 
+  -- A contact that was deleted after the facts were read.
+  if cardinality(m_to_contact_id) > 0 then
+    for v_at in
+      select m.acceptance
+      from unnest(m_acceptance, m_to_contact_id) m (acceptance, contact_id)
+      where m.contact_id is not null
+        and not exists (
+          select
+          from contacts c
+          where c.id = m.contact_id
+        )
+    loop
+      v_guards[v_at] := coalesce(v_guards[v_at], 'contact');
+    end loop;
+  end if;
+
   if v_joined then
     set constraints finish_arrivals deferred;
     -- The plan before the number: what waits for the plan of another caller holds no number of its own.

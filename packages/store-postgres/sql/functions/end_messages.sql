@@ -1,6 +1,6 @@
--- Ends waiting messages outside of a lane's lease: cancels, expiries, test mode. Each change is
--- independent: it skips a message that no longer waits or is in flight. Every array holds one element
--- for each change; returns the ended messages.
+-- Ends waiting messages outside of a lane's lease: cancels, expiries, test mode, held ones that had left.
+-- Each change is independent: it skips a message that no longer waits or is in flight. Every array holds
+-- one element for each change; returns the ended messages.
 --
 -- Locks: the lanes by id, then the workspaces that get allowance back, by id.
 --
@@ -33,9 +33,10 @@ declare
   v_queued boolean;
   v_ended bigint[];
   v_given_back bigint[];
-  -- Numbers whose live messages ended, and those among them that got quota back.
+  -- Numbers whose messages ended, and those among them whose quota changed: given back, or taken by
+  -- one that was held.
   v_lanes bigint[];
-  v_with_room bigint[];
+  v_live_lanes bigint[];
 begin
   perform
   from lanes l
@@ -47,6 +48,7 @@ begin
     update messages m
     set state = s.state,
       sent_at = s.sent_at,
+      due_at = planned_time(m.due_at, m.send_at, m.created_at),
       error_code = s.error_code,
       error_message = s.error_message,
       found_media_type = s.found_media_type,
@@ -129,9 +131,9 @@ begin
     array_agg(ended.id),
     array_agg(ended.workspace_id) filter (where ended.allowance_back),
     array_agg(distinct ended.number_id),
-    array_agg(distinct ended.number_id) filter (where ended.gives_back and ended.mode = 'live'),
+    array_agg(distinct ended.number_id) filter (where ended.mode = 'live'),
     exists (select from queued) or exists (select from called)
-  into v_ended, v_given_back, v_lanes, v_with_room, v_queued
+  into v_ended, v_given_back, v_lanes, v_live_lanes, v_queued
   from ended;
   if v_ended is null then
     return;
@@ -142,7 +144,7 @@ begin
   set head_id = case when l.head_id = any (v_ended) then null else l.head_id end,
     interruptions = case when l.head_id = any (v_ended) then 0 else l.interruptions end,
     quota_full_until = case
-      when l.number_id = any (v_with_room) then null
+      when l.number_id = any (v_live_lanes) then null
       else l.quota_full_until
     end,
     limited_until = null,

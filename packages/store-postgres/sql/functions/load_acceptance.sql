@@ -46,16 +46,12 @@ begin
   end if;
 
   if jsonb_array_length(v_phones) > 0 then
-    -- Index contacts_by_phone.
-    select json_object_agg(known.phone, known.id)
+    -- Index contacts_by_address.
+    select json_object_agg(c.address, c.id)
     into v_contact_ids
-    from (
-      select distinct on (c.phone) c.phone, c.id
-      from contacts c
-      where c.workspace_id = v_workspace
-        and c.phone in (select asked.phone from jsonb_array_elements_text(v_phones) asked (phone))
-      order by c.phone, c.id
-    ) known;
+    from contacts c
+    where c.workspace_id = v_workspace
+      and c.address in (select asked.phone from jsonb_array_elements_text(v_phones) asked (phone));
   end if;
   if jsonb_array_length(v_contacts) > 0 then
     select json_agg(

@@ -1,4 +1,4 @@
--- Held messages wait like others again. Their lanes are due with what comes first now; the numbers' limits
+-- Held messages wait like others again, and count in their numbers' quotas. Their lanes are due with what comes first now; the numbers' limits
 -- are looked at once more.
 --
 -- Locks: the lanes by id; only later statements look at messages.
@@ -37,6 +37,7 @@ begin
 
   update lanes l
   set limited_until = null,
+    quota_full_until = null,
     next_due = next_due_changed(
       l, holds_until(l, l.paused_until, may_have_left(l), is_open(l)),
       (select first.due_at from first_to_leave(l, p_now) first)

@@ -1,7 +1,11 @@
 -- name: insert
-insert into contacts (workspace_id, name, phone, username, created_at)
-values (:workspaceId, :name, :phone, :username, :createdAt)
-returning id
+-- An update that changes nothing locks the present row and returns it. Only a new row has no xmax.
+-- Never null: id, isNew
+insert into contacts as present (workspace_id, name, phone, username, address, created_at)
+values (:workspaceId, :name, :phone, :username, :address, :createdAt)
+on conflict (workspace_id, address) do update
+set address = present.address
+returning present.id, present.xmax = 0 as "isNew"
 
 -- name: list
 -- Index contacts_by_workspace.

@@ -17,7 +17,7 @@ limit :limit
 -- Null where the message is erased: due_at, error_code
 select
   o.id, o.workspace_id, o.mode, o.created_at as at, o.type, m.error_code,
-  case when o.type = 'message.sent' then m.due_at end as due_at
+  case when o.type = 'message.sent' and m.sent_at = o.created_at then m.due_at end as due_at
 from outbox o
 left join messages m on m.id = o.message_id
 where o.id > :after
@@ -48,7 +48,7 @@ limit :limit
 -- Index outbox_by_workspace.
 select
   o.id, o.workspace_id, o.mode, o.created_at as at, o.type, m.error_code,
-  case when o.type = 'message.sent' then m.due_at end as due_at
+  case when o.type = 'message.sent' and m.sent_at = o.created_at then m.due_at end as due_at
 from outbox o
 left join messages m on m.id = o.message_id
 where o.workspace_id = :workspaceId

@@ -112,6 +112,7 @@ where l.workspace_id = :workspaceId
   and (:from::bigint is null or m.number_id = :from)
   and (:since::timestamptz is null or m.created_at >= :since)
   and (:until::timestamptz is null or m.created_at < :until)
+  and (:dueUntil::timestamptz is null or planned_time(m.due_at, m.send_at, m.created_at) <= :dueUntil)
 order by m.id
 limit :limit
 

@@ -1,5 +1,5 @@
 /** Numbers, each with its lane. */
-import { changedPacing, isSameNumber } from "@messaging-service/core"
+import { changedPacing, holdsAllNumbers, isSameNumber } from "@messaging-service/core"
 import type {
   ConnectionFacts,
   ConnectionReport,
@@ -169,13 +169,15 @@ export const numberStore = (
           ? Effect.die(new Error(`no workspace ${number.workspaceId}`))
           : Effect.succeed(inserted),
     ),
-  insertNew: (number, pacing) =>
+  insertNew: (number, pacing, limit) =>
     database.transaction("number.insertNew", (run) =>
       Effect.gen(function* () {
         yield* lockWorkspace.in(run, number)
         const rows = yield* listNumbers.in(run, number)
         const same = rows.map(toNumber).find((one) => isSameNumber(one, number))
         if (same !== undefined) return { _tag: "Exists", id: same.id }
+        const kept = rows.map(() => ({ removed: false }))
+        if (holdsAllNumbers(kept, limit)) return { _tag: "Full" }
         const [row] = yield* insertNumber.in(run, toNewNumber(number, pacing))
         return row === undefined
           ? yield* Effect.die(new Error(`no workspace ${number.workspaceId}`))

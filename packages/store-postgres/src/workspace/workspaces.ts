@@ -1,10 +1,11 @@
 /** Workspaces and their plans. */
-import { isSameNumber } from "@messaging-service/core"
+import { contactAddress, missingNumbers } from "@messaging-service/core"
 import type {
   Admits,
   Contact,
   ContactId,
   ContactStore,
+  InsertedContact,
   NewWorkspace,
   Workspace,
   WorkspaceId,
@@ -90,19 +91,22 @@ export const workspaceStore = (database: DatabaseService): WorkspaceStore => ({
       Effect.fnUntraced(function* (run) {
         yield* lockName.in(run, wanted)
         const [found] = yield* oldestNamed.in(run, wanted)
+        const rows =
+          found === undefined
+            ? []
+            : yield* listNumbers.in(run, { workspaceId: toWorkspace(found).id })
+        const { plan } = found === undefined ? wanted : toWorkspace(found)
+        const missing = missingNumbers(numbers, rows.map(toNumber), plan)
+        if (missing === null) return null
         const [row] =
           found === undefined
             ? yield* insertWorkspace.in(run, toParams(wanted, wantedAdmits))
             : [found]
         if (row === undefined) return yield* Effect.die(new Error("an insert returned nothing"))
         const workspace = toWorkspace(row)
-        const rows = yield* listNumbers.in(run, { workspaceId: workspace.id })
-        const present = rows.map(toNumber)
-        for (const { number, pacing } of numbers) {
-          if (present.some((one) => isSameNumber(one, number))) continue
+        for (const { number, pacing } of missing) {
           const made = { ...number, workspaceId: workspace.id }
-          const inserted = yield* insertNumber.in(run, toNewNumber(made, pacing))
-          present.push(...inserted.map(toNumber))
+          yield* insertNumber.in(run, toNewNumber(made, pacing))
         }
         return workspace
       }),
@@ -153,10 +157,16 @@ const deleteContact = statement("contact.delete")
 
 export const contactStore = (database: DatabaseService): ContactStore => ({
   insertContact: (contact) =>
-    Effect.map(insertContact.value(database, contact), (id) => ({
-      ...contact,
-      id: Number(id) as ContactId,
-    })),
+    insertContact.one(
+      database,
+      { ...contact, address: contactAddress(contact) },
+      (row): InsertedContact => {
+        const id = Number(row.id) as ContactId
+        return row.isNew
+          ? { _tag: "Inserted", contact: { ...contact, id } }
+          : { _tag: "Exists", id }
+      },
+    ),
   listContacts: (workspaceId, page) =>
     listContacts.page(database, workspaceId, { ...page, workspaceId }, toContact),
   deleteContact: (workspaceId, id) => deleteContact.any(database, { workspaceId, id }),

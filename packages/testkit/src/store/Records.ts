@@ -201,7 +201,7 @@ export const aContact = (
 ) =>
   Effect.gen(function* () {
     const store = (yield* Store).workspaces
-    return yield* store.insertContact({
+    const inserted = yield* store.insertContact({
       workspaceId,
       name: "Contact",
       phone: overrides.username === undefined ? aPhone() : null,
@@ -209,6 +209,8 @@ export const aContact = (
       createdAt: noon,
       ...overrides,
     })
+    if (inserted._tag === "Inserted") return inserted.contact
+    return yield* Effect.die(new Error("the workspace has such a contact"))
   })
 
 export const aNewMediaFile = (

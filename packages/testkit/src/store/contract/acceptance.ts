@@ -35,6 +35,25 @@ import {
 } from "../Records.ts"
 
 export const accepting: Topic = (it) => {
+  it.effect("no message names a contact that was deleted after its facts were read", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const { id: contactId } = yield* aContact(workspace.id)
+      const named = yield* aContact(workspace.id, { username: "@recipient" })
+      const gone = [
+        { kind: "phone", phone: aPhone(), contactId },
+        { kind: "contact_phone", phone: aPhone(), contactId },
+        { kind: "contact_username", username: "@recipient", contactId: named.id },
+      ] as const
+      const { workspaces: store } = yield* Store
+      for (const id of [contactId, named.id]) yield* store.deleteContact(workspace.id, id)
+      for (const to of gone) {
+        assert.strictEqual(yield* brokenBy(anAcceptance(number, { message: { to } })), "contact")
+      }
+      assert.deepStrictEqual(yield* messagesOf(workspace.id), [])
+    }),
+  )
+
   it.effect("messages wait as they were accepted, for all recipients and contents", () =>
     Effect.gen(function* () {
       const store = (yield* Store).messages

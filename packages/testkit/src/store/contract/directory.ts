@@ -18,7 +18,7 @@ export const contacts: Topic = (it) => {
         username: null,
         createdAt: noon,
       }
-      const first = yield* store.insertContact(given)
+      const first = yield* aContact(workspace.id, given)
       assert.deepStrictEqual(first, { ...given, id: first.id })
       const second = yield* aContact(workspace.id, { username: "@recipient" })
       yield* aContact((yield* aWorkspace()).id)
@@ -32,6 +32,30 @@ export const contacts: Topic = (it) => {
           next: null,
         },
       )
+    }),
+  )
+
+  it.effect("a workspace has one contact for each phone, and for each Telegram user", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).workspaces
+      const { id } = yield* aWorkspace()
+      const phone = aPhone()
+      const first = yield* aContact(id, { phone })
+      const named = yield* aContact(id, { username: "@Jane_Doe" })
+      yield* aContact(id, { username: "tg:4711" })
+      const again = { workspaceId: id, name: "Other", phone: null, username: null, createdAt: noon }
+      for (const [other, known] of [
+        [{ phone }, first],
+        [{ username: "https://t.me/jane_doe" }, named],
+      ] as const) {
+        assert.deepStrictEqual(yield* store.insertContact({ ...again, ...other }), {
+          _tag: "Exists",
+          id: known.id,
+        })
+      }
+      yield* store.deleteContact(id, first.id)
+      assert.isAbove((yield* aContact(id, { phone })).id, first.id)
+      yield* aContact((yield* aWorkspace()).id, { phone })
     }),
   )
 

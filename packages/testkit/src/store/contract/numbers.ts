@@ -44,11 +44,11 @@ export const numbers: Topic = (it) => {
         loginMethod: "qr",
         createdAt: noon,
       }
-      const made = yield* store.insertNew(given, null)
+      const made = yield* store.insertNew(given, null, null)
       const [number] = yield* store.list(workspaceId)
       assert.deepStrictEqual<unknown>(made, { _tag: "Inserted", number })
       const id = number?.id
-      const again = store.insertNew({ ...given, status: "connected", label: "Again" }, null)
+      const again = store.insertNew({ ...given, status: "connected", label: "Again" }, null, null)
       assert.deepStrictEqual<unknown>(yield* again, { _tag: "Exists", id })
       for (const elsewhere of [
         { ...given, platform: "telegram" },
@@ -56,8 +56,14 @@ export const numbers: Topic = (it) => {
         { ...given, phone: "15550001001" },
         { ...given, workspaceId: other.id },
       ] as const) {
-        assert.strictEqual((yield* store.insertNew(elsewhere, null))._tag, "Inserted")
+        assert.strictEqual((yield* store.insertNew(elsewhere, null, 4))._tag, "Inserted")
       }
+      const another = { ...given, phone: "15550001002" }
+      assert.deepStrictEqual(yield* store.insertNew(another, null, 4), { _tag: "Full" })
+      assert.deepStrictEqual<unknown>(yield* store.insertNew(given, null, 4), {
+        _tag: "Exists",
+        id,
+      })
       yield* store.remove(workspaceId, id as NumberId, noon)
       assert.strictEqual((yield* again)._tag, "Inserted")
     }),
@@ -78,7 +84,7 @@ export const numbers: Topic = (it) => {
         createdAt: noon,
       }
       const all = yield* Effect.all(
-        range(8).map(() => store.insertNew(given, null)),
+        range(8).map(() => store.insertNew(given, null, 1)),
         atOnce,
       )
       assert.lengthOf(

@@ -21,7 +21,7 @@ import {
   noon,
   oneSecond,
 } from "../Records.ts"
-import { lookUp, messagesOf } from "../Reading.ts"
+import { exactQuotaOf, lookUp, messagesOf, quotaOf } from "../Reading.ts"
 import { aReminder, aRun, dueIn, get, logOf, run, scopeOf, update } from "../Reminding.ts"
 import {
   again,
@@ -43,7 +43,7 @@ const begin = (above = 0, now = noon) =>
     Effect.flatMap(store.epoch, ({ epoch }) => store.beginEpoch({ epoch, above, now })),
   )
 
-const all: HeldFilter = { from: null, since: null, until: null }
+const all: HeldFilter = { from: null, since: null, until: null, dueUntil: null }
 
 const heldOf = (workspace: Workspace, selection: HeldSelection = { filter: all }, limit = 1000) =>
   Effect.map(
@@ -225,6 +225,30 @@ export const restores: Topic = (it) => {
     }),
   )
 
+  it.effect("held messages count in the quota once released, or marked as sent", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).system
+      const { number } = yield* aStage()
+      const [first, second] = yield* accepted(number, { count: 2 })
+      const limit = { messages: 1, windowMillis: day }
+      const count = exactQuotaOf(number, { plannedAt: noon, limit })
+      yield* begin()
+      assert.deepStrictEqual(yield* count, { planned: 0, roomAt: noon })
+      yield* end(change(present(first), { trigger: "send_succeeded", sentAt: noon - hour }, noon))
+      assert.deepStrictEqual(yield* count, { planned: 1, roomAt: noon + day })
+      assert.strictEqual((yield* quotaOf(number)).fullUntil, noon + day)
+      assert.deepInclude(present(yield* lookUp(present(first))).message, {
+        state: "sent",
+        sentAt: noon - hour,
+        dueAt: noon,
+      })
+      yield* store.releaseHeld([present(second)], noon)
+      assert.isNull((yield* quotaOf(number)).fullUntil)
+      assert.strictEqual((yield* count).planned, 2)
+      yield* end(cancelled(present(second)))
+    }),
+  )
+
   it.effect("test messages are held and released as live ones are", () =>
     Effect.gen(function* () {
       const store = (yield* Store).system
@@ -276,6 +300,10 @@ export const restores: Topic = (it) => {
         assert.deepStrictEqual(yield* filtered({ from: number.id }), ids([first, third]))
         assert.deepStrictEqual(yield* filtered({ since: noon + oneSecond }), ids([second, third]))
         assert.deepStrictEqual(yield* filtered({ until: noon + oneSecond }), [first.id])
+        assert.deepStrictEqual(
+          yield* filtered({ dueUntil: noon + oneSecond }),
+          ids([first, second]),
+        )
         assert.deepStrictEqual(
           yield* heldOf(workspace, { ids: ids([third, newer, elsewhere, first]) }),
           ids([first, third]),

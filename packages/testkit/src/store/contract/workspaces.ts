@@ -151,6 +151,24 @@ export const workspaces: Topic = (it) => {
     }),
   )
 
+  it.effect("a plan without room for the numbers makes and adds nothing", () =>
+    Effect.gen(function* () {
+      const { workspaces: store, numbers } = yield* Store
+      const plan = { ...aPlan(5), maxNumbers: 1 }
+      const two = [aWanted("15550107774"), aWanted("15550107775")]
+      const small = { ...wanted("Small"), plan }
+      assert.isNull(yield* store.ensure(small, admitsAll, two))
+      const { id } = present(yield* store.ensure(small, admitsAll, two.slice(0, 1)))
+      // What is there takes no more room, and the plan of the present workspace counts.
+      assert.strictEqual((yield* store.ensure(small, admitsAll, two.slice(0, 1)))?.id, id)
+      assert.isNull(yield* store.ensure(wanted("Small"), admitsAll, two))
+      assert.lengthOf(yield* numbers.list(id), 1)
+      yield* store.update(id, () => ({ change: { plan: null }, admits: admitsAll }), noon)
+      yield* store.ensure(small, admitsAll, two)
+      assert.lengthOf(yield* numbers.list(id), 2)
+    }),
+  )
+
   it.effect("a change replaces the fields it names and no others", () =>
     Effect.gen(function* () {
       const store = (yield* Store).workspaces
