@@ -542,7 +542,7 @@ class CallOnKeptConnection implements Dispatcher.DispatchHandler {
   /** Stops it. */
   start(): Effect.Effect<void> {
     const { deadline, request, target } = this.#post
-    this.#timer = setTimeout(() => this.#timeOut(), deadline - performance.now())
+    this.#timer = setTimeout(() => this.#timeOut(), Math.max(0, deadline - performance.now()))
     this.#connection.lastFor = request.workspaceId
     this.#connection.client.dispatch(
       {

@@ -18,6 +18,13 @@ export interface LoopbackServer {
   readonly allClosed: Effect.Effect<void>
 }
 
+/** Ends once that socket is closed. */
+export const closed = (socket: Socket) =>
+  Effect.callback<void>((resume) => {
+    if (socket.closed) resume(Effect.void)
+    else socket.once("close", () => resume(Effect.void))
+  })
+
 const listening = (
   server: TcpServer,
   scheme: "http" | "https",
@@ -43,15 +50,7 @@ const listening = (
       port,
       origin: `${scheme}://127.0.0.1:${port}`,
       connections: () => sockets.length,
-      allClosed: Effect.forEach(
-        sockets,
-        (socket) =>
-          Effect.callback<void>((resume) => {
-            if (socket.closed) resume(Effect.void)
-            else socket.once("close", () => resume(Effect.void))
-          }),
-        { discard: true },
-      ),
+      allClosed: Effect.forEach(sockets, closed, { discard: true }),
     }
   })
 
