@@ -66,7 +66,8 @@ describeWith(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           "count",
           `select count(*)::integer as count
           from pg_stat_activity
-          where datname = current_database() and pid <> pg_backend_pid()`,
+          where datname = current_database() and pid <> pg_backend_pid()
+            and backend_type = 'client backend'`,
         )
         assert.deepStrictEqual(rows, [{ count: 1 }])
       }),
