@@ -141,6 +141,18 @@ export const start = Effect.fnUntraced(function* (
   }
 })
 
+/**
+ * Variables for a program that says so on standard error when it still runs that long after a signal to stop. Its
+ * own timers tell: a busy machine delays them as it delays the stop.
+ */
+export const tellsLateStop = (millis: number): Readonly<Record<string, string>> => ({
+  NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(
+    `const tell = () => process.stderr.write("still running after ${millis} ms\\n")
+    for (const signal of ["SIGTERM", "SIGINT"])
+      process.once(signal, () => setTimeout(tell, ${millis}).unref())`,
+  )}`,
+})
+
 /** A server that is ready. */
 export interface ServerProcess extends ServiceProcess {
   /** `http://HOST:PORT`, as it reports. */

@@ -11,6 +11,7 @@ export {
   secretsKey,
   start,
   startServer,
+  tellsLateStop,
   temporaryDirectory,
   waitUntil,
   within,
