@@ -20,7 +20,7 @@ import { dirname } from "node:path"
 import { Client } from "pg"
 import type { DatabaseOptions } from "../src/database/Connection.ts"
 import { layer as layerPostgres, layerWakeUp } from "../src/index.ts"
-import { aDatabase, optionsOf } from "./databases.ts"
+import { aDatabase, aProcess, optionsOf } from "./databases.ts"
 
 /** Open, and never closed. */
 const layerGate = WorkGate.layer.pipe(
@@ -60,6 +60,8 @@ export const say = (client: Client, text: string) => Effect.promise(() => client
 const aShop = Effect.fnUntraced(function* (plan: Plan, limits: Partial<DatabaseOptions>) {
   yield* TestClock.setTime(noon)
   const database = yield* aDatabase
+  // Short limits begin once the tables stand.
+  yield* Effect.scoped(aProcess(database))
   const built = yield* Layer.build(layerMessages(database, limits))
   const client = yield* aClient(database)
   yield* say(client, "create table public.orders (name text)")

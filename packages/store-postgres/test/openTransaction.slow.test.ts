@@ -351,7 +351,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             yield* inStores(send(phone))
           }),
         aPlan(3),
-        { statementMillis: 1000 },
+        { statementMillis: 2000 },
       ),
     )
 

@@ -10,6 +10,7 @@ import { Effect, Layer } from "effect"
 import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { Database, fromConnections } from "../src/database/Database.ts"
+import { defaultLimits } from "../src/database/Connection.ts"
 import type { ConnectionPool } from "../src/database/Connection.ts"
 import type { Surroundings } from "../src/database/Schema.ts"
 import { migrateDatabase } from "../src/index.ts"
@@ -150,8 +151,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts
             pin: Effect.never,
           }
           const pool: ConnectionPool = { maxConnections: 1, get: Effect.succeed(connection) }
-          const limits = { acquireMillis: 1000, statementMillis: 1000, listMillis: 1000 }
-          return fromConnections(pool, limits, { joinable: true, keepsSettings: true })
+          return fromConnections(pool, defaultLimits, { joinable: true, keepsSettings: true })
         }
         const kept = "force_generic_plan"
         assert.match(
@@ -183,8 +183,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts
         get: Effect.succeed(connection),
         use: (run) => run(connection),
       }
-      const limits = { acquireMillis: 1000, statementMillis: 1000, listMillis: 1000 }
-      const error = yield* Effect.flip(fromConnections(pool, limits, { joinable: true }))
+      const error = yield* Effect.flip(fromConnections(pool, defaultLimits, { joinable: true }))
       assert.strictEqual(lineOf(error), "PostgreSQL 15 or newer is needed, and this is 14.9")
     }),
   )

@@ -1,6 +1,6 @@
 /**
  * A program whose embedded database ends on a broken disk, and that closes while the database opens again on one that
- * never answers. Prints how many milliseconds it took to close.
+ * never answers.
  */
 import { processes } from "@messaging-service/testkit"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
@@ -17,9 +17,7 @@ const program = Effect.gen(function* () {
   const make = Context.get(built, Database).query("make", "create table things (id integer)")
   yield* Effect.flip(make)
   yield* disk.fail({ kind: "silent" })
-  const before = performance.now()
   yield* Scope.close(scope, Exit.void)
-  return performance.now() - before
 })
 
-process.stdout.write(`${await Effect.runPromise(program)}\n`)
+await Effect.runPromise(program)
