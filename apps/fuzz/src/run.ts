@@ -35,6 +35,8 @@ export interface Target {
 }
 
 export interface Watcher {
+  /** Awaited before each request. */
+  readonly ready?: () => Promise<unknown>
   /** A finding that was the first of its kind. */
   found(text: string): void
   /** One request and its result. */
@@ -66,8 +68,17 @@ const patienceOf = (shot: Shot): number => {
   return waitsForOthers.test(aim.id) ? 10_000 : 60_000
 }
 
+/** Answers to later requests: by then the service has read what came before them. */
+const laterAnswers = async (elsewhere: Connection, host: string): Promise<void> => {
+  const bytes = Buffer.from(`GET /health/live HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+  for (let asked = 0; asked < 3; asked++) {
+    await elsewhere.ask({ bytes, method: "GET", patienceMillis: 60_000, alone: false })
+  }
+}
+
 const ask = async (
   connection: Connection,
+  elsewhere: Connection,
   shot: Shot,
   host: string,
 ): Promise<Outcome | undefined> => {
@@ -77,7 +88,13 @@ const ask = async (
     return undefined
   }
   const alone = shot.expectation !== "answer"
-  return connection.ask({ bytes, method: shot.method, patienceMillis: patienceOf(shot), alone })
+  return connection.ask({
+    bytes,
+    method: shot.method,
+    patienceMillis: patienceOf(shot),
+    proof: () => laterAnswers(elsewhere, host),
+    alone,
+  })
 }
 
 const noteMade = (
@@ -144,7 +161,8 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
         index,
         mood: moodOfCell(number),
       })
-      const outcome = await ask(connection, shot, host)
+      await watcher.ready?.()
+      const outcome = await ask(connection, elsewhere, shot, host)
       countAnswer(report, shot, outcome)
       watcher.seen(index, shot, outcome)
       noteMade(target, cell, made, shot, outcome)
@@ -154,7 +172,8 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
       for (const { detail, kind } of judge(shot, outcome)) found(kind, detail)
       const isWhole = shot.expectation === "answer" && shot.method === shot.aim.method
       if (!shot.repeated || !isWhole) continue
-      const again = await ask(connection, shot, host)
+      await watcher.ready?.()
+      const again = await ask(connection, elsewhere, shot, host)
       if (again === undefined) continue
       noteMade(target, cell, made, shot, again)
       for (const { detail, kind } of judgeRepeat(shot, outcome, again)) found(kind, detail)

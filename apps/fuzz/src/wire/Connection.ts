@@ -29,6 +29,8 @@ export interface Ask {
   readonly method: string
   /** How long to wait for an answer; once a short wait has met its beginning, `answerMillis`. */
   readonly patienceMillis: number
+  /** Awaited before a wait counts as silence: proof that the service has come to these bytes. */
+  readonly proof?: () => Promise<unknown>
   /** Sends on a separate connection and hangs up afterwards. */
   readonly alone: boolean
 }
@@ -87,7 +89,10 @@ export const makeConnection = (address: Address): Connection => {
 const answerMillis = 10_000
 
 /** Writes, and reads until an answer, an end, or the time limit. */
-const exchange = (socket: Socket, { bytes, method, patienceMillis }: Ask): Promise<Outcome> =>
+const exchange = (
+  socket: Socket,
+  { bytes, method, patienceMillis, proof = () => Promise.resolve() }: Ask,
+): Promise<Outcome> =>
   new Promise((resolve) => {
     const received: Array<Buffer> = []
     let failure = ""
@@ -105,7 +110,12 @@ const exchange = (socket: Socket, { bytes, method, patienceMillis }: Ask): Promi
       else if (reading.kind === "malformed") settle(reading)
       else if (ended) settle({ kind: "closed", why: failure })
     }
-    const wait = (millis: number) => setTimeout(() => settle({ kind: "silence" }), millis)
+    const silence = () => {
+      // An answer that begins meanwhile sets another timer.
+      const isOver = timer
+      void proof().then(() => isOver === timer && settle({ kind: "silence" }))
+    }
+    const wait = (millis: number) => setTimeout(silence, millis)
     let timer = wait(patienceMillis)
     socket.on("data", (data) => {
       if (received.length === 0 && patienceMillis < answerMillis) {
