@@ -190,7 +190,7 @@ const writePrograms = Effect.gen(function* () {
   yield* Effect.promise(() => writeFile(join(besideHeavy, "all.ts"), ofHeavy))
 })
 
-layer(Project.layer, { timeout: 300_000 })("a project that installs the packages", (it) => {
+layer(Project.layer)("a project that installs the packages", (it) => {
   for (const name of published) {
     it.effect(`finds no fault in the file of ${name}`, () =>
       Effect.gen(function* () {

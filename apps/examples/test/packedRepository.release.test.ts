@@ -100,7 +100,7 @@ const url = "git+https://git.example.com/team/messaging.git"
 
 const silent = "name no repository"
 
-layer(Clone.layer, { excludeTestServices: true, timeout: 120_000 })("packed packages", (it) => {
+layer(Clone.layer, { excludeTestServices: true })("packed packages", (it) => {
   it.effect("name the clone's origin, each with its folder", () =>
     Effect.gen(function* () {
       const { pack } = yield* Clone

@@ -67,7 +67,7 @@ const aLaterServer = Effect.fnUntraced(function* (more: Record<string, string> =
   return { server, settings, asking: (one: processes.ServerProcess) => asking(secrets, one) }
 })
 
-layer(Left.layer, { timeout: 120_000 })("a server on the embedded database", (it) => {
+layer(Left.layer)("a server on the embedded database", (it) => {
   it.effect(
     "keeps messages, keys and the operator token over a restart, and shows none again",
     () =>

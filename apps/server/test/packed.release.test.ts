@@ -86,7 +86,7 @@ const told = (project: string, name: string, args: ReadonlyArray<string>) =>
 
 const programs = Layer.merge(Packed.layer, EmbeddedPostgres.layer())
 
-layer(programs, { excludeTestServices: true, timeout: 300_000 })("the packed programs", (it) => {
+layer(programs, { excludeTestServices: true })("the packed programs", (it) => {
   for (const manager of ["npm", "pnpm", "yarn"] as const) {
     it.effect(`install without dependencies by ${manager}, and name their version`, () =>
       Effect.gen(function* () {

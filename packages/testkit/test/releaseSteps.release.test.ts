@@ -91,7 +91,7 @@ class Release extends Context.Service<
   )
 }
 
-layer(Release.layer, { excludeTestServices: true, timeout: 300_000 })("a release", (it) => {
+layer(Release.layer, { excludeTestServices: true })("a release", (it) => {
   it.effect("packs every package that is not private, with checksums of what it offers", () =>
     Effect.gen(function* () {
       const { folder } = yield* Release

@@ -72,59 +72,52 @@ describe("the document and the service", () => {
 
   // Closed to the outside: requests go to the document's sample addresses.
   layer(layerService())("over real sockets", (it) => {
-    it.effect(
-      "agree that each example of version 1 is a request that succeeds",
-      () =>
-        Effect.gen(function* () {
-          const { ask, document } = yield* aTour
-          const { credentials, number } = yield* aClient()
-          const make = <A>(path: string, overrides: Partial<Call>) =>
-            ask<A>({ method: "POST", path: `/api/v1/${path}`, ...overrides }, 200)
-          const { data: file } = yield* make<{ readonly data: Made }>(
-            "media/upload",
-            withFile(credentials, [{}]),
-          )
-          const reminder = {
-            ...credentials,
-            reminder_name: "Rent",
-            cron_expression: "0 9 * * *",
-            phone,
-            msg: "Hello",
+    it.effect("agree that each example of version 1 is a request that succeeds", () =>
+      Effect.gen(function* () {
+        const { ask, document } = yield* aTour
+        const { credentials, number } = yield* aClient()
+        const make = <A>(path: string, overrides: Partial<Call>) =>
+          ask<A>({ method: "POST", path: `/api/v1/${path}`, ...overrides }, 200)
+        const { data: file } = yield* make<{ readonly data: Made }>(
+          "media/upload",
+          withFile(credentials, [{}]),
+        )
+        const reminder = {
+          ...credentials,
+          reminder_name: "Rent",
+          cron_expression: "0 9 * * *",
+          phone,
+          msg: "Hello",
+        }
+        const { reminder_id } = yield* make<{ readonly reminder_id: number }>("reminder/create", {
+          json: reminder,
+        })
+        /** Replaces the sample ids, which do not exist. */
+        const real = {
+          ...credentials,
+          whatsapp_client: number.id,
+          msg_id: yield* sends(credentials, { date: "31/12/2099", time: "23:59" }, "schedule_msg"),
+          media_id: file.id,
+          reminder_id,
+        }
+        const placed = operationsOf(document).filter(
+          ({ method, path }) => method === "POST" && path.startsWith("/api/v1/"),
+        )
+        for (const { operation, path } of placed) {
+          const { examples = {} } = operation.requestBody?.content["application/json"] ?? {}
+          for (const { value } of Object.values(examples)) {
+            const json = Object.fromEntries(
+              Object.entries(value as object).map(([name, sample]) => [
+                name,
+                real[name as keyof typeof real] ?? sample,
+              ]),
+            )
+            const inBody = operation.security.some((ways) => Object.keys(ways).length === 0)
+            const token = inBody ? {} : { token: credentials.api_key }
+            yield* ask({ method: "POST", path, json, ...token }, 200)
           }
-          const { reminder_id } = yield* make<{ readonly reminder_id: number }>("reminder/create", {
-            json: reminder,
-          })
-          /** Replaces the sample ids, which do not exist. */
-          const real = {
-            ...credentials,
-            whatsapp_client: number.id,
-            msg_id: yield* sends(
-              credentials,
-              { date: "31/12/2099", time: "23:59" },
-              "schedule_msg",
-            ),
-            media_id: file.id,
-            reminder_id,
-          }
-          const placed = operationsOf(document).filter(
-            ({ method, path }) => method === "POST" && path.startsWith("/api/v1/"),
-          )
-          for (const { operation, path } of placed) {
-            const { examples = {} } = operation.requestBody?.content["application/json"] ?? {}
-            for (const { value } of Object.values(examples)) {
-              const json = Object.fromEntries(
-                Object.entries(value as object).map(([name, sample]) => [
-                  name,
-                  real[name as keyof typeof real] ?? sample,
-                ]),
-              )
-              const inBody = operation.security.some((ways) => Object.keys(ways).length === 0)
-              const token = inBody ? {} : { token: credentials.api_key }
-              yield* ask({ method: "POST", path, json, ...token }, 200)
-            }
-          }
-        }),
-      60_000,
+        }
+      }),
     )
   })
 })

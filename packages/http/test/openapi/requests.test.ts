@@ -185,7 +185,6 @@ layer(layerService())("the document's request schemas", (it) => {
           }
         }),
       // Validators are built from a large document.
-      60_000,
     )
   }
 

@@ -174,7 +174,6 @@ describe("rights", () => {
               if (!may) assert.strictEqual(answer.status, 403, answer.text)
             }
           }),
-        60_000,
       )
     }
   })
