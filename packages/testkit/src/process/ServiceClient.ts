@@ -1,6 +1,6 @@
 /** Requests to a service that runs as processes, and waits for their results. */
-import { Effect, Fiber } from "effect"
-import { ProcessError, ofOneKey, waitUntil, within } from "./ServiceProcess.ts"
+import { Effect } from "effect"
+import { ProcessError, ofOneKey, waitUntil } from "./ServiceProcess.ts"
 
 export interface Answer<Body> {
   readonly status: number
@@ -63,18 +63,25 @@ export const aCaller = (url: string, key: string) => {
 
 /**
  * A message in flight at its phone, with a waiting request to cancel it: only an attempt in flight
- * makes a cancel wait. The phone must be slow.
+ * makes a cancel wait, and others asked for later have their answers before it. The phone must be slow.
  */
 export const anAttemptUnderWay = (caller: ReturnType<typeof aCaller>) =>
-  waitUntil(
-    "an attempt is under way",
-    Effect.gen(function* () {
-      const message = (yield* caller.send("under way")).body
-      const cancelling = yield* Effect.forkScoped(caller.cancel(message.id))
-      const answered = yield* within(300, Fiber.join(cancelling))
-      return answered === undefined ? { message, cancelling } : undefined
-    }),
-  )
+  Effect.gen(function* () {
+    const send_at = new Date(Date.now() + 3_600_000).toISOString()
+    const { body: other } = yield* caller.send("later", { send_at })
+    return yield* waitUntil(
+      "an attempt is under way",
+      Effect.gen(function* () {
+        const message = (yield* caller.send("under way")).body
+        const cancelling = yield* Effect.forkScoped(caller.cancel(message.id), {
+          startImmediately: true,
+        })
+        for (let asked = 0; asked < 2; asked++) yield* caller.cancel(other.id)
+        return cancelling.pollUnsafe() === undefined ? { message, cancelling } : undefined
+      }),
+      ofOneKey,
+    )
+  })
 
 /** The operator, with the emulator controls. */
 export const anOperator = (url: string, token: string) => {
