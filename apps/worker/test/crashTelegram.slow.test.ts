@@ -2,19 +2,19 @@
  * The promise for Telegram accounts, on each persistent store. While messages are accepted, cancelled and
  * expire, connections break at every point, answers are lost, the remote server asks for pauses, leaves and
  * returns, and processes are killed. Afterwards each message has one true outcome, no person saw one twice,
- * and no two processes used one key at a time. `CRASH_SEED` repeats a storm.
+ * and no two processes used one key at a time. `TEST_SEED` repeats a storm.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import type { CallOutcome } from "@messaging-service/telegram-server"
-import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { EmbeddedPostgres, processes, testSeed } from "@messaging-service/testkit"
 import { Effect, Fiber, Layer, Random } from "effect"
 import { startAlone, startCluster } from "./crash/Cluster.ts"
 import type { Cluster, Member, Settings } from "./crash/Cluster.ts"
 import { outliveWorkers } from "./crash/Live.ts"
 import { RemoteServer, layerTelegram } from "./live/remoteServers.ts"
 
-const seed = process.env["CRASH_SEED"] ?? String(Date.now())
+const seed = testSeed()
 
 const accounts = 3
 const people = ["first_person", "second_person", "third_person"]

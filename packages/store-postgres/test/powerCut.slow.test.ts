@@ -1,7 +1,7 @@
 /** The embedded database after the machine lost its power, at many moments of much work. */
 import type { PGlite } from "@electric-sql/pglite"
 import { assert, it } from "@effect/vitest"
-import { processes } from "@messaging-service/testkit"
+import { processes, testSeed } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -78,10 +78,10 @@ const aWorld = Effect.fnUntraced(function* (seed: number) {
 })
 
 it.live(
-  "50 power cuts under load lose nothing that was acknowledged, and it opens after each",
+  `50 power cuts under load lose nothing that was acknowledged, and it opens after each (seed ${testSeed()})`,
   () =>
     Effect.gen(function* () {
-      const { database, disk, images, load, random } = yield* aWorld(20_261_124)
+      const { database, disk, images, load, random } = yield* aWorld(testSeed())
       yield* Effect.promise(async () => {
         for (let cut = 0; cut < 50; cut++) {
           const place = join(images, String(cut))

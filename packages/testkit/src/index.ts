@@ -39,5 +39,6 @@ export type { SeenCopy, Taking } from "./transport/RemoteServer.ts"
 export * as live from "./transport/live.ts"
 export { transportContract } from "./transport/transportContract.ts"
 
+export { testSeed } from "./testSeed.ts"
 export { storeChanged, storeWith } from "./storeWith.ts"
 export type { StoreParts } from "./storeWith.ts"

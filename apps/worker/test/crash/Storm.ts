@@ -1,15 +1,15 @@
 /**
  * Common parts of the crash tests: clients at work while members of the cluster die at random
- * moments. `CRASH_KILLS` makes a test longer, `CRASH_SEED` repeats one. The simulation lacks real
+ * moments. `CRASH_KILLS` makes a test longer, `TEST_SEED` repeats one. The simulation lacks real
  * processes, sockets and database.
  */
 import { it } from "@effect/vitest"
-import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { EmbeddedPostgres, processes, testSeed } from "@messaging-service/testkit"
 import { Effect, Fiber, Layer, Random, Ref, Scope } from "effect"
 import { startCluster } from "./Cluster.ts"
 import type { Cluster, Member, PostgresCluster } from "./Cluster.ts"
 
-export const seed = process.env["CRASH_SEED"] ?? String(Date.now())
+export const seed = testSeed()
 
 interface Storm {
   readonly kills: number
