@@ -5,6 +5,7 @@
  * The tables below are the rules, the code under them only reads them.
  */
 import { dirname, relative, resolve, sep } from "node:path"
+import { noRealTime } from "./realTime.js"
 
 const root = resolve(import.meta.dirname, "..")
 const scope = "@messaging-service/"
@@ -350,5 +351,6 @@ export default {
     "no-wall-clock": noWallClock,
     "named-layers": namedLayers,
     "no-work-on-load": noWorkOnLoad,
+    "no-real-time": noRealTime,
   },
 }

@@ -146,31 +146,28 @@ const assertFlat = (seen: ReadonlyArray<TableSizes>) => {
   assert.isAtMost(third.bytes, second.bytes * 1.05)
 }
 
-layer(EmbeddedPostgres.layer(), { timeout: longestMillis })(
-  "thirty days with a retention of seven",
-  (it) => {
-    it.effect(
-      "are flat after the first week on PostgreSQL",
-      () =>
-        Effect.gen(function* () {
-          const database = yield* (yield* EmbeddedPostgres).createDatabase()
-          const environment = {
-            DATABASE_URL: Redacted.value(database.url),
-            DATA_DIR: yield* processes.temporaryDirectory,
-          }
-          assertFlat(yield* thirtyDays(environment, sizesOfDatabase(database)))
-        }),
-      longestMillis,
-    )
+layer(EmbeddedPostgres.layer())("thirty days with a retention of seven", (it) => {
+  it.effect(
+    "are flat after the first week on PostgreSQL",
+    () =>
+      Effect.gen(function* () {
+        const database = yield* (yield* EmbeddedPostgres).createDatabase()
+        const environment = {
+          DATABASE_URL: Redacted.value(database.url),
+          DATA_DIR: yield* processes.temporaryDirectory,
+        }
+        assertFlat(yield* thirtyDays(environment, sizesOfDatabase(database)))
+      }),
+    longestMillis,
+  )
 
-    it.effect(
-      "are flat after the first week on the embedded database",
-      () =>
-        Effect.gen(function* () {
-          const DATA_DIR = yield* aDataDirectory
-          assertFlat(yield* thirtyDays({ DATA_DIR }, sizesOfDataDirectory(manifest, DATA_DIR)))
-        }),
-      longestMillis,
-    )
-  },
-)
+  it.effect(
+    "are flat after the first week on the embedded database",
+    () =>
+      Effect.gen(function* () {
+        const DATA_DIR = yield* aDataDirectory
+        assertFlat(yield* thirtyDays({ DATA_DIR }, sizesOfDataDirectory(manifest, DATA_DIR)))
+      }),
+    longestMillis,
+  )
+})

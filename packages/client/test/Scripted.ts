@@ -57,9 +57,12 @@ export const anOperator = (fetch: NonNullable<ConnectionOptions["fetch"]>) =>
 
 export const message = { to: { phone: "+15550100002" }, text: "Hello" }
 
+/** Milliseconds. */
+const stoppedTime = () => vi.getMockedSystemTime()?.getTime() ?? Number.NaN
+
 /** Advances time until the request ends; returns its result and its rests. */
 export const ended = async <A>(asked: Promise<A>) => {
-  const started = Date.now()
+  const started = stoppedTime()
   const outcomes: Array<{ readonly value?: A; readonly error?: MessagingError }> = []
   asked.then(
     (value) => outcomes.push({ value }),
@@ -67,7 +70,7 @@ export const ended = async <A>(asked: Promise<A>) => {
   )
   await vi.advanceTimersByTimeAsync(0)
   while (outcomes.length === 0) await vi.advanceTimersToNextTimerAsync()
-  return { ...outcomes[0], millis: Date.now() - started }
+  return { ...outcomes[0], millis: stoppedTime() - started }
 }
 
 /** As the house writes tests, over promises. */

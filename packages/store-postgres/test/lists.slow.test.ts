@@ -269,7 +269,7 @@ const explained = (door: DatabaseService, one: Case, options: string) =>
     }),
   )
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true, timeout: "120 seconds" })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "lists of 300,000 messages",
   (it) => {
     it.effect("read a page's worth of rows, whatever the filter, young or old the database", () =>

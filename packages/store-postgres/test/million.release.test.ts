@@ -317,7 +317,6 @@ const readsOf =
 
 layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
   excludeTestServices: true,
-  timeout: "120 seconds",
 })("1,000,000 messages", (it) => {
   it.effect("cost operators a page's worth of rows, or what is documented", () =>
     Effect.gen(function* () {

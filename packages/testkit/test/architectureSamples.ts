@@ -22,6 +22,7 @@ const properties = "eslint(no-restricted-properties)"
 const wallClock = "architecture(no-wall-clock)"
 const namedLayers = "architecture(named-layers)"
 const workOnLoad = "architecture(no-work-on-load)"
+const realTime = "architecture(no-real-time)"
 
 const underTheService = [
   "store-memory",
@@ -273,6 +274,26 @@ export const breaches: ReadonlyArray<Breach> = [
     source: `import { layer } from "@effect/vitest"\nlayer(Layer.empty)((it) => it.effect("", () => Effect.void))`,
     rule: namedLayers,
   },
+  ...[
+    [
+      "a limit of a layer's hooks",
+      `import { layer as describeWith } from "@effect/vitest"\ndescribeWith(Layer.empty, { timeout: 60_000 })("it", () => undefined)`,
+    ],
+    ["time that a test measures", "export const it = performance.now()"],
+    [
+      "time that passed on the wall clock",
+      "const began = Date.now()\nexport const it = () => Date.now() - began",
+    ],
+    ["a limit of a second", `export const it = Effect.timeout(Effect.void, "1 second")`],
+    ["a limit of a second in a pipe", "export const it = Effect.void.pipe(Effect.timeout(1000))"],
+    ["a wait of 300 ms", "export const it = processes.within(300, Effect.void)"],
+    ["a test's own limit of a second", `it("is", () => undefined, { timeout: 1000 })`],
+  ].map(([does = "", source = ""]) => ({
+    does: `${does} in a test`,
+    room: "packages/http/test",
+    source,
+    rule: realTime,
+  })),
   {
     does: "a file of more than 1,000 lines",
     room: "packages/http/test",
@@ -331,6 +352,11 @@ export const permitted: ReadonlyArray<Sample> = [
     does: "a layer's tests under a name",
     room: "packages/http/test",
     source: `import { layer } from "@effect/vitest"\nlayer(Layer.empty)("what they are about", (it) => it.effect("", () => Effect.void))`,
+  },
+  {
+    does: "limits of 2 s, a moment that lies ahead or back, and a limit of no test",
+    room: "packages/http/test",
+    source: `const now = Date.now()\nexport const it = [Effect.timeout(Effect.void, "2 seconds"), within(limit, now - 5000), Server.layer({ timeout: 5 })]`,
   },
   {
     does: "the core turning a given time into a Date",
