@@ -127,7 +127,7 @@ const pause = Effect.gen(function* () {
     ),
   )
   yield* rested
-  const expires = new Date(Date.now() + 1000).toISOString()
+  const expires = new Date(Date.now() + 2000).toISOString()
   const { body: expired } = yield* caller.send("Expired", { ...more, expires_at: expires })
   const { body: sent } = yield* caller.send("Sent", more)
   const answer = yield* caller.cancel(cancelled.id)

@@ -66,7 +66,7 @@ layer(server, { excludeTestServices: true })("the facade", (it) => {
             const { key } = await messaging.operator(shop).keys.create({ version: 2, name: "Web" })
             const before = first(3)
             await messaging.on("message.sent", before.handler).ready
-            const soon = new Date(Date.now() + 500)
+            const soon = new Date(Date.now() + 3000)
             const due = await api.messages.send({ to, text: "Due meanwhile", sendAt: soon })
             const kept = await api.messages.send({
               to,

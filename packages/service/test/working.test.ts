@@ -145,7 +145,7 @@ describe("a drain", () => {
     const [number] = await api.numbers.list()
     await Effect.runPromise(phones.setBehaviour(number?.id as never, { send: "hang" }))
     await api.messages.send({ to: { phone }, text: "Hello" })
-    const drained = await messaging.drain({ atMostMillis: 50 })
+    const drained = await messaging.drain({ atMostMillis: 2000 })
     assert.deepStrictEqual([drained.finished, drained.sent, drained.nextDueAt], [false, 0, null])
   })
 })

@@ -134,7 +134,7 @@ layer(layerWorld)("a number's proxy", (test) => {
   }
 })
 
-layer(layerWorldWith({ openingMillis: 200 }))(
+layer(layerWorldWith({ openingMillis: 2000 }))(
   "a proxy that accepts connections silently",
   (test) => {
     test.effect("is retried, and nothing goes around it", () =>
