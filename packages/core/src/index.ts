@@ -212,6 +212,8 @@ export type { Attachment, ListMedia, OpenedFile, Upload } from "./media/MediaDir
 export {
   fileStates,
   fitsRoom,
+  fetchedFileName,
+  givenFileName,
   isFileEnded,
   isFileThere,
   isUnneeded,

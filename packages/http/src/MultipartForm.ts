@@ -179,6 +179,14 @@ const problemOf = (error: MultipartError): FormProblem => {
 
 const isNonEmpty = (chunks: ReadonlyArray<Uint8Array>): chunks is Chunks => chunks.length > 0
 
+const formEscapes = /%(?:22|0D|0A)/g
+
+/** A form escapes only these three characters in a file's name; any other `%` is its own. */
+const fileNameOf = ({ contentDispositionParameters, filename }: PartInfo): string | undefined =>
+  "filename*" in contentDispositionParameters
+    ? filename
+    : filename?.replaceAll(formEscapes, decodeURIComponent)
+
 /** The parser accepts an empty boundary, which would match every line that begins with dashes. */
 const hasEmptyBoundary = (contentType: string | undefined): boolean =>
   /;\s*boundary\s*=\s*""/i.test(contentType ?? "")
@@ -222,7 +230,7 @@ const makeFindings = ({ headers }: HttpServerRequest, limits: PartsLimits) => {
     add({
       _tag: "File",
       name: info.name,
-      fileName: info.filename ?? info.name,
+      fileName: fileNameOf(info) ?? info.name,
       content: Stream.fromPull(Effect.succeed(next)),
     })
     return (chunk: Uint8Array | null) => {

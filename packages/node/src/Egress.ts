@@ -6,6 +6,7 @@
 import {
   Egress,
   EgressError,
+  fetchedFileName,
   OutboundRule,
   parseOutboundUrl,
   RealTime,
@@ -36,6 +37,7 @@ import {
   withoutBrackets,
 } from "./Connections.ts"
 import type { ConnectionSettings, PostOverKept, Resolver } from "./Connections.ts"
+import { areKnown, codingsOf, decoded } from "./contentCodings.ts"
 
 /** Headers of every GET. */
 const requestHeaders = { accept: "*/*", "user-agent": "Service-Media/2" }
@@ -108,18 +110,46 @@ const follow = <Response>(
     return yield* follow(get, rule, next, redirectsLeft - 1)
   })
 
-/** Reads the body up to the limit; refuses at once a body whose `Content-Length` exceeds it. */
+/** Content whose failures are `EgressError`s. */
+const failing = async function* failing(body: AsyncIterable<Uint8Array>) {
+  try {
+    yield* body
+  } catch (cause) {
+    throw connectionError(cause)
+  }
+}
+
+/** The name or the type of a file that is gzip itself. */
+const isGzipFile = (answer: Pick<EgressAnswer, "headers" | "url">, link: string): boolean =>
+  /\.t?gz$/i.test(fetchedFileName(answer, link)) ||
+  /^application\/(x-)?gzip\b/i.test(answer.headers["content-type"] ?? "")
+
+/**
+ * Reads the body without its codings up to the limit. Refuses at once a coding that is not known, and a plain body
+ * whose `Content-Length` exceeds the limit.
+ */
 const limitedBody = (
+  answer: Pick<EgressAnswer, "headers" | "url">,
+  link: string,
   body: AsyncIterable<Uint8Array> | null,
-  contentLength: number,
   maximumBytes: number,
+  /** Whether the body has arrived without the codings that are known. */
+  isDecoded: boolean,
 ): Stream.Stream<Uint8Array, EgressError> =>
   Stream.suspend(() => {
     const tooLarge = new EgressError({ reason: "too_large" })
-    if (contentLength > maximumBytes) return Stream.fail(tooLarge)
+    const codings = codingsOf(answer.headers["content-encoding"])
+    if (!areKnown(codings))
+      return Stream.fail(new EgressError({ reason: "coding", cause: codings }))
+    const isPlain = codings.length === 0
+    if (isPlain && Number(answer.headers["content-length"]) > maximumBytes) {
+      return Stream.fail(tooLarge)
+    }
     if (body === null) return Stream.empty
+    const content =
+      isPlain || isDecoded ? body : decoded(failing(body), codings, isGzipFile(answer, link))
     let received = 0
-    return Stream.fromAsyncIterable(body, connectionError).pipe(
+    return Stream.fromAsyncIterable(content, connectionError).pipe(
       Stream.mapEffect((chunk) => {
         received += chunk.length
         return received > maximumBytes ? Effect.fail(tooLarge) : Effect.succeed(chunk)
@@ -210,13 +240,12 @@ const fetchOver = ({ connectTimeoutMillis, settings, sleep }: Outbound) =>
       follow(get, settings.rule, text, limits.redirects),
       Deferred.await(deadline),
     )
-    const contentLength = Number(response.headers["content-length"])
+    const answer = { headers: plainHeaders(response.headers), url: url.href }
     return {
+      ...answer,
       status: response.statusCode,
-      headers: plainHeaders(response.headers),
-      url: url.href,
       body: Stream.interruptWhen(
-        limitedBody(response.body, contentLength, limits.maximumBytes),
+        limitedBody(answer, text, response.body, limits.maximumBytes, false),
         Deferred.await(deadline),
       ),
     } satisfies EgressAnswer
@@ -268,7 +297,6 @@ const getOver =
           client.request({
             method: "GET",
             path: `${url.pathname}${url.search}`,
-            // Keep the bytes as they arrive: compressed ones would stay compressed.
             headers: { ...requestHeaders, "accept-encoding": "identity" },
           }),
         catch: connectionError,
@@ -360,12 +388,12 @@ export const layerFetchEgress: Layer.Layer<Egress> = Layer.effect(
         )
         const { body, headers, status } = response
         const millisLeft = Math.max(0, limits.timeoutMillis - (performance.now() - before))
+        const answer = { headers: Object.fromEntries(headers), url: url.href }
         return {
+          ...answer,
           status,
-          headers: Object.fromEntries(headers),
-          url: url.href,
           body: Stream.interruptWhen(
-            limitedBody(body, Number(headers.get("content-length")), limits.maximumBytes),
+            limitedBody(answer, text, body, limits.maximumBytes, true),
             timeoutAfter(sleep, millisLeft),
           ),
         } satisfies EgressAnswer

@@ -7,7 +7,10 @@ import type { Scope, Stream } from "effect"
 import ipaddr from "ipaddr.js"
 import type { WorkspaceId } from "../Ids.ts"
 
-/** Why a call did not get an answer; the names are those of `last_delivery.error`. */
+/**
+ * Why a call did not get an answer; the names are those of `last_delivery.error`. `coding`: the content of a file's
+ * answer has a coding that cannot be undone.
+ */
 export class EgressError extends Data.TaggedError("EgressError")<{
   readonly reason:
     | "timeout"
@@ -17,6 +20,7 @@ export class EgressError extends Data.TaggedError("EgressError")<{
     | "blocked_address"
     | "redirects"
     | "too_large"
+    | "coding"
   readonly cause?: unknown
 }> {
   override get message() {
@@ -30,6 +34,7 @@ export interface EgressAnswer {
   readonly headers: Readonly<Record<string, string>>
   /** The address really answered from, after redirects. */
   readonly url: string
+  /** Without the codings that `Content-Encoding` names; the limit counts its bytes. */
   readonly body: Stream.Stream<Uint8Array, EgressError>
 }
 

@@ -286,6 +286,43 @@ const fileEndings: ReadonlySet<string> = new Set(
   svg bmp tif tiff heic heif avif psd`.split(/\s+/),
 )
 
+/** Endings of formats that are known, web pages aside. */
+const promisingEndings: ReadonlySet<string> = new Set([
+  ...Object.entries({ ...toldByEnding, ...toldByBytes, ...containers })
+    .filter(([mimeType]) => mimeType !== "text/html" && mimeType !== "application/xhtml+xml")
+    .flatMap(([, endings]) => listed(endings)),
+  ...shownEndings,
+  ...fileEndings,
+])
+
+/** Whether the ending of the link, the type or the name of a send says that its file is no web page. */
+export const promisesOtherThanWebPage = ({
+  fileName,
+  type,
+  url,
+}: Pick<MediaReference, "type" | "fileName"> & { readonly url: string }): boolean =>
+  type === "image" ||
+  [fileNameOfUrl(url), fileName ?? ""].some((name) => promisingEndings.has(endingOf(name)))
+
+/** How much of a file shows that it is a web page. */
+export const webPageBytes = 4096
+
+const webPageForm =
+  /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i
+
+/**
+ * Whether a file is a web page, by its server's word or by its beginning. Content with the signature of another
+ * format is none, whatever its server says.
+ */
+export const isWebPage = (
+  contentType: string | undefined,
+  sniffed: string,
+  beginning: string,
+): boolean => {
+  if (sniffed !== unknownMimeType && sniffed !== anyXml) return false
+  return /^\s*text\/html\b/i.test(contentType ?? "") || webPageForm.test(beginning)
+}
+
 /** A message's media; exactly one of `mediaId`, `attachmentId` and `url` is set. */
 export interface MediaReference {
   readonly mediaId: MediaId | null
@@ -313,7 +350,10 @@ export const MediaInput = Schema.Struct({
     Schema.optionalKey(Schema.Literals(mediaTypes)),
     "Used when the link does not reveal the kind.",
   ),
-  fileName: described(Schema.optionalKey(nameUpTo(255)), "For files."),
+  fileName: described(
+    Schema.optionalKey(nameUpTo(255)),
+    "For files. Cleaned as the name of an upload is: the last part of a path, without control characters.",
+  ),
 })
   .check(
     Schema.makeFilter(
@@ -580,11 +620,15 @@ export const shortenedFileName = (name: string): string => {
 }
 
 /**
- * Cleans an uploaded name. Some clients escape quotation marks with a backslash, old ones send
- * Windows paths. Undefined when nothing is left or it is too long.
+ * Cleans a name that a client gives. Some escape quotation marks with a backslash, old ones send
+ * Windows paths. Null when nothing is left: that counts as not given.
  */
+export const givenFileName = (given: string): string | null =>
+  fileNameIn(given.replaceAll('\\"', '"')) || null
+
+/** Cleans an uploaded name. Undefined when nothing is left or it is too long. */
 export const uploadedFileName = (given: string): string | undefined => {
-  const name = fileNameIn(given.replaceAll('\\"', '"'))
+  const name = givenFileName(given) ?? ""
   return name !== "" && codePointLength(name) <= maximumFileNameLength ? name : undefined
 }
 

@@ -3,10 +3,10 @@
  * downloads, attachments and the sweep. Both modes of a workspace share its storage, since test
  * files use the same disk.
  */
-import { Clock, Context, Data, Effect, Exit, Layer, Schema } from "effect"
+import { Clock, Context, Data, Effect, Exit, Layer, Schema, Stream } from "effect"
 import type { Scope } from "effect"
 import { Egress, OutboundRule } from "../egress/Egress.ts"
-import type { EgressAnswer } from "../egress/Egress.ts"
+import type { EgressAnswer, EgressError } from "../egress/Egress.ts"
 import { refuse, refuseAll, StoreUnavailable } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
 import type { MediaId, WorkspaceId } from "../Ids.ts"
@@ -23,6 +23,7 @@ import { sleep } from "../time/Time.ts"
 import {
   fetchedFileName,
   filesUnavailable,
+  isWebPage,
   linkKeptMillis,
   MediaFiles,
   MediaFilesError,
@@ -32,9 +33,11 @@ import {
   mimeTypeOf,
   newMediaFile,
   noRoomForFile,
+  promisesOtherThanWebPage,
   refuseUnkept,
   removeBytes,
   shortenedFileName,
+  webPageBytes,
   whyUnsendable,
   withFittingEnding,
 } from "./Media.ts"
@@ -331,6 +334,13 @@ export class LinksBusy extends Data.TaggedError("LinksBusy") {
 
 export const unavailable = (message: string) => new MediaUnavailable({ message })
 
+const webPage = unavailable("The media link answered with a web page instead of the file.")
+
+const coded = unavailable("The media link answered in a content coding that cannot be undone.")
+
+const unfetched = (reason: EgressError["reason"]) =>
+  unavailable(`The media link could not be fetched: ${reason}.`)
+
 const noAnswer = unavailable("The media link did not answer with the file.")
 
 /** A link, and what the send says about its file. */
@@ -353,10 +363,31 @@ const unnamed = "file"
 const answered = (
   answer: EgressAnswer,
 ): Effect.Effect<EgressAnswer, MediaUnavailable | "again"> => {
+  if (answer.status === 206) {
+    return Effect.fail(unavailable("The media link answered with only a part of its file."))
+  }
   if (answer.status >= 200 && answer.status < 300) return Effect.succeed(answer)
   return answer.status >= 500
     ? Effect.fail("again")
     : Effect.fail(unavailable(`The media link answered with HTTP ${answer.status}.`))
+}
+
+/** Fails where a web page, such as a login, answers in place of the file that the send promises. */
+const refuseWebPage = (
+  link: MediaLinkRequest,
+  { headers }: EgressAnswer,
+  content: SpooledContent,
+): Effect.Effect<void, MediaUnavailable | MediaFilesError> => {
+  if (!promisesOtherThanWebPage(link)) return Effect.void
+  return content.part(0, webPageBytes).pipe(
+    Stream.decodeText,
+    Stream.mkString,
+    Effect.flatMap((beginning) =>
+      isWebPage(headers["content-type"], content.mimeType, beginning)
+        ? Effect.fail(webPage)
+        : Effect.void,
+    ),
+  )
 }
 
 export class LinkDownloads extends Context.Service<
@@ -407,15 +438,15 @@ const download = (
   egress.fetch(link.url, { maximumBytes, timeoutMillis, redirects }, workspaceId).pipe(
     Effect.flatMap(answered),
     Effect.flatMap((answer) =>
-      Effect.map(files.spool(answer.body, maximumBytes), (content) =>
-        downloaded(link, answer, content),
+      Effect.flatMap(files.spool(answer.body, maximumBytes), (content) =>
+        Effect.as(refuseWebPage(link, answer, content), downloaded(link, answer, content)),
       ),
     ),
     Effect.catchTags({
       EgressError: ({ reason }) =>
         reason === "connection" || reason === "timeout"
           ? Effect.fail("again" as const)
-          : Effect.fail(unavailable(`The media link could not be fetched: ${reason}.`)),
+          : Effect.fail(reason === "coding" ? coded : unfetched(reason)),
       MediaFilesError: (error) =>
         Effect.fail(
           error.reason === "too_large"

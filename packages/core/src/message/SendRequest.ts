@@ -8,7 +8,7 @@ import { problem } from "../error/Refusal.ts"
 import type { Problem, Refusal } from "../error/Refusal.ts"
 import type { OutboundRule } from "../egress/Egress.ts"
 import type { MediaId, NumberId } from "../Ids.ts"
-import { MediaInput, mediaTypeOfLink, mediaUrlProblems } from "../media/Media.ts"
+import { givenFileName, MediaInput, mediaTypeOfLink, mediaUrlProblems } from "../media/Media.ts"
 import type { MediaReference } from "../media/Media.ts"
 import { RecipientInput } from "../recipient/Recipient.ts"
 import type { RequestedRecipient } from "../recipient/Recipient.ts"
@@ -168,7 +168,7 @@ export const toMediaReference = (media: typeof MediaInput.Type): MediaReference 
   attachmentId: null,
   url: media.url ?? null,
   type: media.type ?? (media.url === undefined ? undefined : mediaTypeOfLink(media.url)) ?? null,
-  fileName: media.fileName ?? null,
+  fileName: media.fileName === undefined ? null : givenFileName(media.fileName),
 })
 
 const toRequest = (

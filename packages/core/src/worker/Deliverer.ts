@@ -153,7 +153,9 @@ const isDelivered = (status: number): boolean => status >= 200 && status < 300
 const errorOf = (outcome: CallOutcome): DeliveryError | null => {
   if (Result.isSuccess(outcome)) return isDelivered(outcome.success.status) ? null : "http_status"
   const reason = outcome.failure
-  return reason === "redirects" || reason === "too_large" ? "connection" : reason
+  return reason === "redirects" || reason === "too_large" || reason === "coding"
+    ? "connection"
+    : reason
 }
 
 const chanceOf = (ids: typeof Ids.Service): number => Number.parseInt(ids.hex(8), 16) / 2 ** 32

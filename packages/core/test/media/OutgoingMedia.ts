@@ -66,6 +66,8 @@ export interface Setup {
   readonly records?: ReadonlyArray<MediaFile>
   readonly open?: Effect.Effect<StoredContent, MediaFilesError>
   readonly mimeType?: string
+  /** The beginning of the content. */
+  readonly beginning?: string
   /** Why the disk stores nothing. */
   readonly cannotKeep?: "full" | "io"
   /** Whether it fails before the transfer begins. */
@@ -116,7 +118,11 @@ export const setup = ({ replies = [answer(200)], records = [record], ...given }:
               if (size > maximumBytes) {
                 return yield* new MediaFilesError({ reason: "too_large" })
               }
-              return content({ size, mimeType: given.mimeType ?? "image/png" })
+              return content({
+                size,
+                mimeType: given.mimeType ?? "image/png",
+                part: () => Stream.make(new TextEncoder().encode(given.beginning ?? "")),
+              })
             }),
         }),
         storeWith({

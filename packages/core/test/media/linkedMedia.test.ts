@@ -7,7 +7,7 @@ import type { WorkspaceId } from "../../src/Ids.ts"
 import { sharedLimits } from "../../src/limit/Bulkhead.ts"
 import type { MediaReference } from "../../src/media/Media.ts"
 import { second, owner, link, answer, setup, reason } from "./OutgoingMedia.ts"
-import type { Reason } from "./OutgoingMedia.ts"
+import type { Reason, Setup } from "./OutgoingMedia.ts"
 
 describe("a link", () => {
   it.effect("is fetched at send time: at most 100 MB, 30 s, 3 redirects", () =>
@@ -70,6 +70,71 @@ describe("a link", () => {
 
   it.effect("is tried once when a redirect is not followed", () =>
     Effect.map(reason({ replies: [answer(302)] }), ({ calls }) => assert.strictEqual(calls, 1)),
+  )
+
+  it.effect("is unavailable as a part that was not asked for, or in an unknown coding", () =>
+    Effect.gen(function* () {
+      const part = yield* reason({ replies: [answer(206)] })
+      assert.deepStrictEqual(part, {
+        calls: 1,
+        message: "The media link answered with only a part of its file.",
+      })
+      const coded = yield* reason({ replies: ["coding"] })
+      assert.deepStrictEqual(coded, {
+        calls: 1,
+        message: "The media link answered in a content coding that cannot be undone.",
+      })
+    }),
+  )
+
+  const unknown = "application/octet-stream"
+  const page = "<!DOCTYPE html><title>Log in</title>"
+  const html = answer(200, { headers: { "content-type": "text/html; charset=utf-8" } })
+  it.effect("is unavailable where a web page answers in place of the promised file", () =>
+    Effect.gen(function* () {
+      const refused: ReadonlyArray<readonly [Partial<MediaReference>, Setup]> = [
+        [{ url: "https://example.com/report.pdf" }, { replies: [html] }],
+        [{ url: "https://example.com/report.pdf?a=b.html" }, { beginning: page }],
+        [{ url: "https://example.com/list.CSV" }, { beginning: "\uFEFF\n <html lang=en>" }],
+        [{ url: "https://example.com/a.zip" }, { beginning: "<!-- a\n<b> -->\n<HEAD>" }],
+        [
+          { url: "https://example.com/a.docx" },
+          { beginning: `<?xml version="1.0"?>\n${page}`, mimeType: "application/xml" },
+        ],
+        [{ url: "https://example.com/", type: "image" }, { replies: [html] }],
+        [{ url: "https://example.com/", type: "image" }, { beginning: page }],
+        [{ url: "https://example.com/", fileName: "report.pdf" }, { beginning: page }],
+        [{ url: "https://example.com/a.php", fileName: "report.xlsx" }, { replies: [html] }],
+      ]
+      for (const [reference, given] of refused) {
+        const why = yield* reason({ mimeType: unknown, ...given }, link(reference))
+        assert.deepStrictEqual(why, {
+          calls: 1,
+          message: "The media link answered with a web page instead of the file.",
+        })
+      }
+    }),
+  )
+
+  it.effect("may be a web page where nothing promises another file", () =>
+    Effect.gen(function* () {
+      const sent: ReadonlyArray<readonly [Partial<MediaReference>, Setup]> = [
+        [{ url: "https://example.com/page.html" }, { replies: [html], beginning: page }],
+        [{ url: "https://example.com/page.htm", type: "file" }, { beginning: page }],
+        [{ url: "https://example.com/" }, { replies: [html], beginning: page }],
+        [{ url: "https://example.com/index.php" }, { replies: [html], beginning: page }],
+        [{ url: "https://example.com/a", fileName: "Offer" }, { replies: [html] }],
+        // Content with a signature of its own is no web page.
+        [{ url: "https://example.com/a.png" }, { replies: [html], mimeType: "image/png" }],
+        [{ url: "https://example.com/a.svg" }, { beginning: "<svg>", mimeType: "application/xml" }],
+        [{ url: "https://example.com/a.md" }, { beginning: "<p align=center>" }],
+        [{ url: "https://example.com/a.txt" }, { beginning: "About <html>" }],
+      ]
+      for (const [reference, given] of sent) {
+        const { open } = yield* setup({ mimeType: unknown, ...given })
+        assert.strictEqual((yield* open(owner, link(reference))).size, 3)
+      }
+    }),
   )
 
   it.effect("is tried three times when it answers 5xx", () =>

@@ -139,6 +139,11 @@ describe("the content of POST /messages", () => {
         assert.strictEqual(reference({ url: "http://example.com/a.pdf" })?.type, "file")
         assert.strictEqual(reference({ url: link, type: "file" })?.type, "file")
         assert.isNull(reference({ url: "https://example.com/download" })?.type)
+        const named = (fileName: string) => reference({ mediaId: 9, fileName })?.fileName
+        assert.strictEqual(named("../../etc/passwd"), "passwd")
+        assert.strictEqual(named("C:\\files\\of\r\nfer.pdf "), "offer.pdf")
+        assert.strictEqual(named("100%22.pdf"), "100%22.pdf")
+        for (const empty of ["files/", "\u0007", "\\ "]) assert.isNull(named(empty))
         assert.deepStrictEqual<unknown>(
           reference({ mediaId: 9, type: "image", fileName: "a.png" }),
           {

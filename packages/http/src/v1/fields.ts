@@ -12,6 +12,7 @@ import {
   parsePhone,
   parseTimeZone,
   parseUsername,
+  givenFileName,
   uploadedFileName,
 } from "@messaging-service/core"
 import type { MediaType, Message, SpooledContent } from "@messaging-service/core"
@@ -362,7 +363,8 @@ export const sourceOf = (
   if (link === null && uploaded === null) {
     return Result.fail(failV1(kind === "image" ? "no_image" : "no_file"))
   }
-  const fileName = file_name === null ? null : uploadedFileName(file_name)
+  const isGiven = file_name !== null && givenFileName(file_name) !== null
+  const fileName = isGiven ? uploadedFileName(file_name) : null
   if (fileName === undefined) return Result.fail(failV1("invalid_file_name"))
   return Result.succeed(
     uploaded === null

@@ -37,6 +37,7 @@ const contents: Readonly<Record<string, Uint8Array>> = {
   "/photo.png": png,
   "/report.pdf": pdf,
   "/text": Buffer.from("Hello"),
+  "/login.pdf": Buffer.from("<!doctype html><title>Log in</title>"),
   "/empty": Buffer.from(""),
   "/called": Buffer.from("a,b\n1,2\n"),
 }
@@ -134,6 +135,13 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
         type: "file",
         file_name: "Bericht März.pdf",
       })
+      const nameOf = (file_name: string) =>
+        sends(client.credentials, { ...aFile, file_name }).pipe(
+          Effect.flatMap((id) => mediaOf(client, id)),
+          Effect.map((media) => media.file_name),
+        )
+      assert.strictEqual(yield* nameOf("files/Ange\tbot.pdf"), "Angebot.pdf")
+      assert.strictEqual(yield* nameOf("files/"), "report.pdf")
       const photo = yield* sends(client.credentials, { msg_type: "2", file_url: image.img_url })
       assert.strictEqual((yield* mediaOf(client, photo)).type, "file")
     }),
@@ -221,7 +229,7 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     }),
   )
 
-  for (const path of ["nothing.png", "large", "private.png", "empty"]) {
+  for (const path of ["nothing.png", "large", "private.png", "empty", "login.pdf"]) {
     it.effect(`is unavailable behind a link to ${path}: \`${unavailable}\``, () =>
       Effect.gen(function* () {
         const { credentials } = yield* aClient()

@@ -128,6 +128,9 @@ layer(layerService())("an upload to the media directory", (it) => {
     ['we\\"ird.png', 'we"ird.png'],
     [`${"n".repeat(251)}.png`, `${"n".repeat(251)}.png`],
     ["..", ".."],
+    ["Offer %22spring%22%0D%0A.txt", 'Offer "spring".txt'],
+    [`x"; filename*=UTF-8''100%2522.txt; note="`, "100%22.txt"],
+    ["100% %2f%0a%2522 %20.txt", "100% %2f%0a%2522 %20.txt"],
   ]
   for (const [given, kept] of names) {
     it.effect(`a file uploaded as ${given} is called ${kept}, and its link works`, () =>
