@@ -482,7 +482,32 @@ export const clientOver = (
   origin: string,
   socket: Socket,
   idleMillis: number = defaultIdleMillis,
-): Client => new Made(origin, clientOptions(socket, idleMillis))
+): Client => {
+  const client = new Made(origin, clientOptions(socket, idleMillis))
+  client.once("connect", () => passOverContinue(socket))
+  return client
+}
+
+/** Undici's parser of a socket's answers, as far as it is replaced. */
+interface AnswerParser {
+  onHeadersComplete(status: number, ...rest: ReadonlyArray<unknown>): number
+}
+
+/**
+ * Undici's parser passes over every interim answer but 100, which ends its connection. A receiver may send that one
+ * unasked too (RFC 9110, 15.2), so the parser gets it as 102.
+ */
+const passOverContinue = (socket: Socket): void => {
+  const parserKey = Object.getOwnPropertySymbols(socket).find(
+    ({ description }) => description === "parser",
+  )
+  if (parserKey === undefined) return
+  const parser = (socket as unknown as Record<symbol, AnswerParser>)[parserKey]
+  const given = parser?.onHeadersComplete
+  if (parser === undefined || given === undefined) return
+  parser.onHeadersComplete = (status, ...rest) =>
+    given.call(parser, status === 100 ? 102 : status, ...rest)
+}
 
 const clientOptions = (socket: Socket, idleMillis: number): Client.Options => {
   let handedOut = false

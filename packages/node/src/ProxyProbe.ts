@@ -32,9 +32,13 @@ const socksPort = 1080
 const credentialsOf = ({ password, username }: URL) =>
   [decodeURIComponent(username), decodeURIComponent(password)] as const
 
-const firstLine = (bytes: Buffer): number => {
-  const end = bytes.indexOf("\r\n")
-  return end < 0 ? 0 : end + 2
+/** The head of the final answer, or its beginning: interim ones (RFC 9110, 15.2) come before it. */
+const finalHead = (bytes: Buffer): string =>
+  bytes.toString("latin1").replace(/^(?:HTTP\/1\.[01] 1\d\d\b[^]*?\r\n\r\n)+/, "")
+
+const throughFirstLine = (bytes: Buffer): number => {
+  const head = finalHead(bytes)
+  return head.includes("\r\n") && !/^HTTP\/1\.[01] 1/.test(head) ? bytes.length : 0
 }
 
 function* httpExchange(proxy: URL, { host, port }: ProxyTarget): Exchange {
@@ -47,8 +51,9 @@ function* httpExchange(proxy: URL, { host, port }: ProxyTarget): Exchange {
       ? []
       : [`Proxy-Authorization: Basic ${basic}`]),
   ]
-  const answer = yield { send: Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), complete: firstLine }
-  const [, status] = /^HTTP\/1\.[01] (\d{3})\b/.exec(answer.toString("latin1")) ?? []
+  const send = Buffer.from(`${lines.join("\r\n")}\r\n\r\n`)
+  const answer = yield { send, complete: throughFirstLine }
+  const [, status] = /^HTTP\/1\.[01] (\d{3})\b/.exec(finalHead(answer)) ?? []
   if (status === undefined) return "unexpected_answer"
   if (status === "407") return "credentials_refused"
   return status === "200" ? null : "target_refused"

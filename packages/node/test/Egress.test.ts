@@ -29,6 +29,25 @@ describe("fetch", () => {
     }).pipe(unguarded()),
   )
 
+  it.effect("passes over interim answers, those of a redirect included", () =>
+    Effect.gen(function* () {
+      const interim =
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\nX-Step: 1\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
+      const server = yield* aTcpServer((socket) =>
+        socket.once("data", (request) =>
+          socket.end(
+            request.toString().startsWith("GET / ")
+              ? `${interim}HTTP/1.1 302 Found\r\nLocation: /file\r\nContent-Length: 0\r\n\r\n`
+              : `${interim}HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nthe file`,
+          ),
+        ),
+      )
+      const answer = yield* get(`${server.origin}/`)
+      assert.deepStrictEqual([answer.status, answer.text], [200, "the file"])
+      assert.notProperty(answer.headers, "x-step")
+    }).pipe(unguarded()),
+  )
+
   it.effect("follows at most the given number of redirects", () =>
     Effect.gen(function* () {
       // Counts down in its path: /2 leads to /1, /1 to /0, and /0 answers.

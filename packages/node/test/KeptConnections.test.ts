@@ -57,7 +57,60 @@ const statusOf = (url: string, given?: Parameters<typeof post>[1]) =>
 const reason = <A, R>(effect: Effect.Effect<A, EgressError, R>) =>
   Effect.map(Effect.flip(effect), (error) => error.reason)
 
+/** Head of an answer, as bytes of the wire. */
+const head = (status: string, ...fields: ReadonlyArray<string>): string =>
+  `HTTP/1.1 ${[status, ...fields].join("\r\n")}\r\n\r\n`
+
+/** Reads a request of which the last bytes are `{}`, then writes these pieces, each by itself. */
+const answeringInPieces = (pieces: ReadonlyArray<string>) =>
+  aTcpServer((socket) => {
+    socket.on("data", (bytes) => {
+      if (!bytes.toString("latin1").endsWith("{}")) return
+      const write = ([piece, ...rest]: ReadonlyArray<string>) => {
+        if (piece !== undefined) socket.write(piece, () => setImmediate(() => write(rest)))
+      }
+      write(pieces)
+    })
+  })
+
 describe("post", () => {
+  const final = head("200 OK", "Content-Length: 2") + "ok"
+  const interim = [
+    [head("100 Continue")],
+    [head("102 Processing")],
+    [head("103 Early Hints", "Link: </a.css>; rel=preload")],
+    [head("100 Continue", "Date: today", "X-Note: HTTP/1.1 200 OK")],
+    [head("100 Continue"), head("100 Continue"), head("102 Processing"), head("103 Early Hints")],
+    ["HTTP/1.1 1", "00 Continue\r\nX: y\r\n", "\r", "\n"],
+  ]
+  it.effect("passes over interim answers, expected or not, and keeps the connection", () =>
+    Effect.gen(function* () {
+      for (const heads of interim) {
+        for (const pieces of [[...heads, final], [heads.join("") + final]]) {
+          const server = yield* answeringInPieces(pieces)
+          const limits = { keptBytes: 10 }
+          for (let call = 0; call < 3; call++) {
+            const answer = yield* post(server.origin, { limits })
+            assert.strictEqual(answer.status, 200)
+            assert.strictEqual(Buffer.from(answer.beginning ?? []).toString(), "ok")
+          }
+          assert.strictEqual(server.connections(), 1)
+        }
+      }
+    }).pipe(unguarded()),
+  )
+
+  it.effect("an interim answer alone is none", () =>
+    Effect.gen(function* () {
+      const server = yield* aTcpServer((socket) => socket.end(head("100 Continue")))
+      assert.strictEqual(yield* reason(post(server.origin)), "connection")
+      const silent = yield* answeringInPieces([head("100 Continue")])
+      const limits = { timeoutMillis: 60 }
+      assert.strictEqual(yield* reason(post(silent.origin, { limits })), "timeout")
+      yield* silent.allClosed
+    }).pipe(unguarded()),
+  )
+
   it.effect("returns as much of the answer's beginning as it is asked for", () =>
     Effect.gen(function* () {
       const server = yield* aServer((request, response) => {

@@ -52,6 +52,11 @@ describe("a check of an HTTP proxy", () => {
   it.live.each([
     ["HTTP/1.1 200 Connection established\r\n\r\n", null],
     ["HTTP/1.0 200 OK\r\n\r\n", null],
+    [
+      "HTTP/1.1 100 Continue\r\nX: y\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+      null,
+    ],
+    ["HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 407 No\r\n\r\n", "credentials_refused"],
     ["HTTP/1.1 407 number:p@ss\r\n\r\n", "credentials_refused"],
     ["HTTP/1.1 502 Bad Gateway\r\n\r\n", "target_refused"],
     ["SSH-2.0-server\r\n", "unexpected_answer"],
