@@ -11,25 +11,38 @@ export const withoutDevice = (address: string): string => address.replace(/:\d+@
 /** One spelling for mobile numbers that some countries write with or without a digit. */
 const spelling = (digits: string): string =>
   digits
-    // Brazil: a ninth digit before eight others.
-    .replace(/^(55\d\d)9(\d{8})$/, "$1$2")
+    // Brazil: a ninth digit before eight others, unless these are a landline's.
+    .replace(/^(55\d\d)9([6-9]\d{7})$/, "$1$2")
     // Mexico and Argentina: a digit behind the country code.
     .replace(/^(52)1(\d{10})$/, "$1$2")
     .replace(/^(54)9(\d{10})$/, "$1$2")
 
-/** WhatsApp's address of each registered phone. WhatsApp answers in its own spelling. */
+/** What WhatsApp says of one phone. */
+interface PhoneAnswer {
+  /** In WhatsApp's own spelling of the phone. */
+  readonly jid: string
+  readonly exists: boolean
+  /** Digits of the phone that was asked for; empty when WhatsApp does not repeat them. */
+  readonly asked: string
+}
+
+/**
+ * WhatsApp's address of each registered phone. The answer for a phone holds, registered or not; that for another
+ * spelling counts only for a phone without an answer.
+ */
 export const canonicalAddresses = (
   asked: ReadonlyArray<Phone>,
-  answers: ReadonlyArray<{ readonly jid: string; readonly exists: unknown }>,
+  answers: ReadonlyArray<PhoneAnswer>,
 ): ReadonlyMap<Phone, string> => {
-  const known = answers.filter(({ exists }) => exists === true)
-  const exact = new Map(known.map(({ jid }) => [digitsOf(jid), jid]))
-  const spelled = new Map(known.map(({ jid }) => [spelling(digitsOf(jid)), jid]))
+  const byDigits = new Map(answers.map((answer) => [digitsOf(answer.jid), answer]))
+  for (const answer of answers) byDigits.set(answer.asked, answer)
+  const known = answers.filter(({ exists }) => exists)
+  const bySpelling = new Map(known.map((answer) => [spelling(digitsOf(answer.jid)), answer]))
   return new Map(
     asked.flatMap((phone) => {
       const digits = phone.slice(1)
-      const jid = exact.get(digits) ?? spelled.get(spelling(digits))
-      return jid === undefined ? [] : [[phone, withoutDevice(jid)]]
+      const answer = byDigits.get(digits) ?? bySpelling.get(spelling(digits))
+      return answer?.exists === true ? [[phone, withoutDevice(answer.jid)]] : []
     }),
   )
 }
@@ -82,7 +95,7 @@ export const showRefusedDevices = (answer: BinaryNode): void => {
 export const askPhones = async (
   socket: Pick<WASocket, "query" | "generateMessageTag">,
   phones: ReadonlyArray<string>,
-): Promise<ReadonlyArray<{ readonly jid: string; readonly exists: boolean }> | undefined> => {
+): Promise<ReadonlyArray<PhoneAnswer> | undefined> => {
   const answer = (await socket.query({
     tag: "iq",
     attrs: { to: S_WHATSAPP_NET, type: "get", xmlns: "usync" },
@@ -116,10 +129,15 @@ export const askPhones = async (
   if (error !== undefined) throw new QuestionRefused(error)
   const list = getBinaryNodeChild(getBinaryNodeChild(answer, "usync"), "list")
   if (list === undefined) return undefined
-  return getBinaryNodeChildren(list, "user").map((user) => ({
-    jid: user.attrs["jid"] ?? "",
-    exists: getBinaryNodeChild(user, "contact")?.attrs["type"] === "in",
-  }))
+  return getBinaryNodeChildren(list, "user").map((user) => {
+    const contact = getBinaryNodeChild(user, "contact")
+    const { content = "" } = contact ?? {}
+    return {
+      jid: user.attrs["jid"] ?? "",
+      exists: contact?.attrs["type"] === "in",
+      asked: Array.isArray(content) ? "" : Buffer.from(content).toString().replaceAll(/\D/g, ""),
+    }
+  })
 }
 
 // Groups

@@ -21,8 +21,8 @@ it.effect("phones that the remote server omits, or denies, are not registered", 
     const found = canonicalAddresses(
       [a, b, c].flatMap((one) => one ?? []),
       [
-        { jid: "15550001234@s.whatsapp.net", exists: true },
-        { jid: "4915112345679@s.whatsapp.net", exists: false },
+        { jid: "15550001234@s.whatsapp.net", exists: true, asked: "" },
+        { jid: "4915112345679@s.whatsapp.net", exists: false, asked: "" },
       ],
     )
     assert.deepStrictEqual([...found], [[c, "15550001234@s.whatsapp.net"]])
@@ -38,7 +38,7 @@ it.effect.each([
   Effect.sync(() => {
     const jid = `${answered}:0@s.whatsapp.net`
     assert.deepStrictEqual(
-      [...canonicalAddresses([phone(asked)], [{ jid, exists: true }])],
+      [...canonicalAddresses([phone(asked)], [{ jid, exists: true, asked: "" }])],
       [[phone(asked), `${answered}@s.whatsapp.net`]],
     )
   }),
@@ -49,11 +49,38 @@ it.effect("two phones that differ only there each get their own answer", () =>
     const asked = ["+5511987654321", "+551187654321"].map(phone)
     const found = canonicalAddresses(
       asked,
-      asked.map((one) => ({ jid: `${one.slice(1)}@s.whatsapp.net`, exists: true })),
+      asked.map((one) => ({ jid: `${one.slice(1)}@s.whatsapp.net`, exists: true, asked: "" })),
     )
     assert.deepStrictEqual(
       [...found],
       asked.map((one) => [one, `${one.slice(1)}@s.whatsapp.net`]),
     )
+  }),
+)
+
+it.effect("a phone that the remote server answered for keeps that answer", () =>
+  Effect.sync(() => {
+    const [landline, mobile] = [phone("+551187654321"), phone("+5511987654321")]
+    const unknown = { jid: "551187654321@s.whatsapp.net", exists: false, asked: "" }
+    const known = { jid: "5511987654321@s.whatsapp.net", exists: true, asked: "" }
+    const registered = (...answers: Parameters<typeof canonicalAddresses>[1]) => [
+      ...canonicalAddresses([landline, mobile], answers).keys(),
+    ]
+    assert.deepStrictEqual(registered(unknown, known), [mobile])
+    assert.deepStrictEqual(registered(known, unknown), [mobile])
+    // Without an answer of its own, a phone has that of the other spelling.
+    assert.deepStrictEqual(registered(known), [landline, mobile])
+    // One that repeats the phone is that phone's, whatever its address.
+    const moved = { ...known, asked: "551187654321" }
+    assert.deepStrictEqual(registered(moved), [landline, mobile])
+    const denied = { ...known, exists: false, asked: "5511987654321" }
+    assert.deepStrictEqual(registered(moved, denied), [landline])
+  }),
+)
+
+it.effect("a landline of Brazil is no other spelling of a mobile phone", () =>
+  Effect.sync(() => {
+    const answer = { jid: "5511934567890@s.whatsapp.net", exists: true, asked: "" }
+    assert.deepStrictEqual([...canonicalAddresses([phone("+551134567890")], [answer])], [])
   }),
 )
