@@ -26,7 +26,14 @@ import { openHandler } from "./Entry.ts"
 import type { OpenRoute } from "./Entry.ts"
 import { docsUrlOf, HttpOptions, publicUrlOf } from "./HttpOptions.ts"
 import type { HttpSettings } from "./HttpOptions.ts"
-import { clientAddressReader, none, receive, refusalReply, serviceBusy } from "./IncomingRequest.ts"
+import {
+  clientAddressReader,
+  none,
+  receive,
+  refusalReply,
+  serviceBusy,
+  unreadableForwarded,
+} from "./IncomingRequest.ts"
 import type {
   ClientAddressOf,
   Handler,
@@ -349,13 +356,28 @@ const logFault = throttled(
   Effect.logDebug("request answered with a fault"),
 )
 
+const hourMillis = 60 * 60 * 1000
+
+/** The proxy's address counts as that of all its clients: the operator has to know. */
+const warnOfForwarded = (request: HttpServerRequest): Effect.Effect<void> => {
+  const entry = unreadableForwarded(request)
+  if (entry === undefined) return Effect.void
+  const warning = Effect.annotateLogs(
+    Effect.logWarning(
+      "the proxy's `X-Forwarded-For` names no address: its clients all count as one, with the proxy's address",
+    ),
+    { entry: JSON.stringify(entry.slice(0, 60)) },
+  )
+  return throttled("X-Forwarded-For", () => warning, Effect.void, hourMillis)
+}
+
 /** Answers one request by those parts, and never fails. */
 const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
   Effect.gen(function* makeAnswer() {
     const ids = yield* Ids
     const meter = yield* requestMeter
     const options = yield* HttpOptions
-    const { cameTooLate, cutOff } = options
+    const { cameTooLate, cutOff, trustProxy } = options
     const docsUrl = docsUrlOf(options)
     // The request may have taken effect: answer 500, not a retryable 503.
     const ended = cutOff && Effect.andThen(cutOff, Effect.fail(refuse("internal_error")))
@@ -396,7 +418,8 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
 
       function answered({ status }: HttpServerResponse) {
         const log = isFault(incoming, status) ? logFault : Effect.logDebug("request answered")
-        return Effect.annotateLogs(log, measured(status))
+        const logged = Effect.annotateLogs(log, measured(status))
+        return trustProxy ? Effect.andThen(logged, warnOfForwarded(request)) : logged
       }
 
       function failed(cause: Cause.Cause<StoreUnavailable>) {

@@ -404,6 +404,27 @@ export const normalAddress = (text: string): string | undefined => {
   return URL.canParse(url) ? withoutMapping(new URL(url).hostname.slice(1, -1)) : undefined
 }
 
+/** An IPv6 address in brackets, or an IPv4 address; some proxies write the client's port behind. */
+const forwardedForm = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/
+
+/** The address in an entry of `X-Forwarded-For`; undefined when it cannot be read. */
+const forwardedAddress = (entry: string): string | undefined => {
+  const [, bracketed, plain] = forwardedForm.exec(entry) ?? []
+  return normalAddress(bracketed ?? plain ?? entry)
+}
+
+/** The entry that the proxy wrote; undefined without one. */
+const lastForwarded = ({ headers }: HttpServerRequest): string | undefined => {
+  const forwarded = headers["x-forwarded-for"]
+  return forwarded?.slice(forwarded.lastIndexOf(",") + 1).trim() || undefined
+}
+
+/** What the proxy wrote in place of an address; undefined when it can be read. */
+export const unreadableForwarded = (request: HttpServerRequest): string | undefined => {
+  const entry = lastForwarded(request)
+  return entry === undefined || forwardedAddress(entry) !== undefined ? undefined : entry
+}
+
 /** Sockets already use one spelling, except for dual-stack mappings. */
 const socketAddress = (address: string): string => {
   if (address === "") return unknownAddress
@@ -432,8 +453,8 @@ export const clientAddressReader = ({
   const peer = (request: HttpServerRequest) => peerAddress(request, clientAddress)
   if (!trustProxy) return peer
   return (request) => {
-    const forwarded = request.headers["x-forwarded-for"]
-    const last = forwarded?.slice(forwarded.lastIndexOf(",") + 1).trim()
-    return (last === undefined ? undefined : normalAddress(last)) ?? peer(request)
+    const last = lastForwarded(request)
+    // Entries before an unreadable one may be the client's own invention.
+    return (last === undefined ? undefined : forwardedAddress(last)) ?? peer(request)
   }
 }

@@ -1,7 +1,10 @@
-import { assert, describe, it } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Layer, Logger, Option, References } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { clientAddressReader, normalAddress } from "../src/IncomingRequest.ts"
+import { Doors } from "./Doors.ts"
+import { aSender } from "./Records.ts"
+import { layerService } from "./Service.ts"
 
 const request = (socket: string | undefined, forwarded?: string) =>
   HttpServerRequest.fromWeb(
@@ -74,9 +77,32 @@ describe("the client's address", () => {
     }),
   )
 
+  it.effect("may come with a port and in brackets, as some proxies write it", () =>
+    Effect.sync(() => {
+      for (const [entry, address] of [
+        ["203.0.113.7:51234", "203.0.113.7"],
+        ["[2001:db8::1]:443", "2001:db8::1"],
+        ["[2001:DB8:0::1]", "2001:db8::1"],
+        ["2001:db8::1", "2001:db8::1"],
+        ["[::ffff:203.0.113.7]:80", "203.0.113.7"],
+      ] as const) {
+        assert.strictEqual(proxied(request("10.0.0.1", `6.6.6.6:1, ${entry} `)), address)
+      }
+    }),
+  )
+
   it.effect("is the socket's when the last entry is not an IP literal", () =>
     Effect.sync(() => {
-      for (const forwarded of ["1.2.3.4, unknown", "1.2.3.4,", "", "1.2.3.4:80"]) {
+      for (const forwarded of [
+        "1.2.3.4, unknown",
+        "1.2.3.4,",
+        "",
+        "1.2.3.4, [::1",
+        "1.2.3.4, 1.2.3.4:port",
+        "1.2.3.4, [fe80::1%eth0]:80",
+        "1.2.3.4, []:80",
+        "1.2.3.4:80:80",
+      ]) {
         assert.strictEqual(proxied(request("10.0.0.1", forwarded)), "10.0.0.1")
       }
       assert.strictEqual(proxied(request("10.0.0.1")), "10.0.0.1")
@@ -97,4 +123,27 @@ describe("the client's address", () => {
       assert.strictEqual(untold(request(undefined)), "0.0.0.0")
     }),
   )
+})
+
+describe("behind a proxy that writes no address", () => {
+  const entries: Array<unknown> = []
+  const logger = Logger.make(({ fiber, logLevel }) => {
+    if (logLevel === "Warn") entries.push(fiber.getRef(References.CurrentLogAnnotations)["entry"])
+  })
+  const service = layerService({ settings: { trustProxy: true } })
+
+  layer(service.pipe(Layer.provide(Logger.layer([logger]))))("a service", (it) => {
+    it.effect("warns once an hour", () =>
+      Effect.gen(function* () {
+        const { socket } = yield* Doors
+        const { token } = yield* aSender()
+        const ask = (forwarded: string) =>
+          socket.call({ path: "/api/v2/me", token, headers: [["x-forwarded-for", forwarded]] })
+        yield* ask("203.0.113.7:51234")
+        yield* ask("1.2.3.4, unknown")
+        yield* ask("1.2.3.4, unknown again")
+        assert.deepStrictEqual(entries, ['"unknown"'])
+      }),
+    )
+  })
 })

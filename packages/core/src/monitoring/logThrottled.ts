@@ -23,13 +23,17 @@ const periods = new WeakMap<Clock.Clock, Map<string, Period>>()
  * Takes one of the `most` lines that a wording has per period. Returns how many lines the period
  * before suppressed (0 after the first line), or null when this one is to be suppressed.
  */
-const takeLine = (wording: string, most: number): Effect.Effect<number | null> =>
+const takeLine = (
+  wording: string,
+  most: number,
+  quiet = quietMillis,
+): Effect.Effect<number | null> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const wordings = periods.get(clock) ?? new Map<string, Period>()
     periods.set(clock, wordings)
     const period = wordings.get(wording)
-    if (period === undefined || period.since() >= quietMillis) {
+    if (period === undefined || period.since() >= quiet) {
       const { stopwatch } = yield* RealTime
       wordings.set(wording, { since: yield* stopwatch, lines: 1, heldBack: 0 })
       return period?.heldBack ?? 0
@@ -44,14 +48,17 @@ const takeLine = (wording: string, most: number): Effect.Effect<number | null> =
 
 /**
  * Logs a line with the number of suppressed ones before it; or suppresses it and runs `instead`,
- * which may log at debug level.
+ * which may log at debug level. `quiet` is the pause between two lines, in milliseconds.
  */
 export const throttled = (
   wording: string,
   say: (heldBack: number) => Effect.Effect<void>,
   instead: Effect.Effect<void> = Effect.void,
+  quiet = quietMillis,
 ): Effect.Effect<void> =>
-  Effect.flatMap(takeLine(wording, 1), (heldBack) => (heldBack === null ? instead : say(heldBack)))
+  Effect.flatMap(takeLine(wording, 1, quiet), (heldBack) =>
+    heldBack === null ? instead : say(heldBack),
+  )
 
 /** Lines of one wording in a minute. */
 const mostLines = 20

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/index.ts"
-import { logFailure } from "../../src/monitoring/logThrottled.ts"
+import { logFailure, throttled } from "../../src/monitoring/logThrottled.ts"
 
 const away = new StoreUnavailable({
   operation: "claim",
@@ -34,6 +34,23 @@ it.effect("logs the first line at once, then one a minute that counts the others
       yield* TestClock.adjust("1 second")
       yield* fail
       assert.strictEqual(lines[2], `${line} (400 such lines were held back)`)
+    }),
+  )
+})
+
+it.effect("keeps a longer pause between lines that ask for one", () => {
+  const lines: Array<string> = []
+  return heard(
+    lines,
+    Effect.gen(function* () {
+      const say = throttled("rare", () => Effect.logWarning("rare"), Effect.void, 3_600_000)
+      yield* say
+      yield* TestClock.adjust("59 minutes")
+      yield* say
+      assert.lengthOf(lines, 1)
+      yield* TestClock.adjust("1 minute")
+      yield* say
+      assert.lengthOf(lines, 2)
     }),
   )
 })
