@@ -9,6 +9,7 @@ import { PgConnection } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
+import { readUrl } from "../src/database/DatabaseUrl.ts"
 import { Database, fromConnections } from "../src/database/Database.ts"
 import { defaultLimits } from "../src/database/Connection.ts"
 import type { ConnectionPool } from "../src/database/Connection.ts"
@@ -139,11 +140,54 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts
     }),
   )
 
+  const barePasswords = [
+    "postgres://app:p@topsecretword/w#rd@127.0.0.1:1/shop",
+    "postgres://app:topsecretword@1@127.0.0.1:1/shop",
+    "postgres://app:topsecret/word@127.0.0.1:1/shop",
+    "postgres://app:12/topsecretword@127.0.0.1:1/shop",
+    "postgresql://app:topsecret#word@127.0.0.1:1/shop",
+    "postgres://app:12?topsecretword@127.0.0.1:1/shop",
+    "postgres://app:12?topsecret=word@127.0.0.1:1/shop",
+    "postgres://app:p,topsecret/word@127.0.0.1:1/shop",
+    "postgres://app:topsecret%word@127.0.0.1:1/shop",
+    "postgres://app:topsecret100%@127.0.0.1:1/shop",
+    "postgres://app:topsecretword%ff@127.0.0.1:1/shop",
+    "postgres://app:p@topsecretword#/shop",
+    "postgres://app:p@topsecretword?@127.0.0.1/shop?sslmode=require",
+  ]
+  it.effect.each(barePasswords)("a password that is not percent-encoded is not shown: %s", (url) =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(Effect.scoped(Layer.build(Database.layer({ url }))))
+      assert.match(lineOf(error), /percent-encode the password/)
+      assert.notMatch(String(error) + lineOf(error), /topsecret|w#rd/)
+    }),
+  )
+
+  it.effect("passwords that are percent-encoded, or need not be, are taken", () =>
+    Effect.sync(() => {
+      for (const url of [
+        "postgres://app:p%40ss%2Fw%23rd%3F%25@db.example:5432/shop",
+        "postgres://app:p,w:o!$&'()*+;=rd@db.example/shop?sslmode=require",
+        "postgres://app@db.example/shop",
+        "postgres:///shop?host=/run/postgresql&user=app@tenant&password=p@ss",
+        "postgres://app@%2Frun%2Fpostgresql/shop?application_name=me@here",
+        "postgres://[2001:db8::1]:5432/shop",
+      ]) {
+        assert.deepStrictEqual(readUrl(url), {}, url)
+      }
+    }),
+  )
+
   it.effect(
     "a standby is refused, a read-only role, and a pooler that drops the settings of connections",
     () =>
       Effect.gen(function* () {
-        const answers = { version: "18.4", number: 180_004, found: "messaging" }
+        const answers = {
+          version: "18.4",
+          number: 180_004,
+          encoding: "UTF8",
+          found: "messaging",
+        }
         const of = (given: Partial<Surroundings>) => {
           const connection = {
             query: () => Effect.succeed({ rows: [{ ...answers, ...given }] }),
@@ -166,6 +210,11 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts
           lineOf(yield* Effect.flip(of({ isReadOnly: true, planCacheMode: kept }))),
           /^default_transaction_read_only is on, /,
         )
+        for (const encoding of ["SQL_ASCII", "LATIN1", "WIN1252", "EUC_JP", "MULE_INTERNAL"]) {
+          const line = lineOf(yield* Effect.flip(of({ encoding, planCacheMode: kept })))
+          assert.include(line, `its encoding is ${encoding}, which`)
+          assert.include(line, "encoding 'UTF8'")
+        }
         yield* of({ isStandby: false, isReadOnly: false, planCacheMode: kept })
       }),
   )

@@ -218,11 +218,12 @@ export interface ServiceSettings extends ComposedSettings {
   readonly log: LogSettings
 }
 
+export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//.test(text)
+
 const parseStore = (text: string): StoreChoice | undefined => {
   if (text === "memory:") return { kind: "memory" }
-  // Several hosts are no URL; the store reports that itself.
-  const isPostgres = /^postgres(ql)?:\/\//.test(text)
-  return isPostgres && (URL.canParse(text) || text.includes(","))
+  // The store itself says what is wrong with the rest.
+  return isPostgresUrl(text)
     ? { kind: "postgres", url: Redacted.make(text), schema: null }
     : undefined
 }

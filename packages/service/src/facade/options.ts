@@ -133,7 +133,8 @@ const places = ["embedded", "postgres", "pool"] as const
 /** Names of every kind of store; the rules below say which combine. */
 const storeFields = fields<Record<(typeof places)[number] | "schema", unknown>>({
   embedded: directory,
-  postgres: must("a postgres:// URL", hasProtocol("postgres:", "postgresql:")),
+  // The store itself says what is wrong with the rest.
+  postgres: must("a postgres:// URL", (value) => isText(value) && rules.isPostgresUrl(value)),
   pool: must("a Pool of pg", (value) => isObject(value) && isFunction(value["connect"])),
   schema: someText,
 })

@@ -82,6 +82,14 @@ const readOnly: StoreUnavailable = cannotStart(
   ),
 )
 
+const wrongEncoding = (encoding: string): StoreUnavailable =>
+  cannotStart(
+    "connect",
+    new Error(
+      `its encoding is ${encoding}, which cannot hold every text: make one with \`create database … encoding 'UTF8' template template0\``,
+    ),
+  )
+
 const settingsLost: StoreUnavailable = cannotStart(
   "connect",
   new Error(
@@ -238,8 +246,9 @@ const lookAround = Effect.fnUntraced(function* (
     return yield* cannotStart("connect", new Error(problem))
   }
   const [row] = yield* run(surroundings)
-  const { isReadOnly, isStandby, number, planCacheMode, version } = row as Surroundings
+  const { encoding, isReadOnly, isStandby, number, planCacheMode, version } = row as Surroundings
   if (number < oldestVersion) return yield* tooOld(version)
+  if (encoding !== "UTF8") return yield* wrongEncoding(encoding)
   if (isStandby) return yield* onStandby
   if (isReadOnly) return yield* readOnly
   if (keepsSettings && planCacheMode !== planning["plan_cache_mode"]) return yield* settingsLost

@@ -36,8 +36,39 @@ const rootCertificate = (path: string): UrlSettings | string => {
   }
 }
 
+const isDecodable = (text: string): boolean => {
+  try {
+    return decodeURIComponent(text) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** Parameters whose values may hold a bare `@`. */
+const takesAt = /^(?:user|password|application_name|options)=/
+
+/**
+ * Whether a part of the URL looks like the rest of a password. A bare `@`, `/`, `?` or `#` in one makes other parts
+ * of the URL of it, such as the host, which messages show.
+ */
+const hasBarePassword = (text: string): boolean => {
+  const [, authority = "", path = "", query = "", fragment] =
+    /^\w+:\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(text) ?? []
+  const credentials = authority.slice(0, Math.max(0, authority.lastIndexOf("@")))
+  return (
+    fragment !== undefined ||
+    credentials.includes("@") ||
+    !isDecodable(credentials) ||
+    path.includes("@") ||
+    query.split("&").some((entry) => entry.includes("@") && !takesAt.test(entry))
+  )
+}
+
 /** The settings, or in one line what is wrong with the URL; it shows no secret. */
 export const readUrl = (text: string): UrlSettings | string => {
+  if (hasBarePassword(text)) {
+    return "a part of it looks like the rest of a password: percent-encode the password, such as @ as %40, / as %2F, # as %23, ? as %3F and % as %25"
+  }
   const authority = /^\w+:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(text)?.[1] ?? ""
   const hasSeveral = (hosts: string) => hosts.includes(",")
   const several =

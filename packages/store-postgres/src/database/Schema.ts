@@ -64,6 +64,7 @@ select
   current_setting('server_version_num')::integer as number,
   pg_is_in_recovery() as "isStandby",
   current_setting('transaction_read_only')::boolean as "isReadOnly",
+  current_setting('server_encoding') as encoding,
   current_setting('plan_cache_mode') as "planCacheMode"`
 
 export interface Surroundings {
@@ -71,6 +72,7 @@ export interface Surroundings {
   readonly number: number
   readonly isStandby: boolean
   readonly isReadOnly: boolean
+  readonly encoding: string
   readonly planCacheMode: string
 }
 
