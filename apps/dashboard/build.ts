@@ -18,6 +18,8 @@ const sources = [
   "apps/dashboard/index.html",
   "apps/dashboard/vite.config.ts",
   "apps/dashboard/build.ts",
+  "apps/dashboard/answerShapes.ts",
+  "packages/client/src/openapi.ts",
   "pnpm-workspace.yaml",
 ]
 

@@ -2,12 +2,13 @@
 import tailwindcss from "@tailwindcss/vite"
 import react from "@vitejs/plugin-react"
 import { defineConfig } from "vite"
+import { answerShapesPlugin } from "./answerShapes.ts"
 
 export default defineConfig({
   // Files name each other by relative addresses, so that one build serves under any path; in the page
   // the server puts its own path in their place.
   base: "./",
-  plugins: [react(), tailwindcss()],
+  plugins: [react(), tailwindcss(), answerShapesPlugin()],
   build: {
     target: ["chrome125", "firefox128", "safari18"],
     // The policy allows no `data:` address, so nothing small is put into other files.

@@ -2,9 +2,14 @@
 import { createServer, request as send } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 
-/** `away` closes the connection without an answer; `held` keeps the request until the fault changes. */
+/**
+ * `away` closes the connection without an answer; `cut` answers 200 and closes it in the middle of the body; `hollow`
+ * answers 200 with an object that has nothing; `held` keeps the request until the fault changes.
+ */
 export type Fault =
   | "away"
+  | "cut"
+  | "hollow"
   | "held"
   | {
       readonly status: number
@@ -27,15 +32,23 @@ export interface FaultyProxyOptions {
 
 export const requestIdOfFaults = "req_of_the_proxy"
 
+const json = { "content-type": "application/json" }
+
 const refuse = (response: ServerResponse, fault: Exclude<Fault, string>): void => {
   const { code, field = null, retryAfterSeconds: seconds, status } = fault
   const error = { code, message: `Refused: ${code}.`, field, request_id: requestIdOfFaults }
   response
     .writeHead(status, {
-      "content-type": "application/json",
+      ...json,
       ...(seconds === undefined ? {} : { "retry-after": String(seconds) }),
     })
     .end(JSON.stringify({ error }))
+}
+
+/** The first half of a body, whose end never comes. */
+const cut = (response: ServerResponse): void => {
+  response.writeHead(200, { ...json, "content-length": "200" }).write('{"data":[{"id":1,')
+  setImmediate(() => response.destroy())
 }
 
 const passOn = (
@@ -75,6 +88,8 @@ export const startFaultyProxy = async (
     while (met() === "held") await changed.promise
     const now = met()
     if (now === "away") request.socket.destroy()
+    else if (now === "cut") cut(response)
+    else if (now === "hollow") response.writeHead(200, json).end("{}")
     else if (now === null || now === "held") passOn(service, request, response, options)
     else refuse(response, now)
   }

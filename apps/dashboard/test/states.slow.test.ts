@@ -303,11 +303,16 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       }
       await assertCount(page.getByRole("button", { name: "Try again" }), 0)
 
-      failWith({ on: asks, with: "away" })
-      await askAgain(page)
       const away = alert(page, "The service does not answer.")
-      while (!(await away.isVisible())) await page.clock.fastForward(1000)
-      assert.isTrue(await found().isVisible(), "what was shown stays while the service is away")
+      for (const fault of ["away", "cut", "hollow"] as const) {
+        failWith({ on: asks, with: fault })
+        await askAgain(page)
+        while (!(await away.isVisible())) await page.clock.fastForward(1000)
+        assert.isTrue(await found().isVisible(), `${fault}: what was shown stays`)
+        failWith(null)
+        await page.getByRole("button", { name: "Try again" }).first().click()
+        await away.waitFor({ state: "detached" })
+      }
 
       const address = page.url()
       failWith({ on: asks, with: ended })
@@ -340,7 +345,9 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       await assertInvalid(field(label))
 
       const refusals = [
+        ["cut", "The service does not answer."],
         [limited, "again in 30 s"],
+        ["hollow", "The service does not answer."],
         [notAllowed, "Your role does not allow this."],
         [broken, `internal_error · ${requestIdOfFaults}`],
         ["away", "The service does not answer."],

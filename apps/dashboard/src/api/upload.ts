@@ -1,7 +1,7 @@
 /** Uploads a file, and tells how far it is, which `fetch` cannot. */
 import type { MediaFile } from "@messaging-service/client"
 import { base } from "./base.ts"
-import { Refused } from "./call.ts"
+import { Refused, readAnswer } from "./call.ts"
 
 export interface FileUpload {
   readonly workspaceId: number
@@ -38,8 +38,12 @@ export const upload = ({
     request.upload.addEventListener("progress", ({ loaded, total }) => progress?.(loaded / total))
     request.addEventListener("error", () => reject(new TypeError("no answer")))
     request.addEventListener("load", () => {
-      if (request.status === 201) resolve(request.response as MediaFile)
-      else reject(refused(request))
+      if (request.status !== 201) return reject(refused(request))
+      try {
+        resolve(readAnswer("POST /admin/v1/workspaces/{id}/media", request.response))
+      } catch (error) {
+        reject(error)
+      }
     })
     request.send(form)
   })

@@ -5,6 +5,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import { asked } from "../api/call.ts"
+import { Boundary } from "../ui/Boundary.tsx"
 import { Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { Chats, chatsOf } from "./Chats.tsx"
 import { Compose } from "./Compose.tsx"
@@ -46,25 +47,27 @@ export const EmulatorPage = () => {
       <QueryFailure error={error} again={again} />
       {!isKnown && !error && <Loading />}
       {isKnown && (
-        <div className="grid items-start gap-5 lg:grid-cols-[15rem_minmax(0,24rem)_minmax(0,1fr)]">
-          <Chats
-            chats={chats}
-            shown={shown}
-            open={(to) => void navigate({ search: { phone: to }, replace: true })}
-          />
-          <Phone
-            key={shown}
-            to={shown}
-            arrived={chat?.arrived ?? []}
-            compose={<Compose workspaceId={path.id} numbers={ours} to={shown} />}
-          />
-          <div className="flex min-w-0 flex-col gap-4">
-            {ours.map((number) => (
-              <NumberControls key={number.id} number={number} workspaceId={workspaceId} />
-            ))}
-            <ClockControls adjustable={session.adjustable_clock} />
+        <Boundary of={sent.data}>
+          <div className="grid items-start gap-5 lg:grid-cols-[15rem_minmax(0,24rem)_minmax(0,1fr)]">
+            <Chats
+              chats={chats}
+              shown={shown}
+              open={(to) => void navigate({ search: { phone: to }, replace: true })}
+            />
+            <Phone
+              key={shown}
+              to={shown}
+              arrived={chat?.arrived ?? []}
+              compose={<Compose workspaceId={path.id} numbers={ours} to={shown} />}
+            />
+            <div className="flex min-w-0 flex-col gap-4">
+              {ours.map((number) => (
+                <NumberControls key={number.id} number={number} workspaceId={workspaceId} />
+              ))}
+              <ClockControls adjustable={session.adjustable_clock} />
+            </div>
           </div>
-        </div>
+        </Boundary>
       )}
     </main>
   )

@@ -4,6 +4,7 @@ import type { ReactNode } from "react"
 import { Link } from "@tanstack/react-router"
 import type { Message } from "@messaging-service/client"
 import { asked, call } from "../api/call.ts"
+import { Boundary } from "../ui/Boundary.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Copy, Fact, Failure, Loading, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
@@ -42,18 +43,20 @@ export const MessagePanel = ({
   return (
     <Panel messageId={messageId} close={close}>
       <QueryFailure error={error} again={() => void refetch()} />
-      {message && <Content message={message} />}
-      {waits && data?.waiting && (
-        <WhyItWaits waiting={data.waiting} message={data.message} workspaceId={workspaceId} />
-      )}
-      {message?.error && <WhyItFailed error={message.error} />}
-      <section className="flex flex-col gap-3">
-        <h3 className="label">{words.happened}</h3>
-        {data === undefined && !error && <Loading rows={3} />}
-        {data?.truncated && <p className="text-xs text-soft">{words.truncated}</p>}
-        {data && <Steps entries={data.data} />}
-      </section>
-      {message && <Facts message={message} workspaceId={workspaceId} />}
+      <Boundary of={data ?? known}>
+        {message && <Content message={message} />}
+        {waits && data?.waiting && (
+          <WhyItWaits waiting={data.waiting} message={data.message} workspaceId={workspaceId} />
+        )}
+        {message?.error && <WhyItFailed error={message.error} />}
+        <section className="flex flex-col gap-3">
+          <h3 className="label">{words.happened}</h3>
+          {data === undefined && !error && <Loading rows={3} />}
+          {data?.truncated && <p className="text-xs text-soft">{words.truncated}</p>}
+          {data && <Steps entries={data.data} />}
+        </section>
+        {message && <Facts message={message} workspaceId={workspaceId} />}
+      </Boundary>
       {waits && <Cancel path={path} />}
     </Panel>
   )

@@ -1,5 +1,6 @@
 /** The list of messages: a box to choose each, and the whole row to open it. */
 import type { Message } from "@messaging-service/client"
+import { Boundary } from "../ui/Boundary.tsx"
 import { When } from "../ui/Time.tsx"
 import { MessageStatus } from "./MessageStatus.tsx"
 import { recipientOf } from "./recipient.ts"
@@ -16,7 +17,13 @@ interface TableProps {
   readonly open: (id: number) => void
 }
 
-export const MessageTable = ({ choose, chosen, messages, open, openId }: TableProps) => (
+export const MessageTable = (props: TableProps) => (
+  <Boundary of={props.messages}>
+    <Whole {...props} />
+  </Boundary>
+)
+
+const Whole = ({ choose, chosen, messages, open, openId }: TableProps) => (
   <table className="w-full table-fixed text-sm">
     <caption className="sr-only">{words.caption}</caption>
     <thead className="border-b border-line">

@@ -6,6 +6,7 @@ import { base } from "../api/base.ts"
 import { asked, call } from "../api/call.ts"
 import type { Answer } from "../api/operations.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
+import { Boundary } from "../ui/Boundary.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Empty, Failure, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { left } from "../ui/Time.tsx"
@@ -45,12 +46,14 @@ export const LinkPage = () => {
       </PageHead>
       <QueryFailure error={error} again={changed} />
       {number === undefined && !error && <Loading rows={4} />}
-      {number?.status === "connected" && (
-        <Linked phone={number.phone ?? ""} workspaceId={workspaceId} />
-      )}
-      {number?.status === "disconnected" && <Over path={path} changed={changed} />}
-      {number?.status === "connecting" &&
-        (session.role === "member" ? <NotForMembers /> : <Linking number={number} />)}
+      <Boundary of={number}>
+        {number?.status === "connected" && (
+          <Linked phone={number.phone ?? ""} workspaceId={workspaceId} />
+        )}
+        {number?.status === "disconnected" && <Over path={path} changed={changed} />}
+        {number?.status === "connecting" &&
+          (session.role === "member" ? <NotForMembers /> : <Linking number={number} />)}
+      </Boundary>
     </main>
   )
 }

@@ -7,6 +7,7 @@ import type { SendingNumber } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import { Answer } from "../ui/Answer.tsx"
+import { Boundary } from "../ui/Boundary.tsx"
 import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
 import { Empty, Fact, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
@@ -55,7 +56,11 @@ export const NumberPage = () => {
         {(data) => <Facts connection={data} showsWorker={mayChange} />}
       </Answer>
       {mayChange && <Label number={number} path={path} />}
-      {mayChange && <PauseSection connection={connection.data} path={path} />}
+      {mayChange && (
+        <Boundary of={connection.data}>
+          <PauseSection connection={connection.data} path={path} />
+        </Boundary>
+      )}
       {session.kind === "operator" && <PacingAndProxy path={path} />}
       {mayChange && (
         <EndOfNumber number={number} path={path} waiting={connection.data?.waiting ?? 0} />

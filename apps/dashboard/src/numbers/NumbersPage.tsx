@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { asked } from "../api/call.ts"
+import { Boundary } from "../ui/Boundary.tsx"
 import { Empty, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { AddAccount } from "../telegram/AddAccount.tsx"
 import { useConnections } from "./connections.ts"
@@ -36,17 +37,19 @@ export const NumbersPage = () => {
             {mayChange ? words.emptyAbout : words.emptyForMembers}
           </Empty>
         )}
-        <ul>
-          {list?.map((number) => (
-            <NumberRow
-              key={number.id}
-              workspaceId={workspaceId}
-              number={number}
-              state={states?.find((one) => one.number_id === number.id)}
-              mayChange={mayChange}
-            />
-          ))}
-        </ul>
+        <Boundary of={numbers.dataUpdatedAt}>
+          <ul>
+            {list?.map((number) => (
+              <NumberRow
+                key={number.id}
+                workspaceId={workspaceId}
+                number={number}
+                state={states?.find((one) => one.number_id === number.id)}
+                mayChange={mayChange}
+              />
+            ))}
+          </ul>
+        </Boundary>
       </div>
     </main>
   )

@@ -6,8 +6,9 @@ import type { ReactNode } from "react"
 import type { Figures, ListedConnection, SendingNumber, Webhook } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { nameOf, standingOf } from "../numbers/connection.ts"
-import { useConnections } from "../numbers/connections.ts"
+import { Boundary } from "../ui/Boundary.tsx"
 import { Icon } from "../ui/Icon.tsx"
+import { QueryFailure } from "../ui/parts.tsx"
 import { span } from "../ui/Time.tsx"
 import { answerWords, stoppedWords } from "../webhooks/words.ts"
 import { attentionWords as words } from "./words.ts"
@@ -90,24 +91,61 @@ export const Attention = ({
   workspaceId: string
 }) => {
   const path = { id: Number(workspaceId) }
-  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path })).data?.data
+  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path }))
   const { session } = useRouteContext({ from: "/inside" })
   // A member could not open the page that a line leads to.
   const seesWebhooks = session.role !== "member"
   const webhooks = useQuery({
     ...asked("GET /admin/v1/workspaces/{id}/webhooks", { path }),
     enabled: seesWebhooks,
-  }).data?.data
-  const states = useConnections(path.id)
-  const isUnknown = seesWebhooks && webhooks === undefined
-  if (numbers === undefined || states === undefined || isUnknown)
-    return <div className="card h-11" />
+  })
+  const connections = useQuery(asked("GET /admin/v1/workspaces/{id}/connections", { path }))
+  const questions = [numbers, connections, ...(seesWebhooks ? [webhooks] : [])]
+  const isKnown = questions.every(({ data }) => data !== undefined)
+  const error = questions.find((one) => one.error !== null)?.error ?? null
+  return (
+    <>
+      <QueryFailure
+        error={error}
+        again={() => questions.forEach(({ refetch }) => void refetch())}
+      />
+      {!isKnown && !error && <div className="card h-11" />}
+      {isKnown && (
+        <Boundary of={questions.map(({ dataUpdatedAt }) => dataUpdatedAt).join(" ")}>
+          <Items
+            figures={figures}
+            numbers={numbers.data?.data ?? []}
+            states={connections.data?.data ?? []}
+            webhooks={webhooks.data?.data ?? []}
+            seesWebhooks={seesWebhooks}
+            workspaceId={workspaceId}
+          />
+        </Boundary>
+      )}
+    </>
+  )
+}
 
+const Items = ({
+  figures,
+  numbers,
+  seesWebhooks,
+  states,
+  webhooks,
+  workspaceId,
+}: {
+  figures: Figures | undefined
+  numbers: ReadonlyArray<SendingNumber>
+  states: ReadonlyArray<ListedConnection>
+  webhooks: ReadonlyArray<Webhook>
+  seesWebhooks: boolean
+  workspaceId: string
+}) => {
   const items = [
     ...(numbers.length === 0 ? [noNumber(seesWebhooks)] : []),
     ...ofNumbers(numbers, states),
     ...ofOldest(figures),
-    ...ofWebhooks(webhooks ?? []),
+    ...ofWebhooks(webhooks),
   ]
   if (items.length === 0)
     return (

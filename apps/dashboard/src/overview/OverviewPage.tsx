@@ -5,6 +5,7 @@ import type { ReactNode } from "react"
 import type { Figures, FiguresBucket as Bucket } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import type { MessageErrorCode, MessageSearch } from "../messages/messageSearch.ts"
+import { Boundary } from "../ui/Boundary.tsx"
 import { Columns, Meter } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
@@ -48,7 +49,11 @@ export const OverviewPage = () => {
       <QueryFailure error={error} again={() => void figures.refetch()} />
       <Attention workspaceId={workspaceId} figures={data} />
       {data === undefined && !error && <Loading />}
-      {data && <Whole workspaceId={workspaceId} figures={data} />}
+      {data && (
+        <Boundary of={data}>
+          <Whole workspaceId={workspaceId} figures={data} />
+        </Boundary>
+      )}
     </main>
   )
 }

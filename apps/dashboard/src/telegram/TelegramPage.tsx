@@ -7,6 +7,7 @@ import { Refused, asked, call } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { useCall } from "../api/useCall.ts"
 import type { NumberPath } from "../numbers/connection.ts"
+import { Boundary } from "../ui/Boundary.tsx"
 import { Button, Empty, Failure, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { left } from "../ui/Time.tsx"
 import { BeginLogin } from "./BeginLogin.tsx"
@@ -58,8 +59,10 @@ export const TelegramPage = () => {
       </PageHead>
       <QueryFailure error={error} again={() => void refetch()} />
       {login === undefined && !error && <Loading rows={3} />}
-      {login === null && <BeginLogin path={path} begun={show} />}
-      {login != null && <Step login={login} path={path} show={show} />}
+      <Boundary of={login}>
+        {login === null && <BeginLogin path={path} begun={show} />}
+        {login != null && <Step login={login} path={path} show={show} />}
+      </Boundary>
     </main>
   )
 }

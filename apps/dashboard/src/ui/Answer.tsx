@@ -4,7 +4,12 @@
  */
 import type { UseQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"
+import { Boundary } from "./Boundary.tsx"
 import { Loading, QueryFailure } from "./parts.tsx"
+
+/** A component, so that what fails in it fails within the boundary. */
+const Drawn = <Data,>({ children, data }: { data: Data; children: (data: Data) => ReactNode }) =>
+  children(data)
 
 export const Answer = <Data,>({
   children,
@@ -28,7 +33,9 @@ export const Answer = <Data,>({
         aria-busy={isPlaceholderData}
         className={`min-w-0 ${error ? "opacity-70" : "transition-opacity aria-busy:opacity-55"}`}
       >
-        {children(data)}
+        <Boundary of={data}>
+          <Drawn data={data}>{children}</Drawn>
+        </Boundary>
       </div>
     )}
   </>

@@ -74,7 +74,11 @@ export const Empty = ({
 const isRoleRefusal = (error: Error): boolean =>
   error instanceof Refused && ["role_required", "operator_required"].includes(error.code)
 
+/** Of a part of the page that cannot be drawn. */
+export const notShown = new Error(words.notShown)
+
 const sentenceOf = (error: Error): string => {
+  if (error === notShown) return error.message
   if (!(error instanceof Refused)) return words.away
   // The dialog over the page signs in again; what the user asked for is still to be done.
   if (saysSessionEnded(error)) return words.sessionEnded

@@ -106,6 +106,7 @@ export const signedOutWords = {
 export const stateWords = {
   loading: "Loading",
   away: "The service does not answer.",
+  notShown: "This part of the page cannot be shown.",
   roleRefused: "Your role does not allow this.",
   sessionEnded: "Your session had ended, so this was not done. Do it again.",
   gone: "It is no longer there. It was deleted, or the address is wrong.",

@@ -1,0 +1,139 @@
+/**
+ * What each answer of the operator API has to be, made from the types that the service's own document gives it. Pages
+ * compare an answer with it before they trust it.
+ */
+import { readFile } from "node:fs/promises"
+import { resolve } from "node:path"
+import { parseSync } from "vite"
+import type { ESTree, Plugin } from "vite"
+import type { Shape, Shapes } from "./src/api/shape.ts"
+
+type Type = ESTree.TSType
+type Field = readonly [name: string, type: Type]
+
+const typesFile = resolve(import.meta.dirname, "../../packages/client/src/openapi.ts")
+
+/** The fields of a type; the name of one that may be missing ends in `?`. */
+const fieldsOf = (members: ReadonlyArray<ESTree.TSSignature>): ReadonlyArray<Field> =>
+  members.flatMap((member) => {
+    if (member.type !== "TSPropertySignature" || !member.typeAnnotation) return []
+    const { key, optional, typeAnnotation } = member
+    const name = key.type === "Literal" ? String(key.value) : key.type === "Identifier" && key.name
+    return name === false ? [] : [[optional ? `${name}?` : name, typeAnnotation.typeAnnotation]]
+  })
+
+/** `Message` of `components["schemas"]["Message"]`. */
+const lastName = ({ indexType }: ESTree.TSIndexedAccessType): string =>
+  indexType.type === "TSLiteralType" && indexType.literal.type === "Literal"
+    ? String(indexType.literal.value)
+    : ""
+
+const eitherOf = (shapes: ReadonlyArray<Shape>): Shape => {
+  const [first = "any", ...others] = new Map(
+    shapes.map((one) => [JSON.stringify(one), one]),
+  ).values()
+  return others.length === 0 ? first : [first, ...others]
+}
+
+const shapeOf = (type: Type | undefined): Shape => {
+  switch (type?.type) {
+    case "TSStringKeyword":
+      return "string"
+    case "TSNumberKeyword":
+      return "number"
+    case "TSBooleanKeyword":
+      return "boolean"
+    case "TSNullKeyword":
+      return "null"
+    case "TSLiteralType":
+      return type.literal.type === "Literal" ? typeof type.literal.value : "any"
+    case "TSIndexedAccessType":
+      return lastName(type)
+    case "TSTypeOperator":
+    case "TSParenthesizedType":
+      return shapeOf(type.typeAnnotation)
+    case "TSArrayType":
+      return [shapeOf(type.elementType)]
+    case "TSUnionType":
+      return eitherOf(type.types.map(shapeOf))
+    case "TSTypeLiteral":
+      return Object.fromEntries(fieldsOf(type.members).map(([name, of]) => [name, shapeOf(of)]))
+    default:
+      return "any"
+  }
+}
+
+/** Adds the schemas that a shape names, and those that they name. */
+const addReached = (shape: Shape, schemas: Shapes, found: Record<string, Shape>): void => {
+  if (typeof shape !== "string")
+    return Object.values(shape).forEach((each: Shape) => addReached(each, schemas, found))
+  const schema = schemas[shape]
+  if (schema === undefined || shape in found) return
+  found[shape] = schema
+  addReached(schema, schemas, found)
+}
+
+const declarationsOf = (types: string): ReadonlyMap<string, Type> =>
+  new Map(
+    parseSync(typesFile, types).program.body.flatMap((node): ReadonlyArray<Field> => {
+      const of = node.type === "ExportNamedDeclaration" ? node.declaration : null
+      if (of?.type === "TSTypeAliasDeclaration") return [[of.id.name, of.typeAnnotation]]
+      return of?.type === "TSInterfaceDeclaration"
+        ? [[of.id.name, { ...of.body, type: "TSTypeLiteral", members: of.body.body }]]
+        : []
+    }),
+  )
+
+/** By operations such as `GET /admin/v1/workspaces`, and by the schemas that their answers name. */
+export const answerShapes = (types: string): Shapes => {
+  const declared = declarationsOf(types)
+  const fields = (type: Type | undefined): ReadonlyArray<Field> =>
+    type?.type === "TSTypeLiteral"
+      ? fieldsOf(type.members)
+      : type?.type === "TSTypeReference" && type.typeName.type === "Identifier"
+        ? fields(declared.get(type.typeName.name))
+        : []
+  /** The type that lies at those names within another. */
+  const within = (type: Type | undefined, ...names: ReadonlyArray<string>): Type | undefined =>
+    names.reduce((of, name) => fields(of).find(([each]) => each === name)?.[1], type)
+
+  const resolved = (type: Type): Type | undefined =>
+    type.type === "TSTypeReference" && type.typeName.type === "Identifier"
+      ? declared.get(type.typeName.name)
+      : type
+  const schemas = Object.fromEntries(
+    fields(within(declared.get("components"), "schemas")).map(([name, type]) => [
+      name,
+      shapeOf(resolved(type)),
+    ]),
+  )
+  const shapes: Record<string, Shape> = {}
+  for (const [path, verbs] of fields(declared.get("paths"))) {
+    if (!path.startsWith("/admin/")) continue
+    for (const [verb, operation] of fields(verbs)) {
+      if (operation.type !== "TSIndexedAccessType") continue
+      const responses = within(declared.get("operations"), lastName(operation), "responses")
+      const answers = fields(responses).map(([, response]) =>
+        shapeOf(within(response, "content", "application/json")),
+      )
+      const shape = eitherOf(answers)
+      shapes[`${verb.toUpperCase()} ${path}`] = shape
+      addReached(shape, schemas, shapes)
+    }
+  }
+  return shapes
+}
+
+/** The module `virtual:answer-shapes`. */
+export const answerShapesPlugin = (): Plugin => {
+  const id = "virtual:answer-shapes"
+  return {
+    name: "answer-shapes",
+    resolveId: (wanted) => (wanted === id ? `\0${id}` : null),
+    async load(wanted) {
+      if (wanted !== `\0${id}`) return null
+      const shapes = answerShapes(await readFile(typesFile, "utf8"))
+      return `export const shapes = JSON.parse(${JSON.stringify(JSON.stringify(shapes))})`
+    },
+  }
+}
