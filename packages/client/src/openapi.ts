@@ -4765,7 +4765,7 @@ export interface Connection {
      */
     readonly paused_until: string | null;
     readonly reconnects: number;
-    /** @description The process that holds the connection. */
+    /** @description The process that holds the connection. Null for a portal. */
     readonly worker: string | null;
     /** @description Waiting messages, including scheduled ones. */
     readonly waiting: number;
@@ -5218,7 +5218,7 @@ export interface ListedConnection {
      */
     readonly paused_until: string | null;
     readonly reconnects: number;
-    /** @description The process that holds the connection. */
+    /** @description The process that holds the connection. Null for a portal. */
     readonly worker: string | null;
     /** @description Waiting messages, including scheduled ones. */
     readonly waiting: number;

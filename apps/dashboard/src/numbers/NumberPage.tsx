@@ -53,7 +53,7 @@ export const NumberPage = () => {
       </PageHead>
       <QueryFailure error={numbers.error} again={() => void numbers.refetch()} />
       <Answer query={connection}>
-        {(data) => <Facts connection={data} showsWorker={mayChange} />}
+        {(data) => <Facts connection={data} showsWorker={session.kind === "operator"} />}
       </Answer>
       {mayChange && <Label number={number} path={path} />}
       {mayChange && (
@@ -82,7 +82,7 @@ const Facts = ({
   showsWorker,
 }: {
   connection: Connection
-  /** False for members, to whom its name says nothing. */
+  /** Its name is that of a machine of the operator. */
   showsWorker: boolean
 }) => (
   <dl className="card grid grid-cols-2 gap-4 p-4 md:grid-cols-4">

@@ -50,7 +50,7 @@ import { examples } from "../openapi/examples.ts"
 import type { Refused } from "../openapi/Operation.ts"
 import { ConnectJson, connectJson, numberJson, NumberJson } from "../v2/numbers.ts"
 import { missingNumber, numberPath, operatorRoute, workspacePath } from "./pipeline.ts"
-import type { OperatorRoute } from "./pipeline.ts"
+import type { Admitted, OperatorRoute } from "./pipeline.ts"
 
 const route = operatorRoute("Workspace numbers")
 
@@ -148,7 +148,10 @@ const ConnectionJson = Schema.Struct({
     "Also null when paused until resumed; `reason` then says so.",
   ),
   reconnects: Schema.Int,
-  worker: described(Schema.NullOr(Schema.String), "The process that holds the connection."),
+  worker: described(
+    Schema.NullOr(Schema.String),
+    "The process that holds the connection. Null for a portal.",
+  ),
   waiting: described(Schema.Int, "Waiting messages, including scheduled ones."),
   next_send_at: described(
     Schema.NullOr(TimeJson),
@@ -157,14 +160,18 @@ const ConnectionJson = Schema.Struct({
   sent_24h: Schema.Int,
 }).annotate({ identifier: "Connection" })
 
-const connectionJson = (connection: NumberConnection): typeof ConnectionJson.Type => ({
+/** A process has the name of its machine, which is the operator's matter. */
+const connectionJson = (
+  connection: NumberConnection,
+  admitted: Admitted,
+): typeof ConnectionJson.Type => ({
   state: connection.state,
   reason: connection.reason,
   since: formatInstant(connection.since),
   last_seen_at: instantOrNull(connection.lastSeenAt),
   paused_until: instantOrNull(connection.pausedUntil),
   reconnects: connection.reconnects,
-  worker: connection.worker,
+  worker: admitted.kind === "operator" ? connection.worker : null,
   waiting: connection.waiting,
   next_send_at: instantOrNull(connection.nextSendAt),
   sent_24h: connection.sent24h,
@@ -186,13 +193,12 @@ const ConnectionsJson = Schema.Struct({
   truncated: described(Schema.Boolean, "Whether the workspace has more than these 1,000 numbers."),
 })
 
-const listedConnectionJson = ({
-  hours,
-  quota,
-  ...connection
-}: ListedConnection): typeof ListedConnectionJson.Type => ({
+const listedConnectionJson = (
+  { hours, quota, ...connection }: ListedConnection,
+  admitted: Admitted,
+): typeof ListedConnectionJson.Type => ({
   number_id: connection.id,
-  ...connectionJson(connection),
+  ...connectionJson(connection, admitted),
   quota: {
     used: quota.used,
     limit: quota.limit,
@@ -317,10 +323,10 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
       ],
       truncated: false,
     }),
-    handler: Effect.fnUntraced(function* listConnections({ id, role }) {
+    handler: Effect.fnUntraced(function* listConnections({ admitted, id, role }) {
       const operations = yield* NumberOperations
       const { connections, truncated } = yield* operations.connections(role, id("id"))
-      return { data: connections.map(listedConnectionJson), truncated }
+      return { data: connections.map((each) => listedConnectionJson(each, admitted)), truncated }
     }),
   }),
   route(`GET ${numberPath}/connection`, {
@@ -331,9 +337,9 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     success: "The connection.",
     answer: bodyOf(ConnectionJson, connected),
     refused: [missingNumber],
-    handler: Effect.fnUntraced(function* getConnection({ id, role }) {
+    handler: Effect.fnUntraced(function* getConnection({ admitted, id, role }) {
       const operations = yield* NumberOperations
-      return connectionJson(yield* operations.connection(role, id("id"), id("number_id")))
+      return connectionJson(yield* operations.connection(role, id("id"), id("number_id")), admitted)
     }),
   }),
   route(`POST ${numberPath}/pause`, {
@@ -345,9 +351,12 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     success: "The connection.",
     answer: bodyOf(ConnectionJson, paused),
     refused: [missingNumber, "invalid_datetime", "time_in_past"],
-    handler: Effect.fnUntraced(function* pauseNumber({ id, request, role }) {
+    handler: Effect.fnUntraced(function* pauseNumber({ admitted, id, request, role }) {
       const operations = yield* NumberOperations
-      return connectionJson(yield* operations.pause(role, id("id"), id("number_id"), request))
+      return connectionJson(
+        yield* operations.pause(role, id("id"), id("number_id"), request),
+        admitted,
+      )
     }),
   }),
   route(`POST ${numberPath}/resume`, {
@@ -358,9 +367,9 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     success: "The connection.",
     answer: bodyOf(ConnectionJson, connected),
     refused: [missingNumber],
-    handler: Effect.fnUntraced(function* resumeNumber({ id, role }) {
+    handler: Effect.fnUntraced(function* resumeNumber({ admitted, id, role }) {
       const operations = yield* NumberOperations
-      return connectionJson(yield* operations.resume(role, id("id"), id("number_id")))
+      return connectionJson(yield* operations.resume(role, id("id"), id("number_id")), admitted)
     }),
   }),
   route(`POST ${numberPath}/check-proxy`, {

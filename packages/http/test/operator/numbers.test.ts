@@ -101,6 +101,27 @@ describe("a number of a workspace", () => {
       }),
     )
 
+    it.effect("names the process that has it to the operator, and to no portal", () =>
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const { id } = yield* aNumber(workspace)
+        const one = `${numbersOf(workspace)}/${id}/connection`
+        assert.isNotNull(
+          bodyOf<{ worker: string | null }>(yield* operate({ path: one }), 200).worker,
+        )
+        for (const role of ["owner", "member"] as const) {
+          const alone = yield* asPortal(role, workspace, one)
+          assert.propertyVal(bodyOf<object>(alone, 200), "worker", null)
+          const list = `/admin/v1/workspaces/${workspace.id}/connections`
+          const { data } = bodyOf<{ data: ReadonlyArray<object> }>(
+            yield* asPortal(role, workspace, list),
+            200,
+          )
+          assert.deepInclude(data[0], { number_id: id, worker: null })
+        }
+      }),
+    )
+
     it.effect("is listed with all others, its quota and what it sent by the hour", () =>
       Effect.gen(function* () {
         const workspace = yield* aWorkspace()
