@@ -37,9 +37,9 @@ const root = createRootRouteWithContext<Context>()({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
+  // The page judges it: what a component reads is the address as it came.
   validateSearch: (raw: Record<string, unknown>): { to?: string } =>
-    // Only a path of this host: `//elsewhere` is another host's address.
-    typeof raw["to"] === "string" && /^\/[^/\\]/.test(raw["to"]) ? { to: raw["to"] } : {},
+    typeof raw["to"] === "string" ? { to: raw["to"] } : {},
   beforeLoad: async ({ context }) => {
     if ((await loadSession(context.client)) !== null) throw redirect({ to: "/" })
   },

@@ -383,6 +383,14 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       await page.keyboard.press("Enter")
       await shown(page, "Your table is ready").first().waitFor()
       assert.strictEqual(page.url(), `${url}/w/1/messages?find=table`)
+      for (const elsewhere of ["//elsewhere.example/x", "/\\elsewhere.example", "/.//x.example"]) {
+        await page.context().clearCookies()
+        await page.goto(`${url}/sign-in?to=${encodeURIComponent(elsewhere)}`)
+        await page.getByLabel("Operator token").fill(dashboard.operatorToken)
+        await page.keyboard.press("Enter")
+        await page.getByRole("heading", { level: 1, name: "Workspaces" }).waitFor()
+        assert.strictEqual(page.url(), `${url}/workspaces`)
+      }
     }))
 
   it("shows a new message within its polling when a proxy holds the stream of events back", () =>

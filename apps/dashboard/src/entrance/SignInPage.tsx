@@ -8,6 +8,7 @@ import { setSession } from "../api/session.ts"
 import { Button, Failure } from "../ui/parts.tsx"
 import { Door } from "./Door.tsx"
 import { signInWords as words } from "./words.ts"
+import { ownPath } from "./ownPath.ts"
 
 const defaultRetrySeconds = 60
 
@@ -33,7 +34,10 @@ export const SignInPage = () => {
         </p>
       </div>
       <div className="card p-5 shadow-card">
-        <SignInWays code={code} signedIn={() => router.history.push(to ?? base)} />
+        <SignInWays
+          code={code}
+          signedIn={() => router.history.push(ownPath(to, location.origin) ?? base)}
+        />
       </div>
       <p className="text-xs text-soft">
         {words.where[0]}
