@@ -109,8 +109,10 @@ describe.skipIf(skipsWithoutBrowser)("every screen", () => {
     }))
 
   for (const width of [2560, 360, 320])
-    it(`has nothing wider than the window: ${width}`, () =>
+    it(`has its own title, and nothing wider than the window: ${width}`, () =>
       onEvery({ width }, async (page, name) => {
+        const heading = (await page.locator("h1").textContent()) ?? ""
+        assert.strictEqual(await page.title(), `${heading} · Messaging`, name)
         assert.isFalse(await overflows(page), `${name} at ${width}`)
       }))
 

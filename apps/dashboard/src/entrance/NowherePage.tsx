@@ -1,13 +1,17 @@
 /** For an address that no page has. */
 import { Link } from "@tanstack/react-router"
+import { useTitle } from "../ui/title.ts"
 import { Door } from "./Door.tsx"
 import { nowhereWords as words } from "./words.ts"
 
-export const NowherePage = () => (
-  <Door>
-    <h1 className="text-xl font-semibold">{words.title}</h1>
-    <Link to="/" className="control self-start">
-      {words.start}
-    </Link>
-  </Door>
-)
+export const NowherePage = () => {
+  useTitle(words.title)
+  return (
+    <Door>
+      <h1 className="text-xl font-semibold">{words.title}</h1>
+      <Link to="/" className="control self-start">
+        {words.start}
+      </Link>
+    </Door>
+  )
+}

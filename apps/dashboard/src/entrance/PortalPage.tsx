@@ -8,6 +8,7 @@ import { useState } from "react"
 import { Refused, call } from "../api/call.ts"
 import { setSession } from "../api/session.ts"
 import { Button, Failure } from "../ui/parts.tsx"
+import { useTitle } from "../ui/title.ts"
 import { Door } from "./Door.tsx"
 import { portalWords as words } from "./words.ts"
 
@@ -23,6 +24,7 @@ export const PortalPage = () => {
     },
   })
   const isUsed = code === "" || (error instanceof Refused && error.status === 401)
+  useTitle(isUsed ? words.usedTitle : words.title)
 
   return (
     <Door>

@@ -6,9 +6,10 @@ import { base } from "../api/base.ts"
 import { Refused, call } from "../api/call.ts"
 import { setSession } from "../api/session.ts"
 import { Button, Failure } from "../ui/parts.tsx"
+import { useTitle } from "../ui/title.ts"
 import { Door } from "./Door.tsx"
-import { signInWords as words } from "./words.ts"
 import { ownPath } from "./ownPath.ts"
+import { signInWords as words } from "./words.ts"
 
 const defaultRetrySeconds = 60
 
@@ -24,6 +25,7 @@ const problemOf = (error: Error | null): string | undefined => {
 export const SignInPage = () => {
   const { to } = useSearch({ from: "/sign-in" })
   const router = useRouter()
+  useTitle(words.title)
   const [code] = useState(() => new URLSearchParams(location.hash.slice(1)).get("code"))
   return (
     <Door>

@@ -5,6 +5,7 @@ import { Refused } from "../api/call.ts"
 import { saysSessionEnded } from "../api/session.ts"
 import { Icon } from "./Icon.tsx"
 import type { IconName } from "./Icon.tsx"
+import { useTitle } from "./title.ts"
 import { secretWords, stateWords as words } from "./words.ts"
 
 const looks = {
@@ -32,6 +33,7 @@ export const Button = ({
   />
 )
 
+/** Also the title of the document. */
 export const PageHead = ({
   about,
   children,
@@ -40,15 +42,18 @@ export const PageHead = ({
   title: string
   about?: ReactNode
   children?: ReactNode
-}) => (
-  <header className="flex min-h-9 flex-wrap items-center gap-x-3 gap-y-2">
-    <div className="mr-auto flex min-w-0 flex-wrap items-baseline gap-x-3">
-      <h1 className="min-w-0 text-xl font-semibold break-words">{title}</h1>
-      {about && <p className="text-sm text-soft">{about}</p>}
-    </div>
-    {children}
-  </header>
-)
+}) => {
+  useTitle(title)
+  return (
+    <header className="flex min-h-9 flex-wrap items-center gap-x-3 gap-y-2">
+      <div className="mr-auto flex min-w-0 flex-wrap items-baseline gap-x-3">
+        <h1 className="min-w-0 text-xl font-semibold break-words">{title}</h1>
+        {about && <p className="text-sm text-soft">{about}</p>}
+      </div>
+      {children}
+    </header>
+  )
+}
 
 /** Says what would be here, and the one thing to do about it. */
 export const Empty = ({

@@ -49,6 +49,7 @@ export const shellWords = {
   stoppedFile: (done: number, all: number) =>
     `A file was not sent to its end: ${done.toLocaleString()} of ${all.toLocaleString()}.`,
   showFile: "Show",
+  titleOf: (page: string) => `${page} · Messaging`,
   movedOn: (span: string) => `moved on by ${span}`,
   showNews: "show news as they happen",
   holdStill: "hold the page still",
