@@ -1,11 +1,13 @@
 /** The words of number checks. */
 import type { NumberCheck } from "@messaging-service/client"
+import { buttonNames } from "../ui/words.ts"
+import type { PhoneLine } from "./parts.ts"
 import type { ResultStatus } from "./resultStatus.ts"
 
 export const checksWords = {
   title: "Number checks",
   about: "Find out which phones exist on WhatsApp before you send to them.",
-  add: "Check phones",
+  add: buttonNames.checkPhones,
   caption: "Number checks, the newest first",
   empty: "No check yet",
   emptyAbout: "Paste phones or choose a file: the service asks WhatsApp about each of them.",

@@ -1,9 +1,10 @@
 /** The words of contacts. */
+import { buttonNames } from "../ui/words.ts"
 export const contactsWords = {
   actions: "Actions",
   title: "Contacts",
   about: "Recipients with a name; messages can name a contact instead of a phone.",
-  add: "Add a contact",
+  add: buttonNames.addContact,
   caption: "Contacts, the newest first",
   empty: "No contact yet",
   emptyAbout: "A contact gives a phone or a username a name.",

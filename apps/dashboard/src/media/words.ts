@@ -1,9 +1,10 @@
 /** The words of files. */
+import { buttonNames } from "../ui/words.ts"
 export const mediaWords = {
   title: "Media",
   about: (limit: string) => `Images and files that messages can carry, up to ${limit} in all.`,
   aboutNoPlan: "Images and files that messages can carry.",
-  upload: "Upload a file",
+  upload: buttonNames.uploadFile,
   uploading: (name: string) => `Uploading ${name}`,
   uploaded: (name: string) => `${name} is uploaded.`,
   caption: "Files, the newest first",

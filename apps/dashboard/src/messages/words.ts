@@ -1,4 +1,6 @@
 /** The words of the messages' pages. */
+import type { Message } from "@messaging-service/client"
+import { buttonNames } from "../ui/words.ts"
 import type { TimelineEntry } from "./timeline.ts"
 
 export const messagesWords = {
@@ -194,7 +196,7 @@ export const stepWords: Readonly<Record<TimelineEntry["type"], (entry: TimelineE
 export const again = " · again "
 
 export const newMessageWords = {
-  title: "New message",
+  title: buttonNames.newMessage,
   to: "To",
   toAbout: (count: number) =>
     count <= 1

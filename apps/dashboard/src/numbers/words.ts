@@ -1,4 +1,5 @@
 import type { ProxyCheck } from "@messaging-service/client"
+import { buttonNames } from "../ui/words.ts"
 
 /** The words of the numbers' pages. */
 export const numbersWords = {
@@ -29,7 +30,7 @@ export const numbersWords = {
 }
 
 export const linkDialogWords = {
-  title: "Link a phone",
+  title: buttonNames.linkPhone,
   how: "How",
   qr: "Scan a QR code",
   qrAbout: "The sending phone has a camera, and you see this page on another screen.",
@@ -42,7 +43,7 @@ export const linkDialogWords = {
 }
 
 export const linkWords = {
-  title: "Link a phone",
+  title: buttonNames.linkPhone,
   linking: "A phone is being linked",
   notForMembers: "Owners and administrators of the workspace see its code.",
   scan: "Scan as the simulated phone",

@@ -1,10 +1,11 @@
 /** The words of reminders. */
 import type { ReminderRun } from "@messaging-service/client"
+import { buttonNames } from "../ui/words.ts"
 
 export const remindersWords = {
   title: "Reminders",
   about: "The same message at every time of a schedule.",
-  add: "New reminder",
+  add: buttonNames.newReminder,
   caption: "Reminders, the newest first",
   empty: "No reminder yet",
   emptyAbout:

@@ -1,4 +1,5 @@
 /** The words of a workspace's settings. */
+import { buttonNames } from "../ui/words.ts"
 export const settingsWords = {
   title: "Settings",
   forMembers:
@@ -9,7 +10,7 @@ export const keyWords = {
   actions: "Actions",
   title: "Keys",
   about: "A program calls the API with a key. A key’s scopes never change.",
-  make: "Make a key",
+  make: buttonNames.makeKey,
   caption: "Keys, the newest first",
   empty: "No key yet",
   emptyAbout: "Make one for each program that sends messages.",
@@ -37,7 +38,7 @@ export const keyWords = {
 }
 
 export const newKeyWords = {
-  title: "Make a key",
+  title: buttonNames.makeKey,
   version: "Interface",
   version2: "Version 2",
   version1: "Version 1, with every right",

@@ -1,46 +1,24 @@
 /**
- * Finds everything that a user can go to or do by a few letters: pages, workspaces, a message by its number, a
+ * Finds everything that a user can go to or do by a few words: pages, workspaces, a message by its number, a
  * phone, actions. Opens with Ctrl K or Cmd K.
  */
 import { useEffect, useId, useRef, useState } from "react"
 import type { KeyboardEvent } from "react"
+import { findByWords } from "./find.ts"
+import type { Findable } from "./find.ts"
 import { Icon } from "./Icon.tsx"
 import type { IconName } from "./Icon.tsx"
 import { Kbd } from "./parts.tsx"
 import { paletteWords as words } from "./words.ts"
 
-export interface Command {
-  readonly name: string
+export interface Command extends Findable {
   readonly group: string
   readonly icon: IconName
   readonly keys?: string
   readonly act: () => void
 }
 
-/** Ranks a name that has all letters in their order, the best first. Undefined where they are not there. */
-const rank = (name: string, wanted: string): number | undefined => {
-  const text = name.toLowerCase()
-  const whole = text.indexOf(wanted)
-  if (whole >= 0) return whole === 0 || text[whole - 1] === " " ? 0 : 1
-  let at = -1
-  for (const letter of wanted) {
-    at = text.indexOf(letter, at + 1)
-    if (at < 0) return undefined
-  }
-  return 2
-}
-
 const foundMax = 12
-
-const findCommands = (commands: ReadonlyArray<Command>, wanted: string): ReadonlyArray<Command> =>
-  commands
-    .flatMap((command) => {
-      const place = rank(command.name, wanted.trim().toLowerCase())
-      return place === undefined ? [] : [{ command, place }]
-    })
-    .toSorted((a, b) => a.place - b.place)
-    .map(({ command }) => command)
-    .slice(0, foundMax)
 
 /** Opens a `<dialog>` when it is first drawn. */
 const useModal = () => {
@@ -66,7 +44,7 @@ export const Palette = ({
   const [letters, setLetters] = useState("")
   const [at, setAt] = useState(0)
   const list = useId()
-  const found = [...guess(letters.trim()), ...findCommands(commands, letters)]
+  const found = [...guess(letters.trim()), ...findByWords(commands, letters).slice(0, foundMax)]
   const chosen = found[Math.min(at, found.length - 1)]
 
   useEffect(() => {

@@ -5,7 +5,7 @@ import type { Command } from "./Palette.tsx"
 import { consolePages } from "./pages.ts"
 import type { WorkspacePage } from "./pages.ts"
 import { changeTheme } from "./theme.ts"
-import { shellWords as words } from "./words.ts"
+import { buttonNames, shellWords as words } from "./words.ts"
 
 interface Place {
   readonly workspaceId: string | undefined
@@ -24,13 +24,18 @@ const messageDigitsMax = 10
 
 /** How a command goes to a page of the open workspace. */
 type GoTo = (
-  to: WorkspacePage["to"] | "/w/$workspaceId/messages/new" | "/w/$workspaceId/messages/file",
+  to:
+    | WorkspacePage["to"]
+    | "/w/$workspaceId/messages/new"
+    | "/w/$workspaceId/messages/file"
+    | "/w/$workspaceId/reminders/new",
   search?: { readonly find?: string; readonly open?: number },
 ) => void
 
-const ofMessages = (goTo: GoTo): ReadonlyArray<Command> => [
+const ofSending = (goTo: GoTo): ReadonlyArray<Command> => [
   {
-    name: words.newMessage,
+    name: buttonNames.newMessage,
+    also: [words.keys.write],
     icon: "send",
     group: groups.action,
     keys: "c",
@@ -41,6 +46,12 @@ const ofMessages = (goTo: GoTo): ReadonlyArray<Command> => [
     icon: "file",
     group: groups.action,
     act: () => goTo("/w/$workspaceId/messages/file"),
+  },
+  {
+    name: buttonNames.newReminder,
+    icon: "bell",
+    group: groups.action,
+    act: () => goTo("/w/$workspaceId/reminders/new"),
   },
 ]
 
@@ -75,15 +86,17 @@ export const useCommands = ({
   const goTo: GoTo = (to, search = {}) => {
     if (workspaceId !== undefined) void navigate({ to, params: { workspaceId }, search })
   }
-  const ofPages = pages.map(({ icon, key, name, to }): Command => ({
+  const ofPages = pages.map(({ buttons = [], icon, key, name, to }): Command => ({
     name,
+    also: buttons,
     icon,
     group: groups.page,
     keys: `g ${key}`,
     act: () => goTo(to),
   }))
-  const ofConsole = consolePages.map(({ icon, name, to }): Command => ({
+  const ofConsole = consolePages.map(({ buttons, icon, name, to }): Command => ({
     name,
+    also: buttons,
     icon,
     group: groups.page,
     act: () => void navigate({ to }),
@@ -95,7 +108,7 @@ export const useCommands = ({
     act: () => void navigate({ to: "/w/$workspaceId", params: { workspaceId: String(id) } }),
   }))
   const commands: ReadonlyArray<Command> = [
-    ...(workspaceId === undefined ? [] : [...ofMessages(goTo), ...ofPages]),
+    ...(workspaceId === undefined ? [] : [...ofSending(goTo), ...ofPages]),
     ...(isOperator ? ofConsole : []),
     ...ofWorkspaces,
     { name: words.changeTheme, icon: "half", group: groups.action, act: changeTheme },

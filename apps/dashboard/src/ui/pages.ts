@@ -2,12 +2,14 @@
 import type { BrowserSession } from "@messaging-service/client"
 import type { OperationName } from "../api/operations.ts"
 import type { IconName } from "./Icon.tsx"
-import { pageNames } from "./words.ts"
+import { buttonNames, pageNames } from "./words.ts"
 
 interface PageOf<Path extends string> {
   readonly name: string
   readonly to: Path
   readonly icon: IconName
+  /** The names of its buttons, which find it too. */
+  readonly buttons?: ReadonlyArray<string>
   /** Pressed after `g`. */
   readonly key: string
   readonly needs: OperationName
@@ -38,6 +40,7 @@ const pages = [
     name: pageNames.numbers,
     to: "/w/$workspaceId/numbers",
     icon: "phone",
+    buttons: [buttonNames.linkPhone],
     key: "n",
     needs: "GET /admin/v1/workspaces/{id}/numbers",
   }),
@@ -52,6 +55,7 @@ const pages = [
     name: pageNames.webhooks,
     to: "/w/$workspaceId/webhooks",
     icon: "hook",
+    buttons: [buttonNames.addWebhook],
     key: "w",
     needs: "GET /admin/v1/workspaces/{id}/webhooks",
     roles: ["owner", "administrator"],
@@ -60,6 +64,7 @@ const pages = [
     name: pageNames.media,
     to: "/w/$workspaceId/media",
     icon: "image",
+    buttons: [buttonNames.uploadFile],
     key: "f",
     needs: "GET /admin/v1/workspaces/{id}/media",
   }),
@@ -67,6 +72,7 @@ const pages = [
     name: pageNames.numberChecks,
     to: "/w/$workspaceId/number-checks",
     icon: "check",
+    buttons: [buttonNames.checkPhones],
     key: "k",
     needs: "GET /admin/v1/workspaces/{id}/number-checks",
   }),
@@ -74,6 +80,7 @@ const pages = [
     name: pageNames.contacts,
     to: "/w/$workspaceId/contacts",
     icon: "people",
+    buttons: [buttonNames.addContact],
     key: "c",
     needs: "GET /admin/v1/workspaces/{id}/contacts",
   }),
@@ -81,6 +88,7 @@ const pages = [
     name: pageNames.settings,
     to: "/w/$workspaceId/settings",
     icon: "key",
+    buttons: [buttonNames.makeKey],
     key: "s",
     needs: "GET /admin/v1/workspaces/{id}/keys",
     roles: ["owner", "administrator"],
@@ -97,9 +105,14 @@ const pages = [
 
 /** The pages of operators that belong to no workspace. */
 export const consolePages = [
-  { name: pageNames.workspaces, to: "/workspaces", icon: "grid" },
-  { name: pageNames.service, to: "/service", icon: "overview" },
-  { name: pageNames.held, to: "/service/held", icon: "pause" },
+  {
+    name: pageNames.workspaces,
+    to: "/workspaces",
+    icon: "grid",
+    buttons: [buttonNames.makeWorkspace],
+  },
+  { name: pageNames.service, to: "/service", icon: "overview", buttons: [] },
+  { name: pageNames.held, to: "/service/held", icon: "pause", buttons: [] },
 ] as const
 
 export type WorkspacePage = (typeof pages)[number]

@@ -27,6 +27,19 @@ export const pageNames = {
   held: "Held messages",
 }
 
+/** Buttons of pages, by which the palette finds the pages too. */
+export const buttonNames = {
+  newMessage: "New message",
+  newReminder: "New reminder",
+  linkPhone: "Link a phone",
+  addWebhook: "Add a webhook",
+  addContact: "Add a contact",
+  makeKey: "Make a key",
+  checkPhones: "Check phones",
+  uploadFile: "Upload a file",
+  makeWorkspace: "Make a workspace",
+}
+
 export const shellWords = {
   skip: "Skip to the page",
   goTo: "Go to…",
@@ -36,6 +49,7 @@ export const shellWords = {
   operator: "operator",
   signedInAs: (role: string) => `Signed in as ${role}`,
   product: "Messaging",
+  titleOf: (page: string) => `${page} · Messaging`,
   console: "Console",
   workspace: "Workspace",
   workspaceId: (id: string | number) => `Workspace ${id}`,
@@ -49,14 +63,12 @@ export const shellWords = {
   stoppedFile: (done: number, all: number) =>
     `A file was not sent to its end: ${done.toLocaleString()} of ${all.toLocaleString()}.`,
   showFile: "Show",
-  titleOf: (page: string) => `${page} · Messaging`,
   movedOn: (span: string) => `moved on by ${span}`,
   showNews: "show news as they happen",
   holdStill: "hold the page still",
   groups: { page: "Page", action: "Action", find: "Find", open: "Open" },
-  newMessage: "Write a message",
   sendFile: "Send from a file",
-  changeTheme: "Change between light and dark",
+  changeTheme: "Theme: light or dark",
   showKeys: "Keyboard shortcuts",
   messagesTo: (phone: string) => `Messages to ${phone}`,
   message: (id: string) => `Message ${id}`,

@@ -1,5 +1,6 @@
 /** The words of webhooks. */
 import type { Delivery, Webhook } from "@messaging-service/client"
+import { buttonNames } from "../ui/words.ts"
 
 export const webhooksWords = {
   title: "Webhooks",
@@ -72,7 +73,7 @@ export const answerWords = (error: string | null, status: Delivery["response_sta
 }
 
 export const newWebhookWords = {
-  title: "Add a webhook",
+  title: buttonNames.addWebhook,
   url: "URL",
   urlAbout: "A public https address of your program, which answers 2xx within 10 seconds.",
   example: "https://shop.example/events",

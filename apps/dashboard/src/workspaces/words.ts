@@ -1,4 +1,5 @@
 /** The words of the workspaces' pages. */
+import { buttonNames } from "../ui/words.ts"
 export const workspacesWords = {
   title: "Workspaces",
   about: "One for each customer, with its own numbers and keys",
@@ -18,7 +19,7 @@ export const workspacesWords = {
 }
 
 export const newWorkspaceWords = {
-  title: "Make a workspace",
+  title: buttonNames.makeWorkspace,
   name: "Name",
   about: "It begins with a plan without limits. Its settings change that.",
   action: "Make the workspace",
