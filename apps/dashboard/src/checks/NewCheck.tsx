@@ -4,30 +4,18 @@ import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { FormEvent } from "react"
 import type { NumberCheck } from "@messaging-service/client"
-import { call } from "../api/call.ts"
+import { Refused, call } from "../api/call.ts"
 import { newKey } from "../api/newKey.ts"
 import { openFile } from "../file/openFile.ts"
+import { phonePattern } from "../file/plan.ts"
 import { FromField } from "../messages/FromField.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { FileField, FormEnd, TextArea, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { askParts, partMax, partsFor, phonesIn } from "./parts.ts"
+import type { Part, PhoneLine, WantedCheck } from "./parts.ts"
 import { checksWords, newCheckWords as words } from "./words.ts"
 
 const phonesMax = 10_000
-const checkMax = 1000
-
-const phonesIn = (text: string): ReadonlyArray<string> => [
-  ...new Set(
-    text
-      .split(/[\n,;\t]+/)
-      .map((part) => part.replaceAll(/[\s()-]/g, ""))
-      .filter((part) => part !== ""),
-  ),
-]
-
-const partsOf = (phones: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<string>> =>
-  Array.from({ length: Math.ceil(phones.length / checkMax) }, (_, index) =>
-    phones.slice(index * checkMax, (index + 1) * checkMax),
-  )
 
 /** Null for a file that cannot be read. */
 const phonesOf = async (file: File): Promise<ReadonlyArray<string> | null> => {
@@ -37,44 +25,88 @@ const phonesOf = async (file: File): Promise<ReadonlyArray<string> | null> => {
   return rows.map(({ cells }) => cells[recipients] ?? "")
 }
 
-/** Starts the checks one after the other; a try after a lost answer starts none twice. */
+/** Starts the checks one after the other; a try after a failure starts none twice. */
 const useStart = (id: number, done: (checks: ReadonlyArray<NumberCheck>) => void) => {
   const client = useQueryClient()
-  const [key, setKey] = useState(newKey)
+  const [known, setKnown] = useState<ReadonlyArray<Part>>([])
+  const [failed, setFailed] = useState<Part | null>(null)
   const start = useMutation({
-    mutationFn: async ({
-      from,
-      name,
-      text,
-    }: {
-      text: string
-      name: string
-      from: number | null
-    }) => {
-      const parts = partsOf(phonesIn(text))
-      const checks: Array<NumberCheck> = []
-      for (const [index, phones] of parts.entries()) {
-        const part = parts.length === 1 ? name : `${name} ${index + 1}/${parts.length}`.trim()
-        checks.push(
-          await call("POST /admin/v1/workspaces/{id}/number-checks", {
-            path: { id },
-            idempotencyKey: `${key}-${index}`,
-            body: { phones, from, name: part === "" ? null : part },
-          }),
-        )
-      }
-      return checks
+    mutationFn: async (wanted: WantedCheck) => {
+      const outcome = await askParts(partsFor(wanted, known, newKey), ({ body, key }) =>
+        call("POST /admin/v1/workspaces/{id}/number-checks", {
+          path: { id },
+          idempotencyKey: key,
+          body,
+        }),
+      )
+      setKnown(outcome.known)
+      setFailed(outcome.failed)
+      if (outcome.failed !== null) throw outcome.error
+      return outcome.known.flatMap(({ check }) => check ?? [])
     },
     onSuccess: done,
     onSettled: () => void client.invalidateQueries(),
   })
-  return { ...start, changed: () => setKey(newKey()) }
+  return { ...start, failed }
+}
+
+/** What the service says of a phone, with the phone's line. */
+const refusalOf = (
+  error: Error | null,
+  failed: Part | null,
+  phones: ReadonlyArray<PhoneLine>,
+): string | undefined => {
+  const says = fieldProblem(error, "phones")
+  const [, index] = /\[(\d+)\]/.exec((error instanceof Refused && error.field) || "") ?? []
+  const phone = index === undefined ? undefined : failed?.body.phones[Number(index)]
+  const line = phones.find((each) => each.phone === phone)?.line
+  return says === undefined || line === undefined ? says : words.refused(line, says)
+}
+
+const Phones = ({
+  count,
+  problem,
+  setText,
+  text,
+}: {
+  count: number
+  problem: string | undefined
+  text: string
+  setText: (change: (before: string) => string) => void
+}) => {
+  const [isUnreadable, setUnreadable] = useState(false)
+  const addFile = async (file: File | undefined) => {
+    const added = file === undefined ? [] : await phonesOf(file)
+    setUnreadable(added === null)
+    setText((before) => [before, ...(added ?? [])].filter((line) => line.trim() !== "").join("\n"))
+  }
+  return (
+    <>
+      <TextArea
+        label={words.phones}
+        about={words.phonesAbout(count)}
+        problem={problem}
+        value={text}
+        onChange={({ target: { value } }) => setText(() => value)}
+        rows={6}
+        required
+        autoFocus
+      />
+      <FileField
+        accept=".csv,.tsv,.txt,text/csv,text/plain"
+        label={words.file}
+        about={words.fileAbout}
+        problem={isUnreadable ? words.noFile : undefined}
+        choose={(file) => void addFile(file)}
+      />
+    </>
+  )
 }
 
 export const NewCheck = ({ close, id }: { id: number; close: () => void }) => {
   const navigate = useNavigate()
   const [text, setText] = useState("")
-  const [isUnreadable, setUnreadable] = useState(false)
+  const [wasSubmitted, setSubmitted] = useState(false)
   const start = useStart(id, ([first, ...others]) => {
     close()
     if (first !== undefined && others.length === 0)
@@ -84,40 +116,29 @@ export const NewCheck = ({ close, id }: { id: number; close: () => void }) => {
       })
   })
   const phones = phonesIn(text)
-  const addFile = async (file: File | undefined) => {
-    const added = file === undefined ? [] : await phonesOf(file)
-    setUnreadable(added === null)
-    setText((before) => [before, ...(added ?? [])].filter((line) => line.trim() !== "").join("\n"))
-    start.changed()
+  const wrong = phones.filter(({ phone }) => !phonePattern.test(phone))
+  const problem = () => {
+    if (phones.length > phonesMax) return words.tooMany
+    if (wasSubmitted && wrong.length > 0) return words.wrong(wrong)
+    return refusalOf(start.error, start.failed, phones)
   }
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    if (start.isPending || phones.length > phonesMax) return
+    setSubmitted(true)
+    if (start.isPending || phones.length > phonesMax || wrong.length > 0) return
     const data = new FormData(event.currentTarget)
     const from = textOf(data, "from")
-    start.mutate({ text, name: textOf(data, "name"), from: from === "" ? null : Number(from) })
+    start.mutate({
+      phones: phones.map(({ phone }) => phone),
+      name: textOf(data, "name"),
+      from: from === "" ? null : Number(from),
+    })
   }
-  const parts = Math.ceil(phones.length / checkMax)
+  const parts = Math.ceil(phones.length / partMax)
   return (
     <Dialog title={checksWords.add} close={close}>
-      <form className="flex flex-col gap-4" onSubmit={submit} onChange={start.changed}>
-        <TextArea
-          label={words.phones}
-          about={words.phonesAbout(phones.length)}
-          problem={phones.length > phonesMax ? words.tooMany : fieldProblem(start.error, "phones")}
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-          rows={6}
-          required
-          autoFocus
-        />
-        <FileField
-          accept=".csv,.tsv,.txt,text/csv,text/plain"
-          label={words.file}
-          about={words.fileAbout}
-          problem={isUnreadable ? words.noFile : undefined}
-          choose={(file) => void addFile(file)}
-        />
+      <form className="flex flex-col gap-4" onSubmit={submit}>
+        <Phones count={phones.length} problem={problem()} text={text} setText={setText} />
         <FromField id={id} problem={fieldProblem(start.error, "from")} />
         <TextField
           name="name"

@@ -19,6 +19,9 @@ export const checksWords = {
   of: (part: number, all: number) => `${part.toLocaleString()} of ${all.toLocaleString()}`,
 }
 
+/** A sentence names so many wrong lines. */
+const namedMax = 5
+
 export const newCheckWords = {
   phones: "Phones",
   phonesAbout: (count: number) =>
@@ -31,6 +34,14 @@ export const newCheckWords = {
   fileAbout: "CSV or text. Its phones are added above.",
   noFile: "The file is no text or has no phones.",
   tooMany: "At most 10,000 phones.",
+  wrong: (lines: ReadonlyArray<PhoneLine>) =>
+    `Not a phone with + and country code: ${lines
+      .slice(0, namedMax)
+      .map(({ line, phone }) => `line ${line.toLocaleString()} (${phone.slice(0, 20)})`)
+      .join(
+        ", ",
+      )}${lines.length > namedMax ? `, and ${(lines.length - namedMax).toLocaleString()} more` : ""}. Nothing was asked.`,
+  refused: (line: number, says: string) => `Line ${line.toLocaleString()}: ${says}`,
   name: "Name",
   nameAbout: "Optional: a note, up to 100 characters.",
   start: (count: number) =>

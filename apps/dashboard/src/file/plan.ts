@@ -87,12 +87,12 @@ export const textFor = (template: string, { columns }: Sheet, { cells }: SheetRo
     .trim()
 
 /** As the service spells them (contract: Recipients); which calling codes there are, it knows alone. */
-const phone = /^\+[1-9]\d{6,14}$/
+export const phonePattern = /^\+[1-9]\d{6,14}$/
 const username = /^(@\w{4,32}|tg:\d{1,19}|(https?:\/\/)?(t|telegram)\.me\/\w{4,32}\/?)$/i
 
 const problemOf = (to: Recipient | undefined): RowProblemCode | null => {
   if (to === undefined) return "no_recipient"
-  if (to.phone !== undefined) return phone.test(to.phone) ? null : "wrong_phone"
+  if (to.phone !== undefined) return phonePattern.test(to.phone) ? null : "wrong_phone"
   return username.test(to.username ?? "") ? null : "wrong_username"
 }
 
