@@ -102,7 +102,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       })
       await open(page, "messages?status=%5B%22queued%22%5D")
       await page.locator("tbody tr").first().click()
-      await page.getByText("An operator paused its number.").waitFor()
+      await page.getByText("A user of its workspace or an operator paused its number.").waitFor()
       await page.getByRole("button", { name: "Resume the number" }).click()
       await page.getByText("Handed to the platform").waitFor()
     }))

@@ -55,6 +55,11 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
       await send(workspace, number)
       await page.getByText("Messages that ended").waitFor()
       await page.getByRole("heading", { name: "The first minute" }).waitFor({ state: "detached" })
+      await page.getByText("No webhook receives events yet.").waitFor()
+      await dashboard.operate("POST", `/admin/v1/workspaces/${workspace.id}/webhooks`, {
+        url: "http://127.0.0.1:65534/no-receiver",
+      })
+      await page.getByText("No event went to a webhook in this span.").waitFor()
     })
   })
 

@@ -415,7 +415,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await dashboard.operate("POST", "/admin/v1/workspaces/1/messages", send)
       await goTo(page, dashboard, `/w/1/messages?find=${encodeURIComponent(to.phone)}`)
       await page.locator("tbody tr").first().click()
-      await page.getByText("An operator paused its number.").waitFor()
+      await page.getByText("A user of its workspace or an operator paused its number.").waitFor()
       await page.getByText("Resume it: the message keeps its place, and leaves then.").waitFor()
       await page.getByRole("button", { name: "Resume the number" }).click()
       await page.getByText("Handed to the platform").waitFor()

@@ -308,6 +308,11 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page.getByText("The service accepted the message.").first().waitFor()
       const { data } = await get(`messages?to=${encodeURIComponent(phone)}`)
       assert.isNotNull(data[0]?.["media"])
+      await goTo(page, dashboard, `/w/1/messages?find=${encodeURIComponent(phone)}`)
+      await page.getByRole("row").getByText("With an image").click()
+      await page.getByRole("complementary").getByText("With an image").waitFor()
+      await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(phone)}`)
+      await page.getByRole("navigation", { name: "Phones" }).getByText("An image").first().waitFor()
     }))
 
   it("checks phones that are pasted and those of a file, and gives the results as a file", () =>

@@ -30,6 +30,13 @@ export const chatsOf = (
   return [...chats].map(([to, arrived]) => ({ to, arrived, last: arrived.at(-1)?.copy.at ?? "" }))
 }
 
+/** The last message in a few words. */
+const lastOf = (arrived: ReadonlyArray<Arrived>): string => {
+  const copy = arrived.at(-1)?.copy
+  if (copy === undefined) return words.nothing
+  return copy.text || (copy.media?.mime_type.startsWith("image/") ? words.image : words.file)
+}
+
 export const Chats = ({
   chats,
   open,
@@ -63,7 +70,7 @@ export const Chats = ({
                 </span>
               </span>
               <span className="max-w-52 truncate text-xs text-soft max-lg:hidden">
-                {arrived.at(-1)?.copy.text || (last === "" ? words.nothing : words.file)}
+                {lastOf(arrived)}
               </span>
             </button>
           </li>

@@ -5,6 +5,7 @@ export const emulatorWords = {
   phones: "Phones",
   nothing: "Nothing yet",
   file: "A file",
+  image: "An image",
   another: "Another phone, with + and country code",
   open: "Open",
   noNumber: "No number yet",

@@ -100,7 +100,7 @@ const Content = ({ message }: { message: Message }) => (
       {message.media && (
         <span className="mt-1 flex items-center gap-1.5 text-xs text-soft">
           <Icon name="copy" />
-          {words.withFile}
+          {words.carries(message.media)}
         </span>
       )}
     </p>

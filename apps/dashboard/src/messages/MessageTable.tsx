@@ -4,7 +4,7 @@ import { Boundary } from "../ui/Boundary.tsx"
 import { When } from "../ui/Time.tsx"
 import { MessageStatus } from "./MessageStatus.tsx"
 import { recipientOf } from "./recipient.ts"
-import { messagesWords as words } from "./words.ts"
+import { messagesWords as words, panelWords } from "./words.ts"
 
 const head = "px-3 py-2 label text-left"
 
@@ -127,4 +127,8 @@ const Row = ({
 )
 
 const Text = ({ message }: { message: Message }) =>
-  message.error === null ? message.text : <span className="text-red">{message.error.message}</span>
+  message.error === null ? (
+    message.text || <span className="text-soft">{panelWords.carries(message.media)}</span>
+  ) : (
+    <span className="text-red">{message.error.message}</span>
+  )

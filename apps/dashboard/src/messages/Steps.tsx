@@ -2,6 +2,7 @@
 import { Icon } from "../ui/Icon.tsx"
 import type { IconName } from "../ui/Icon.tsx"
 import { Ahead, When, span } from "../ui/Time.tsx"
+import { attemptNumbers } from "../webhooks/attempts.ts"
 import { answerWords } from "../webhooks/words.ts"
 import type { TimelineEntry } from "./timeline.ts"
 import { again, panelWords, stepWords } from "./words.ts"
@@ -32,10 +33,20 @@ const looks: Readonly<Record<TimelineEntry["type"], Look>> = {
 const lookOf = ({ error, type }: TimelineEntry): Look =>
   type === "delivery" && error !== null ? ["hook", red] : looks[type]
 
+/** Redeliveries count on. */
+const numbered = (entries: ReadonlyArray<TimelineEntry>): ReadonlyArray<TimelineEntry> => {
+  const deliveries = entries.filter(({ type }) => type === "delivery")
+  const numbers = attemptNumbers(deliveries)
+  return entries.map((entry) => {
+    const attempt = numbers[deliveries.indexOf(entry)]
+    return attempt === undefined ? entry : { ...entry, attempt }
+  })
+}
+
 /** Oldest first; the time between two steps follows the name of the later one. */
 export const Steps = ({ entries }: { entries: ReadonlyArray<TimelineEntry> }) => (
   <ol aria-label={panelWords.happened} className="flex flex-col">
-    {entries.map((entry, index) => {
+    {numbered(entries).map((entry, index) => {
       const [icon, look] = lookOf(entry)
       const before = entries[index - 1]
       const took = before === undefined ? null : Date.parse(entry.at) - Date.parse(before.at)

@@ -85,7 +85,9 @@ export const panelWords = {
   titleOf: (id: number) => `Message ${id}`,
   close: "Close",
   noText: "No text",
-  withFile: "With a file",
+  /** What a message carries besides its text. */
+  carries: (media: Message["media"]) =>
+    media === null ? "" : media.type === "image" ? "With an image" : "With a file",
   whyFailed: "Why it failed",
   happened: "What happened",
   truncated: "Older attempts and deliveries are left out.",
@@ -146,7 +148,7 @@ export const disconnectedWords: Readonly<Record<string, string>> = {
 }
 
 export const pausedWords: Readonly<Record<string, string>> = {
-  paused: "An operator paused its number.",
+  paused: "A user of its workspace or an operator paused its number.",
   restricted: "Its number is paused: the platform refused five messages in a row.",
   banned: "Its number is paused: the platform has banned it.",
   client_outdated: "Its number is paused: the platform refuses its client as outdated.",

@@ -105,7 +105,9 @@ const Whole = ({ figures, workspaceId }: { figures: Figures; workspaceId: string
       </section>
       <div className="grid gap-4 md:grid-cols-2">
         <Failures failures={failures} workspaceId={workspaceId} />
-        {session.role !== "member" && <Deliveries at={at} buckets={buckets} />}
+        {session.role !== "member" && (
+          <Deliveries at={at} buckets={buckets} workspaceId={workspaceId} />
+        )}
         <Left figures={figures} />
       </div>
     </>
@@ -207,37 +209,45 @@ const Failures = ({
 const Deliveries = ({
   at,
   buckets,
+  workspaceId,
 }: {
   at: ReadonlyArray<string>
   buckets: ReadonlyArray<Bucket>
-}) => (
-  <section className="card p-4">
-    {sum(buckets, ({ deliveries }) => deliveries) === 0 ? (
-      <>
-        <h2 className="text-sm font-semibold">{words.deliveries}</h2>
-        <p className="pt-3 text-soft">{words.noWebhook}</p>
-      </>
-    ) : (
-      <Columns
-        title={words.deliveries}
-        height="h-24"
-        at={at}
-        series={[
-          {
-            name: words.seriesFailed,
-            look: "bg-mark-red",
-            values: buckets.map((one) => one.deliveries_failed),
-          },
-          {
-            name: words.seriesDelivered,
-            look: "bg-mark",
-            values: buckets.map((one) => one.deliveries - one.deliveries_failed),
-          },
-        ]}
-      />
-    )}
-  </section>
-)
+  workspaceId: string
+}) => {
+  const webhooks = useQuery(
+    asked("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: Number(workspaceId) } }),
+  )
+  const hasNone = webhooks.data?.data.every(({ active }) => !active) ?? false
+  return (
+    <section className="card p-4">
+      {sum(buckets, ({ deliveries }) => deliveries) === 0 ? (
+        <>
+          <h2 className="text-sm font-semibold">{words.deliveries}</h2>
+          <p className="pt-3 text-soft">{hasNone ? words.noWebhook : words.noDelivery}</p>
+        </>
+      ) : (
+        <Columns
+          title={words.deliveries}
+          height="h-24"
+          at={at}
+          series={[
+            {
+              name: words.seriesFailed,
+              look: "bg-mark-red",
+              values: buckets.map((one) => one.deliveries_failed),
+            },
+            {
+              name: words.seriesDelivered,
+              look: "bg-mark",
+              values: buckets.map((one) => one.deliveries - one.deliveries_failed),
+            },
+          ]}
+        />
+      )}
+    </section>
+  )
+}
 
 /** What the plan still gives. */
 const Left = ({ figures: { allowance, storage } }: { figures: Figures }) => (

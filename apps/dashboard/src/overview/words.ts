@@ -31,6 +31,7 @@ export const overviewWords = {
   storage: "Files",
   used: (used: string, limit: string) => `${used} of ${limit}`,
   deliveries: "Webhook deliveries",
+  noDelivery: "No event went to a webhook in this span.",
   noWebhook:
     "No webhook receives events yet. With one, your program hears of each event within a second.",
 }

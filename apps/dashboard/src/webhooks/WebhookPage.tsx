@@ -7,6 +7,7 @@ import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import { PagedAnswer } from "../ui/PagedAnswer.tsx"
 import { toTrail } from "../ui/trail.ts"
+import { attemptNumbers } from "./attempts.ts"
 import { AttemptResult } from "./AttemptResult.tsx"
 import { Button, Empty, Failure, PageHead } from "../ui/parts.tsx"
 import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
@@ -172,6 +173,9 @@ const Log = ({
   isFiltered: boolean
 }) => {
   const [shown, setShown] = useState<Delivery | null>(null)
+  const numbers = attemptNumbers(attempts.toReversed()).toReversed()
+  const numberOf = ({ attempt, id }: Delivery) =>
+    numbers[attempts.findIndex((one) => one.id === id)] ?? attempt
   const redeliver = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver")
   if (attempts.length === 0)
     return (
@@ -195,6 +199,7 @@ const Log = ({
           <Attempt
             key={attempt.id}
             attempt={attempt}
+            number={numberOf(attempt)}
             mayChange={mayChange}
             redeliver={(event_id) => redeliver.mutate({ path, body: { event_id } })}
             show={() => setShown(attempt)}
@@ -204,6 +209,7 @@ const Log = ({
       {shown && (
         <DeliveryDialog
           attempt={shown}
+          number={numberOf(shown)}
           path={path}
           redeliver={() => redeliver.mutate({ path, body: { event_id: shown.event_id } })}
           close={() => setShown(null)}
@@ -216,10 +222,13 @@ const Log = ({
 const Attempt = ({
   attempt,
   mayChange,
+  number,
   redeliver,
   show,
 }: {
   attempt: Delivery
+  /** The how-manieth at its event. */
+  number: number
   mayChange: boolean
   redeliver: (eventId: string) => void
   show: () => void
@@ -228,7 +237,7 @@ const Attempt = ({
     <Cell>
       <span className="font-medium">{attempt.type}</span>
       <p className="truncate text-2xs text-faint">
-        {words.attemptOf(attempt.attempt)}{" "}
+        {words.attemptOf(number)}{" "}
         <span className="font-mono max-lg:hidden">{attempt.event_id}</span>
       </p>
     </Cell>
@@ -237,7 +246,7 @@ const Attempt = ({
       {mayChange && (
         <button
           type="button"
-          aria-label={words.showAttempt(attempt.event_id, attempt.attempt)}
+          aria-label={words.showAttempt(attempt.event_id, number)}
           onClick={show}
           className={rowButton}
         >

@@ -75,7 +75,7 @@ export const answerWords = (error: string | null, status: Delivery["response_sta
 export const newWebhookWords = {
   title: buttonNames.addWebhook,
   url: "URL",
-  urlAbout: "A public https address of your program, which answers 2xx within 10 seconds.",
+  urlAbout: "A public https address of your program, which answers 2xx within 15 seconds.",
   example: "https://shop.example/events",
   description: "Description",
   events: "Events",
