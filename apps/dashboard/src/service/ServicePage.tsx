@@ -1,5 +1,6 @@
 /** How the service does, for its operator: what needs attention, the backlog, the store and the processes. */
 import { useQuery } from "@tanstack/react-query"
+import { useRouteContext } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { Process, ServiceFigures } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
@@ -181,13 +182,15 @@ const numberColumns = [
 ] as const
 
 const Numbers = ({ numbers }: { numbers: NonNullable<ServiceFigures["numbers"]> }) => {
+  const { session } = useRouteContext({ from: "/inside" })
+  const title = session.simulated ? words.simulatedNumbers : words.numbers
   const countOf = (platform: string, status: string) =>
     (
       numbers.find((one) => one.platform === platform && one.status === status)?.count ?? 0
     ).toLocaleString()
   return (
-    <Section title={words.numbers}>
-      <Table caption={words.numbers} columns={numberColumns}>
+    <Section title={title}>
+      <Table caption={title} columns={numberColumns}>
         {(["whatsapp", "telegram"] as const).map((platform) => (
           <Row key={platform}>
             <Cell>{words.platforms[platform]}</Cell>

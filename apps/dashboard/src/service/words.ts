@@ -36,6 +36,7 @@ export const serviceWords = {
   inFlight: "Sending",
   numbersInFlight: (count: string) => `${count} numbers`,
   numbers: "Live numbers",
+  simulatedNumbers: "Numbers on simulated phones",
   platform: "Platform",
   connected: "Connected",
   connecting: "Connecting",
@@ -71,7 +72,7 @@ export const alertWords: Readonly<
   MessagingStoreAway: {
     title: "The store is away",
     about:
-      "Requests fail. Accepted messages are safe, and everything continues when PostgreSQL is back. Check it, its connections and its disk.",
+      "Requests fail. Accepted messages are safe, and everything continues when the store answers. Check PostgreSQL, its connections and its disk; of an embedded database the load and the disk of this machine.",
   },
   MessagingClockWrong: {
     title: "A clock is wrong",
