@@ -3,6 +3,7 @@
  * occurs once in sixteen of 200 requests.
  */
 import { assert, describe, it } from "@effect/vitest"
+import { bySize } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
 import { resolve } from "node:path"
@@ -23,12 +24,14 @@ const fuzz = (...options: ReadonlyArray<string>) =>
     return Effect.sync(() => child.kill("SIGTERM"))
   })
 
-describe("3,200 requests", () => {
+const requests = bySize({ change: 800, all: 3200, night: 10_000 })
+
+describe(`${requests.toLocaleString("en")} requests`, () => {
   it.effect("find nothing that the document and the contract do not allow", () =>
     Effect.gen(function* () {
-      const { code, text } = yield* fuzz("--seed", "1", "--requests", "3200")
+      const { code, text } = yield* fuzz("--seed", "1", "--requests", String(requests))
       assert.strictEqual(code, 0, text)
-      assert.match(text, /^3200 requests/m)
+      assert.match(text, new RegExp(`^${requests} requests`, "m"))
       assert.match(text, /^distinct failures: 0$/m)
     }),
   )

@@ -13,7 +13,7 @@ import { crashTest, storm } from "./crash/Storm.ts"
 
 const clients = 6
 
-crashTest("messages are neither lost nor sent twice", 4, (cluster, kills) =>
+crashTest("messages are neither lost nor sent twice", (cluster, kills) =>
   Effect.gen(function* () {
     const senders = yield* Effect.replicateEffect(aSender(cluster), 6)
     const ledger = emptyLedger()

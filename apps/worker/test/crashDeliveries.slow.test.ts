@@ -82,7 +82,7 @@ const checkDeliveries = (ledger: Ledger, receiver: Receiver) =>
     assert.deepStrictEqual(pending, [], "nothing is left to be delivered")
   })
 
-crashTest("every event is delivered, and tells the truth", 4, (cluster, kills) =>
+crashTest("every event is delivered, and tells the truth", (cluster, kills) =>
   Effect.gen(function* () {
     const receiver = yield* aReceiver()
     const senders = yield* Effect.replicateEffect(aSender(cluster), 4)

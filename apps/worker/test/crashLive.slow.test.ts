@@ -3,7 +3,7 @@
  * message's end matches what the recipient's phone shows, on every persistent store.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
+import { EmbeddedPostgres, bySize, processes } from "@messaging-service/testkit"
 import { WhatsAppServer } from "@messaging-service/whatsapp-server"
 import type { MessageOutcome } from "@messaging-service/whatsapp-server"
 import { Effect, Fiber, Layer, Random } from "effect"
@@ -20,7 +20,7 @@ import { awaitShares, checkLive, outliveWorkers, startLive } from "./crash/Live.
 import type { LiveCluster, LiveSender, StoreName } from "./crash/Live.ts"
 import { seed, storm } from "./crash/Storm.ts"
 
-const kills = Number(process.env["CRASH_KILLS"] ?? 2)
+const kills = bySize({ change: 1, all: 2, night: 20 })
 
 /** Minimum of acknowledged messages for each kill. */
 const messagesForKill = 15

@@ -106,7 +106,7 @@ const checkMessages = Effect.gen(function* () {
   assert.deepStrictEqual(wrong, [])
 })
 
-crashTest("a reminder makes one message for each due time", 4, (cluster, kills) =>
+crashTest("a reminder makes one message for each due time", (cluster, kills) =>
   Effect.gen(function* () {
     const patterns: ReadonlyArray<Pattern> = [
       everyMinute,

@@ -1,4 +1,5 @@
 /** The simulation itself: a seed is one history, and the service keeps its promises in each. */
+import { bySize } from "@messaging-service/testkit"
 import { assert, describe, it } from "vitest"
 import type { Entry, History } from "../src/History.ts"
 import { plantedFaults } from "../src/planted/faults.ts"
@@ -7,7 +8,8 @@ import { checked } from "../src/promises/checked.ts"
 import { shrink } from "../src/shrink.ts"
 import { simulate } from "../src/simulate.ts"
 
-const seeds = Array.from({ length: 12 }, (_, index) => `fast ${index}`)
+const count = bySize({ change: 4, all: 12, night: 12 })
+const seeds = Array.from({ length: count }, (_, index) => `fast ${index}`)
 
 describe("a seed", () => {
   it("keeps every promise", () => {

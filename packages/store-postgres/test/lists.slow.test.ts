@@ -1,5 +1,5 @@
 /**
- * Lists of messages in a workspace with 300,000 of them: whatever the filter, the statement that
+ * Lists of messages in a workspace with many of them: whatever the filter, the statement that
  * the store really sends reads a page's worth of rows. Rows and pages are counted, not time.
  */
 import { assert, layer } from "@effect/vitest"
@@ -12,7 +12,7 @@ import type {
   Phone,
   WorkspaceId,
 } from "@messaging-service/core"
-import { EmbeddedPostgres, aWorkspace, accepted, aStage } from "@messaging-service/testkit"
+import { EmbeddedPostgres, aWorkspace, accepted, aStage, bySize } from "@messaging-service/testkit"
 import { Context, Effect, Fiber } from "effect"
 import type { DatabaseService } from "../src/database/Database.ts"
 import { listFor } from "../src/message/messageList.ts"
@@ -21,7 +21,7 @@ import { rowsRead, indexesOf, assertLookedUp, literal } from "./QueryPlans.ts"
 import type { Node } from "./QueryPlans.ts"
 
 /** A page is a thousandth of them and less, so a plan that reads a part of them is seen. */
-const messages = 300_000
+const messages = bySize({ change: 30_000, all: 300_000, night: 1_000_000 })
 const limit = 50
 const workspaceId = 1 as WorkspaceId
 /** Number 1 has all messages but one in 1,000, which are number 2's; number 3 has none. */

@@ -36,6 +36,8 @@ export { storeContract, storeTopics } from "./store/storeContract.ts"
 export type { StoreTopic } from "./store/storeContract.ts"
 export { RemoteServer } from "./transport/RemoteServer.ts"
 export type { SeenCopy, Taking } from "./transport/RemoteServer.ts"
+export { bySize } from "./testSize.ts"
+export type { TestSize } from "./testSize.ts"
 export * as live from "./transport/live.ts"
 export { transportContract } from "./transport/transportContract.ts"
 

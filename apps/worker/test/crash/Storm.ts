@@ -1,10 +1,9 @@
 /**
  * Common parts of the crash tests: clients at work while members of the cluster die at random
- * moments. `CRASH_KILLS` makes a test longer, `TEST_SEED` repeats one. The simulation lacks real
- * processes, sockets and database.
+ * moments. `TEST_SEED` repeats one. The simulation lacks real processes, sockets and database.
  */
 import { it } from "@effect/vitest"
-import { EmbeddedPostgres, processes, testSeed } from "@messaging-service/testkit"
+import { EmbeddedPostgres, bySize, processes, testSeed } from "@messaging-service/testkit"
 import { Effect, Fiber, Layer, Random, Ref, Scope } from "effect"
 import { startCluster } from "./Cluster.ts"
 import type { Cluster, Member, PostgresCluster } from "./Cluster.ts"
@@ -74,13 +73,12 @@ export const clusterTest = <E>(
     { timeout: 300_000 + kills * 10_000 },
   )
 
-/** The same, under a storm; `usually` is the default number of kills. */
+/** The same, under a storm. */
 export const crashTest = <E>(
   title: string,
-  usually: number,
   test: (cluster: PostgresCluster, kills: number) => Effect.Effect<void, E, Scope.Scope>,
 ) => {
-  const kills = Number(process.env["CRASH_KILLS"] ?? usually)
+  const kills = bySize({ change: 1, all: 4, night: 20 })
   const stormy = (cluster: PostgresCluster) => test(cluster, kills)
   clusterTest(`${kills} kills: ${title} (seed ${seed})`, stormy, kills)
 }
