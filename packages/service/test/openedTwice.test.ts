@@ -4,7 +4,7 @@ import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { aDatabase, opened } from "./Opened.ts"
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
+layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
   "a store that is open in this process already",
   (it) => {
     it.effect("is shared on PostgreSQL, with a line in the log", () =>

@@ -22,7 +22,7 @@ const functionsIn = `
   where p.pronamespace = '${codeSchema("messaging")}'::regnamespace
   order by p.proname`
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("the files of SQL", (it) => {
+layer(EmbeddedPostgres.shared, { excludeTestServices: true })("the files of SQL", (it) => {
   it.effect("make by hand what a start makes", () =>
     Effect.gen(function* () {
       const [made, byHand] = [yield* aDatabase, yield* aDatabase]

@@ -23,6 +23,12 @@ export const optionsOf = ({ database, path, username }: TestDatabase): DatabaseO
   username,
 })
 
+/** One that holds all tables where the server has them ready. */
+export const aMigratedDatabase = (searchPath?: ReadonlyArray<string>) =>
+  Effect.flatMap(EmbeddedPostgres, (postgres) =>
+    postgres.createDatabase(postgres.migrated, searchPath),
+  )
+
 /** The directory of an embedded database in which nothing was ever made. */
 export const anEmbeddedDatabase = Effect.gen(function* () {
   const dataDir = join(yield* processes.temporaryDirectory, "database")
@@ -54,7 +60,7 @@ export type Stores = Layer.Success<ReturnType<typeof layer>>
 
 /** Everything that stores keep, on a database of its own. */
 export const storesOfOneTest = Layer.unwrap(
-  Effect.map(aBareDatabase, (database) => layerForTests(optionsOf(database))),
+  Effect.map(aMigratedDatabase(["pg_catalog"]), (database) => layerForTests(optionsOf(database))),
 )
 
 /** The stores of one process on that database, for as long as the scope is open. */

@@ -4,7 +4,7 @@ import { erasedAtOnce, Store } from "@messaging-service/core"
 import { EmbeddedPostgres, aKey, aStage, day, noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { layer as layerForTests } from "../src/emulator/index.ts"
-import { aDatabase, aDoor, optionsOf } from "./databases.ts"
+import { aMigratedDatabase, aDoor, optionsOf } from "./databases.ts"
 
 const many = erasedAtOnce * 2 + 200
 
@@ -128,7 +128,7 @@ const erase = (id: Effect.Success<ReturnType<typeof aStage>>["workspace"]["id"])
     yield* store.eraseDeleted([{ id, claimants: [777] }], later)
   })
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
+layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
   "statements of housekeeping",
   (it) => {
     it.effect.each([
@@ -136,7 +136,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
       ["forget", false],
     ] as const)("%s a few rows at a time", ([, deletes]) =>
       Effect.gen(function* () {
-        const database = yield* aDatabase
+        const database = yield* aMigratedDatabase()
         const door = yield* aDoor(database)
         const count = (table: string) =>
           Effect.map(

@@ -5,7 +5,7 @@ import type { FigureStream, WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, aStage, delivering, noon } from "@messaging-service/testkit"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { layer as layerForTests } from "../src/emulator/index.ts"
-import { aBareDatabase, aDatabase, aDoor, aProcess } from "./databases.ts"
+import { aBareDatabase, aMigratedDatabase, aDoor, aProcess } from "./databases.ts"
 import { anExplainingPool, rowsRead } from "./QueryPlans.ts"
 import type { Explained } from "./QueryPlans.ts"
 
@@ -38,12 +38,12 @@ const hours = (workspaceId: WorkspaceId) =>
     ),
   )
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
+layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
   "figures while others write",
   (it) => {
     it.effect("count what took an earlier position and committed late, once", () =>
       Effect.gen(function* () {
-        const database = yield* aDatabase
+        const database = yield* aMigratedDatabase()
         const stores = yield* aProcess(database)
         const door = yield* aDoor(database)
         yield* Effect.gen(function* () {
@@ -89,7 +89,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
 
     it.effect("stay exact in a store that went back in time", () =>
       Effect.gen(function* () {
-        const stores = yield* aProcess(yield* aDatabase)
+        const stores = yield* aProcess(yield* aMigratedDatabase())
         yield* Effect.gen(function* () {
           const { system } = yield* Store
           const { number, workspace } = yield* aStage()
@@ -109,7 +109,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
 
     it.effect("count once, whatever process counts", () =>
       Effect.gen(function* () {
-        const database = yield* aDatabase
+        const database = yield* aMigratedDatabase()
         const processes = [yield* aProcess(database), yield* aProcess(database)]
         const [first, second] = processes.map((one) => Context.get(one, Store))
         assert.isDefined(first)

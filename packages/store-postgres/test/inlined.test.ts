@@ -58,7 +58,7 @@ const explained = ({ name, set, types }: Rule): string => {
     from given ${set ? `cross join lateral ${called} found` : ""}`
 }
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("rules in plans", (it) => {
+layer(EmbeddedPostgres.shared, { excludeTestServices: true })("rules in plans", (it) => {
   it.effect("each rule can be put in place", () =>
     Effect.gen(function* () {
       const database = yield* aBareDatabase

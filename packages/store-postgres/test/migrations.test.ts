@@ -49,7 +49,7 @@ const removeRegion: Migration = {
 
 const lineOf = ({ cause }: { readonly cause: unknown }) => (cause as Error).message
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("migrations", (it) => {
+layer(EmbeddedPostgres.shared, { excludeTestServices: true })("migrations", (it) => {
   it.effect("of processes that start together each finds the tables, and one makes them", () =>
     Effect.gen(function* () {
       const database = yield* aDatabase

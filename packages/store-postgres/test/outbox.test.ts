@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, accepted, aStage, sending } from "@messaging-service/testkit"
 import { Context, Deferred, Effect, Fiber } from "effect"
-import { aDatabase, aDoor, aProcess } from "./databases.ts"
+import { aMigratedDatabase, aDoor, aProcess } from "./databases.ts"
 import { Store } from "@messaging-service/core"
 
 const write = `
@@ -15,7 +15,7 @@ returning id`
  * position ends when the test says so.
  */
 const scene = Effect.fnUntraced(function* (before: ReadonlyArray<string> = []) {
-  const database = yield* aDatabase
+  const database = yield* aMigratedDatabase()
   const outbox = Context.get(yield* aProcess(database), Store).webhooks
   const door = yield* aDoor(database)
   for (const event of before) yield* door.query("before", write, [event])
@@ -42,7 +42,7 @@ const scene = Effect.fnUntraced(function* (before: ReadonlyArray<string> = []) {
   return { door, read, finish }
 })
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
+layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
   "the outbox while others write",
   (it) => {
     it.effect(
@@ -59,7 +59,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
 
     it.effect("waits for it also when it began after all that are over by now", () =>
       Effect.gen(function* () {
-        const database = yield* aDatabase
+        const database = yield* aMigratedDatabase()
         const outbox = Context.get(yield* aProcess(database), Store).webhooks
         const door = yield* aDoor(database)
         const began = yield* Deferred.make<void>()
@@ -150,7 +150,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
 
     it.effect("a reader that follows many writers gets every event once, in order", () =>
       Effect.gen(function* () {
-        const database = yield* aDatabase
+        const database = yield* aMigratedDatabase()
         const stores = yield* aProcess(database)
         const outbox = Context.get(stores, Store).webhooks
         const { number } = yield* Effect.provide(aStage(), stores)

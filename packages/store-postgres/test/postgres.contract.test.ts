@@ -2,10 +2,10 @@
 import { layer as layerPostgres } from "@messaging-service/store-postgres/emulator"
 import { EmbeddedPostgres, storeContract } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
-import { aBareDatabase, optionsOf } from "./databases.ts"
+import { aMigratedDatabase, optionsOf } from "./databases.ts"
 
 const stores = Layer.unwrap(
-  Effect.map(aBareDatabase, (database) => layerPostgres(optionsOf(database))),
-).pipe(Layer.provide(EmbeddedPostgres.layer()))
+  Effect.map(aMigratedDatabase(["pg_catalog"]), (database) => layerPostgres(optionsOf(database))),
+).pipe(Layer.provide(EmbeddedPostgres.shared))
 
 storeContract("the store on PostgreSQL", stores)

@@ -16,7 +16,7 @@ import { nextDueRules } from "./rules/nextDue.ts"
 import { numberRules } from "./rules/numbers.ts"
 import { shareRules } from "./rules/shares.ts"
 
-layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.layer())), {
+layer(layerDatabase.pipe(Layer.provide(EmbeddedPostgres.shared)), {
   excludeTestServices: true,
 })("rules in core and in SQL", (it) => {
   messageRules(it)

@@ -8,7 +8,7 @@ import { Store } from "@messaging-service/core"
 
 const isEmpty = Store.use(({ workspaces: store }) => store.isEmpty)
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("the schema", (it) => {
+layer(EmbeddedPostgres.shared, { excludeTestServices: true })("the schema", (it) => {
   it.effect("every table is known to the texts, so that none is looked up by its name alone", () =>
     Effect.gen(function* () {
       const database = yield* aDatabase

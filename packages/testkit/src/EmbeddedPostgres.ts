@@ -61,6 +61,8 @@ const fastSettings: Readonly<Record<string, string>> = {
 export interface PostgresCluster {
   /** Its Unix socket. */
   readonly path: string
+  /** A template with all tables and functions: a copy needs no migrations. Undefined where there is none. */
+  readonly migrated: string | undefined
   /**
    * Creates a database: a copy of `template`, which must have no connections, or an empty one. A
    * test's own statements find the service's tables by `searchPath`; the service needs none.
@@ -94,7 +96,67 @@ export class EmbeddedPostgres extends Context.Service<EmbeddedPostgres, Postgres
   /** A new cluster, removed with the layer. */
   static readonly layer = (options: EmbeddedPostgresOptions = {}) =>
     Layer.effect(EmbeddedPostgres, make(options))
+
+  /** The server of the whole run, for tests that neither stop it nor set it up; without a run's, a new one. */
+  static readonly shared = Layer.effect(
+    EmbeddedPostgres,
+    Effect.suspend(() => {
+      const root = process.env[sharedPlace]
+      return root === undefined ? make({}) : attach(root)
+    }),
+  )
 }
+
+/** The variable in which a run tells its files where its server is. */
+export const sharedPlace = "MESSAGING_TEST_POSTGRES"
+
+/** The name of `PostgresCluster.migrated` on a run's server. */
+export const migratedTemplate = "migrated"
+
+const needsItsOwn = (what: string) =>
+  Effect.die(new Error(`the server is shared: a test that ${what} it needs one of its own`))
+
+/** A server that the runner started. The names of databases carry the process; they go with the scope. */
+const attach = Effect.fnUntraced(function* attach(root: string) {
+  const cluster: Cluster = {
+    native: "",
+    root,
+    data: join(root, "data"),
+    settings: fastSettings,
+    server: yield* Ref.make<Server | undefined>(undefined),
+    copies: yield* Ref.make(0),
+    prefix: `test_${process.pid}_${++attached}`,
+  }
+  const made: Array<string> = []
+  yield* Effect.addFinalizer(() =>
+    Effect.orDie(
+      administer(
+        cluster,
+        made.map((database) => `drop database if exists ${database} with (force)`),
+      ),
+    ),
+  )
+  return EmbeddedPostgres.of({
+    path: socketOf(cluster),
+    migrated: migratedTemplate,
+    createDatabase: (template, searchPath) =>
+      Effect.tap(createDatabase(cluster, template, searchPath), ({ database }) =>
+        Effect.sync(() => void made.push(database)),
+      ),
+    administer: (...texts) => administer(cluster, texts),
+    stop: needsItsOwn("stops"),
+    crash: needsItsOwn("crashes"),
+    freeze: needsItsOwn("freezes"),
+    thaw: needsItsOwn("thaws"),
+    start: needsItsOwn("starts"),
+    backup: needsItsOwn("backs up"),
+    restore: () => needsItsOwn("restores"),
+    standby: needsItsOwn("follows"),
+  })
+})
+
+/** How often this process attached to a server. */
+let attached = 0
 
 const make = Effect.fnUntraced(function* (options: EmbeddedPostgresOptions) {
   const packaged = yield* Effect.try({
@@ -144,6 +206,8 @@ interface Cluster {
   readonly server: Ref.Ref<Server | undefined>
   /** Numbers databases and backups. */
   readonly copies: Ref.Ref<number>
+  /** Of the names of its databases. */
+  readonly prefix?: string
 }
 
 const start = ({ data, native, root, server, settings }: Cluster) =>
@@ -220,7 +284,7 @@ const createDatabase = Effect.fnUntraced(function* createDatabase(
   template = "template0",
   searchPath: ReadonlyArray<string> = ["messaging", "public"],
 ) {
-  const database = `test_${yield* Ref.updateAndGet(cluster.copies, (n) => n + 1)}`
+  const database = `${cluster.prefix ?? "test"}_${yield* Ref.updateAndGet(cluster.copies, (n) => n + 1)}`
   const connection = { path: socketOf(cluster), username: "postgres", database }
   yield* Effect.scoped(
     Effect.gen(function* create() {
@@ -301,6 +365,7 @@ const runCluster: (
     )
     return EmbeddedPostgres.of({
       path: socketOf(cluster),
+      migrated: undefined,
       createDatabase: (template, searchPath) => createDatabase(cluster, template, searchPath),
       stop: stop(cluster),
       crash: end(cluster, (running) => running.process.kill("SIGQUIT")),

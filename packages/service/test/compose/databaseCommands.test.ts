@@ -21,7 +21,7 @@ const told = (
     )
   })
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("commands for a database", (it) => {
+layer(EmbeddedPostgres.shared, { excludeTestServices: true })("commands for a database", (it) => {
   it.effect("tables are brought up to date", () =>
     Effect.gen(function* () {
       const { url } = yield* EmbeddedPostgres.use((postgres) => postgres.createDatabase())

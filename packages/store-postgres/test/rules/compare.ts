@@ -12,7 +12,7 @@ import { Database } from "../../src/database/Database.ts"
 import { toParameter } from "../../src/database/Sql.ts"
 import { schema } from "../../src/migrations/index.ts"
 import { migrate } from "../../src/migrations/migrate.ts"
-import { aDatabase, optionsOf } from "../databases.ts"
+import { aMigratedDatabase, optionsOf } from "../databases.ts"
 
 /** A row of a table: what is not named is null. */
 export type Row = Readonly<Record<string, unknown>>
@@ -42,7 +42,7 @@ export interface Comparison {
 export const layerDatabase = Layer.effect(
   PgConnection.PgConnection,
   Effect.gen(function* () {
-    const database = yield* aDatabase
+    const database = yield* aMigratedDatabase()
     yield* Effect.provide(migrate(schema), Database.layer(optionsOf(database)))
     const connection = yield* PgConnection.make(connectionConfig(optionsOf(database)))
     const pinned = yield* connection.pin
