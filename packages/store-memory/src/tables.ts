@@ -299,6 +299,8 @@ export interface DeliveryRow {
   /** The number of failed attempts, and the latest of them. */
   attempts: number
   lastAttempt: LoggedAttempt | null
+  /** See `PutOff`. */
+  isForward: boolean | null
   /** A redelivery took over while it was in flight: it is logged, and not retried. */
   isReplaced: boolean
 }

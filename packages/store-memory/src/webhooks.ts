@@ -1,9 +1,12 @@
 /** `WebhookStore` in memory. */
 import {
   canBeRedelivered,
+  comesForward,
   deliveredSinceAfter,
   allotByShare,
+  forwardAfterFailure,
   holdsAllEndpoints,
+  isFarAhead,
   isLeased,
   isReportedTo,
   isRunning,
@@ -99,6 +102,7 @@ const queue = (tables: Tables, lane: DeliveryLane, event: FrozenEvent, dueAt: nu
     dueAt,
     attempts: 0,
     lastAttempt: null,
+    isForward: null,
     isReplaced: false,
   })
   placeInAgenda(tables.deliveryTurns, lane, Math.min(lane.agendaAt ?? dueAt, dueAt))
@@ -285,6 +289,31 @@ const laneOf = (tables: Tables, { kind, targetId }: DeliveryResult): DeliveryLan
 const logOf = (tables: Tables, lane: DeliveryLane): Array<LoggedAttempt> | undefined =>
   lane.kind === "webhook" ? lane.log : tables.workspaces.get(lane.workspaceId)?.callbackLog
 
+/** What a success brings forward: of an endpoint all that waits, of callbacks those to the same URL. */
+const bringForward = (tables: Tables, result: DeliveryResult): void => {
+  const lane = laneOf(tables, result)
+  const held = lane?.inFlight.get(result.id)
+  if (result.error !== null || lane === undefined || held?.lease !== result.lease) return
+  const { attemptedAt } = result
+  const { url } = held.delivery.event
+  const early = [...lane.pending.from((delivery) => !isFarAhead(delivery, attemptedAt))].filter(
+    (delivery) =>
+      comesForward(delivery, attemptedAt) &&
+      delivery.event.url === url &&
+      !lane.inFlight.has(delivery.id),
+  )
+  for (const delivery of early) {
+    lane.pending.delete(delivery)
+    delivery.dueAt = attemptedAt
+    delivery.isForward = true
+    lane.pending.add(delivery)
+    const { lastAttempt } = delivery
+    if (lastAttempt !== null) {
+      lastAttempt.attempt = { ...lastAttempt.attempt, nextAttemptAt: attemptedAt }
+    }
+  }
+}
+
 const settle = (tables: Tables, result: DeliveryResult): void => {
   const lane = laneOf(tables, result)
   const held = lane?.inFlight.get(result.id)
@@ -322,6 +351,7 @@ const settle = (tables: Tables, result: DeliveryResult): void => {
   if (nextAttemptAt !== null) {
     delivery.dueAt = nextAttemptAt
     delivery.attempts++
+    delivery.isForward = forwardAfterFailure(delivery.isForward)
     delivery.lastAttempt = logged
     lane.pending.add(delivery)
   }
@@ -342,6 +372,8 @@ const stopSilent = (tables: Tables, result: DeliveryResult): void => {
 }
 
 const settleAll = (tables: Tables, results: ReadonlyArray<DeliveryResult>): void => {
+  // What fails in the same commit fails after that.
+  for (const result of results) bringForward(tables, result)
   for (const result of results) settle(tables, result)
   for (const result of results) stopSilent(tables, result)
 }

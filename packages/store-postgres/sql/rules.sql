@@ -462,6 +462,15 @@ create function is_silent(
 language sql immutable parallel safe
 return delivered_since <= stop_unless_delivered_since;
 
+-- In the words of index webhook_deliveries_put_off.
+create function comes_forward(d webhook_deliveries, delivered_at timestamptz) returns boolean
+language sql stable parallel safe
+return not d.is_forward and d.due_at > delivered_at + interval '60 seconds';
+
+create function forward_after_failure(is_forward boolean) returns boolean
+language sql immutable parallel safe
+return case when is_forward then null else false end;
+
 create function is_reported_to(n numbers, url text) returns boolean
 language sql immutable parallel safe
 return n.callback_url = url and n.removed_at is null;

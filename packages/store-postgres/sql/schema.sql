@@ -638,6 +638,8 @@ create table webhook_lanes (
   next_due timestamptz,
   -- When it was made, resumed, or something was last delivered: the latest of them.
   delivered_since timestamptz not null,
+  -- Set while a success may bring deliveries forward, so that others need not look; else null.
+  has_put_off boolean,
   -- Grows with every claim.
   lease bigint not null default 0,
   -- The deliveries in flight, each with its lease and the end of that.
@@ -667,6 +669,8 @@ create table webhook_deliveries (
   -- The attempts that failed, and the latest of them.
   attempts integer not null default 0,
   last_attempt_id bigint,
+  -- Whether a success brought its next attempt forward; null when none may.
+  is_forward boolean,
   event_id text not null,
   type text not null,
   body text,
@@ -678,6 +682,9 @@ create table webhook_deliveries (
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- Serves claims: the longest due of a lane.
 create index webhook_deliveries_due on webhook_deliveries (endpoint_id, due_at, id);
+-- Serves a success that brings deliveries forward; those that never failed cost it nothing.
+create index webhook_deliveries_put_off on webhook_deliveries (endpoint_id, due_at)
+  where not is_forward;
 -- Serves the deletion of a workspace.
 create index webhook_deliveries_of_callbacks on webhook_deliveries (workspace_id)
   where workspace_id is not null;

@@ -35,6 +35,10 @@ export const sqlTypes = {
     params: { schema: "text", tables: "text[]", epoch: "integer", step: "bigint", above: "bigint", now: "timestamptz" },
     columns: { answer: "integer" },
   },
+  "bring_deliveries_forward": {
+    params: { delivery: "bigint[]", attemptedAt: "timestamptz[]", error: "text[]" },
+    columns: { answer: "void?" },
+  },
   "callback_places": {
     params: { now: "timestamptz", lanes: "bigint[]", settled: "bigint[]", perTarget: "integer", callbacks: "integer", perWorkspace: "integer", workspaces: "bigint[]", held: "integer[]" },
     columns: { answer: "integer[]?" },

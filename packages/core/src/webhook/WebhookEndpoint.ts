@@ -132,6 +132,35 @@ export const deliveredSinceAfter = (
 export const isSilent = (deliveredSince: number, stopUnlessDeliveredSince: number): boolean =>
   deliveredSince <= stopUnlessDeliveredSince
 
+/** After a success of its receiver, the next attempt of a failed delivery comes within this. */
+const forwardMillis = 60_000
+
+/** A delivery that failed and waits for its next attempt. */
+export interface PutOff {
+  /** When that is due, in epoch milliseconds. */
+  readonly dueAt: number
+  /** Whether it was brought forward; null when it may not be. */
+  readonly isForward: boolean | null
+}
+
+/** Whether that is too late after a success at that time. */
+export const isFarAhead = ({ dueAt }: Pick<PutOff, "dueAt">, deliveredAt: number): boolean =>
+  dueAt > deliveredAt + forwardMillis
+
+/**
+ * Whether a success of its receiver at that time brings the next attempt of a delivery forward, so that it
+ * is due at once (contract: Deliveries).
+ */
+export const comesForward = (delivery: PutOff, deliveredAt: number): boolean =>
+  delivery.isForward === false && isFarAhead(delivery, deliveredAt)
+
+/**
+ * `isForward` after one more failure. An attempt that was brought forward in vain is followed by the usual
+ * delay, so that what its receiver alone refuses is still tried for hours.
+ */
+export const forwardAfterFailure = (isForward: boolean | null): boolean | null =>
+  isForward === true ? null : false
+
 export interface WebhookEndpoint {
   readonly id: WebhookId
   readonly workspaceId: WorkspaceId

@@ -330,6 +330,17 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "deliveries: a success brings none forward",
+    within: 60,
+    edits: [
+      edit(
+        "store-memory/src/webhooks.ts",
+        "for (const result of results) bringForward(tables, result)",
+        "",
+      ),
+    ],
+  },
+  {
     name: "deliveries: given up after four failures",
     within: 30,
     edits: [

@@ -106,6 +106,45 @@ const lateRetries = (calls: ReadonlyArray<Told>): ReadonlyArray<string> =>
     return isInTime ? [] : [`${eventId} was told again after ${waited} ms in place of ${delay}`]
   })
 
+/** Once an endpoint accepts a delivery, what failed before comes within this. */
+const forwardMillis = 60_000
+
+/** The most calls of one event, redeliveries aside. */
+const mostAttempts = 9
+
+/**
+ * Events that failed a while before their endpoint accepted another one at that time, and came late after it.
+ * One that failed although its endpoint accepted others may have been brought forward in vain.
+ */
+const lateForward = (told: ReadonlyArray<Told>, { calledAt: at }: Told): ReadonlyArray<string> =>
+  [...Map.groupBy(told, ({ eventId }) => eventId)].flatMap(([eventId, calls]) => {
+    const before = calls.filter(({ calledAt }) => calledAt < at)
+    const last = before.at(-1)
+    if (last === undefined || last.calledAt > at - forwardMillis) return []
+    if (before.length >= mostAttempts || before.some(({ heard }) => heard)) return []
+    const since = before.at(-2)?.calledAt ?? -Infinity
+    const isOwn = told.some(
+      ({ calledAt, heard }) => heard && calledAt > since && calledAt < last.calledAt,
+    )
+    const waited = (calls[before.length]?.calledAt ?? Infinity) - at
+    return isOwn || waited <= forwardMillis + promptMillis
+      ? []
+      : [`${eventId} was told ${waited} ms after its endpoint was back`]
+  })
+
+export const broughtForward: JudgedPromise = {
+  name: "deliveries come forward",
+  check: (history) => {
+    const calm = history.entries.find(({ _tag }) => _tag === "Calm")?.at ?? Infinity
+    if (!history.setting.hasTrueClocks) return []
+    return endpointsOf(history).flatMap(({ changes, revocations, told }) => {
+      if (revocations.length > 0 || (changes.RemoveEndpoint ?? []).length > 0) return []
+      const first = told.find(({ calledAt, heard }) => heard && calledAt > calm + restartMillis)
+      return first === undefined ? [] : lateForward(told, first)
+    })
+  },
+}
+
 export const promptlyDelivered: JudgedPromise = {
   name: "late deliveries",
   check: (history) => {

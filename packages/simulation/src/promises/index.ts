@@ -6,7 +6,7 @@ import { calledBack } from "./calledBack.ts"
 import { checked } from "./checked.ts"
 import { counted } from "./counted.ts"
 import { deleted } from "./deleted.ts"
-import { delivered, promptlyDelivered } from "./delivered.ts"
+import { broughtForward, delivered, promptlyDelivered } from "./delivered.ts"
 import { erased } from "./erased.ts"
 import { idempotent, idempotentEndpoints, idempotentReminders } from "./idempotent.ts"
 import { limited, revoked } from "./keys.ts"
@@ -42,6 +42,7 @@ const promises = [
   announced,
   delivered,
   promptlyDelivered,
+  broughtForward,
   subscribed,
   stopped,
   signed,

@@ -49,6 +49,8 @@ as $$
 declare
   -- Lanes that got deliveries since the last claim.
   v_marked bigint[];
+  -- Whether one of the lanes has deliveries that a success may bring forward.
+  v_put_off boolean;
   -- Those of the results first, in their order, so that a lane finds its results by its place.
   v_lanes bigint[];
   -- Where the results of each lane end.
@@ -96,11 +98,15 @@ begin
   end if;
 
   if cardinality(v_lanes) > 0 then
-    perform
-    from webhook_lanes l
-    where l.endpoint_id = any (v_lanes)
-    order by l.endpoint_id
-    for no key update;
+    select bool_or(locked.has_put_off)
+    into v_put_off
+    from (
+      select l.has_put_off
+      from webhook_lanes l
+      where l.endpoint_id = any (v_lanes)
+      order by l.endpoint_id
+      for no key update
+    ) locked;
   end if;
 
   if cardinality(p_lane) > 0 then
@@ -124,6 +130,10 @@ begin
       ) with ordinality r (delivery_id, lease, place)
       order by lane.place, r.place
     );
+
+    if v_put_off and array_remove(p_delivered_at, null) <> '{}' then
+      perform bring_deliveries_forward(v_settled, p_attempted_at, p_error);
+    end if;
 
     with ended as (
       delete from webhook_deliveries d
@@ -153,6 +163,7 @@ begin
         update webhook_deliveries d
         set attempts = d.attempts + 1,
           due_at = r.next_attempt_at,
+          is_forward = forward_after_failure(d.is_forward),
           last_attempt_id = nextval('webhook_attempts_id_seq')
         from unnest(
           v_settled, p_attempted_at, p_duration_millis, p_response_status, p_response_body,
@@ -168,6 +179,12 @@ begin
           d.last_attempt_id, r.next_attempt_at, d.attempts, d.endpoint_id, d.outbox_id, d.event_id,
           d.type, d.workspace_id, d.url, case when d.workspace_id is null then d.body end,
           r.attempted_at, r.duration_millis, r.response_status, r.response_body, r.error
+      ),
+      marked as (
+        update webhook_lanes l
+        set has_put_off = true
+        where l.endpoint_id in (select put_off.endpoint_id from put_off)
+          and l.has_put_off is null
       )
       insert into webhook_attempts (
         id, next_attempt_at, attempt, endpoint_id, outbox_id, event_id, type, workspace_id, url,

@@ -2,8 +2,10 @@
 import type { Vitest } from "@effect/vitest"
 import {
   canBeRedelivered,
+  comesForward,
   deliveredSinceAfter,
   disabledReasons,
+  forwardAfterFailure,
   holdsAllEndpoints,
   isReportedTo,
   isRunning,
@@ -147,6 +149,26 @@ export const endpointRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnectio
             },
           },
           core: [after, isSilent(after, since)],
+        }
+      }),
+    }),
+  )
+
+  it.effect("whether a delivery comes forward, and whether it may after a failure", () =>
+    compare("deliveries that come forward", {
+      rows: { d: "webhook_deliveries", q: "(delivered_at timestamptz)" },
+      sql: `json_build_array(
+        coalesce(comes_forward(d, q.delivered_at), false), forward_after_failure(d.is_forward)
+      )`,
+      draw: Effect.gen(function* () {
+        const isForward = yield* draw.maybe(draw.from([true, false]))
+        const [dueAt, deliveredAt] = [yield* draw.time, yield* draw.time]
+        return {
+          facts: {
+            d: { is_forward: isForward, due_at: iso(dueAt) },
+            q: { delivered_at: iso(deliveredAt) },
+          },
+          core: [comesForward({ dueAt, isForward }, deliveredAt), forwardAfterFailure(isForward)],
         }
       }),
     }),

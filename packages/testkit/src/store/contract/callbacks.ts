@@ -280,6 +280,20 @@ export const callbacks: Topic = (it) => {
     }),
   )
 
+  it.effect("one that arrives brings forward those to its URL alone, whatever their origin", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aCallingStage()
+      const url = aCallbackUrl()
+      const waiting = yield* aCallback(number, url)
+      yield* aCallback(number, `${url}/other`)
+      const failing = yield* claimDue()
+      yield* settleDeliveries(...failing.map((each) => refused(each, noon + day)))
+      yield* aCallback(number, url)
+      yield* settleDeliveries(delivered(yield* claimTheOne()))
+      assert.strictEqual((yield* claimTheOne()).eventId, waiting.eventId)
+    }),
+  )
+
   it.effect("the log of its workspace has every attempt, newest first", () =>
     Effect.gen(function* () {
       const store = (yield* Store).webhooks

@@ -42,6 +42,24 @@ const aTarget = {
     }),
 }
 
+/** A target and its failures, which wait for a day, and what it hears then. */
+const aTargetThatFailed = (kind: (typeof kinds)[number]) =>
+  Effect.map(aTarget[kind](noon), (deliver) => ({
+    deliver,
+    downSince: (count: number) =>
+      Effect.gen(function* () {
+        const events = yield* Effect.replicateEffect(deliver(noon), count)
+        const claimed = yield* claimDue()
+        yield* settleDeliveries(...claimed.map((each) => refused(each, noon + day)))
+        return events
+      }),
+    hear: (now: number) =>
+      Effect.gen(function* () {
+        yield* deliver(now)
+        yield* settleDeliveries(delivered(yield* claimTheOne({ now }), { attemptedAt: now }))
+      }),
+  }))
+
 const idsOf = (claimed: ReadonlyArray<ClaimedDelivery>) => claimed.map(({ eventId }) => eventId)
 
 export const deliveryLanes: Topic = (it) => {
@@ -211,6 +229,65 @@ export const deliveryLanes: Topic = (it) => {
       yield* settleDeliveries(delivered(present(first)))
       assert.isAtMost(present(yield* nextDue(era)), era)
     }),
+  )
+
+  it.effect.each(kinds)(
+    "once %s accepts a delivery after a failure, what waits longer than a minute is due at once, oldest first",
+    (kind) =>
+      Effect.gen(function* () {
+        const { deliver, downSince, hear } = yield* aTargetThatFailed(kind)
+        const events = yield* downSince(8)
+        const soon = yield* deliver(noon)
+        const dueSoon = noon + hour + minute
+        yield* settleDeliveries(refused(yield* claimTheOne(), dueSoon))
+        yield* hear(noon + hour)
+        const next = yield* claimDue({ perTarget: 5 })
+        assert.deepStrictEqual(idsOf(next), events.slice(0, 5))
+        assert.deepStrictEqual([...new Set(next.map(({ attempt }) => attempt))], [2])
+        assert.deepStrictEqual(yield* claimDue({ perTarget: 5 }), [])
+        const attemptedAt = noon + hour
+        yield* settleDeliveries(...next.map((each) => delivered(each, { attemptedAt })))
+        const rest = yield* claimDue({ leaseUntil: noon + day })
+        assert.deepStrictEqual(idsOf(rest), events.slice(5))
+        assert.deepStrictEqual(idsOf(yield* claimDue({ now: dueSoon })), [soon])
+      }),
+  )
+
+  it.effect.each(kinds)(
+    "what comes forward to %s in vain keeps its usual delay once, whatever else is accepted",
+    (kind) =>
+      Effect.gen(function* () {
+        const { downSince, hear } = yield* aTargetThatFailed(kind)
+        yield* downSince(1)
+        yield* hear(noon + hour)
+        yield* settleDeliveries(refused(yield* claimTheOne(), noon + 2 * day))
+        yield* hear(noon + 2 * hour)
+        assert.deepStrictEqual(yield* claimDue({ now: noon + 2 * day - 1 }), [])
+        const third = yield* claimTheOne({ now: noon + 2 * day })
+        yield* settleDeliveries(refused(third, noon + 4 * day))
+        yield* hear(noon + 3 * day)
+        assert.strictEqual((yield* claimTheOne({ now: noon + 3 * day })).attempt, 4)
+      }),
+  )
+
+  it.effect.each(kinds)(
+    "what fails together with a delivery to %s, or that a dead worker's late result names, does not come forward",
+    (kind) =>
+      Effect.gen(function* () {
+        const { deliver, downSince } = yield* aTargetThatFailed(kind)
+        yield* downSince(1)
+        yield* deliver(noon)
+        yield* deliver(noon)
+        const [late, failing] = yield* claimDue({ now: noon, leaseUntil: noon + minute })
+        yield* settleDeliveries(refused(present(failing), noon + day))
+        const again = yield* claimTheOne({ now: noon + minute, leaseUntil: noon + day })
+        yield* settleDeliveries(delivered(present(late)))
+        assert.deepStrictEqual(yield* claimDue(), [])
+        yield* deliver(noon)
+        const other = yield* claimTheOne()
+        yield* settleDeliveries(delivered(again), refused(other, noon + day))
+        assert.lengthOf(yield* claimDue(), 2)
+      }),
   )
 
   it.effect("a removed endpoint is never due", () =>

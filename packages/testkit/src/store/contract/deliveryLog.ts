@@ -29,6 +29,22 @@ const linesOf = (endpoint: WebhookEndpoint) =>
   )
 
 export const deliveryLog: Topic = (it) => {
+  it.effect("a next attempt that came forward is logged for when it did", () =>
+    Effect.gen(function* () {
+      const { key, number } = yield* aStageWithKey()
+      const endpoint = yield* anEndpoint(key)
+      const { id: waiting } = yield* anEvent(number)
+      yield* settleDeliveries(refused(yield* claimTheOne(), noon + day))
+      const { id: next } = yield* anEvent(number)
+      const attemptedAt = noon + hour
+      yield* settleDeliveries(delivered(yield* claimTheOne(), { attemptedAt }))
+      assert.deepStrictEqual(yield* linesOf(endpoint), [
+        [next, 1, null],
+        [waiting, 1, attemptedAt],
+      ])
+    }),
+  )
+
   it.effect("the log has every attempt, and the endpoint the latest", () =>
     Effect.gen(function* () {
       const { key, number } = yield* aStageWithKey()
