@@ -96,10 +96,7 @@ const clockStore = (database: DatabaseService): ClockStore => ({
   raiseClockOffset(to) {
     return Effect.map(raiseClockOffset.first(database, { to }, toOffset), Number)
   },
-  // The database of one process alone runs inside it, on the same clock.
-  databaseTime: database.joinable
-    ? databaseTime.one(database, {}, (row) => Number(row.millis))
-    : Effect.succeed(null),
+  databaseTime: databaseTime.one(database, {}, (row) => Number(row.millis)),
   ping: Effect.flatMap(
     whyReadOnly.one(database, {}, (row) => row.because),
     (because) =>

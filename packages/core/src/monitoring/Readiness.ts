@@ -3,7 +3,7 @@
  * log. It checks store and disk on each query. Other components raise and clear the remaining
  * reasons.
  */
-import { Cause, Context, Effect, Layer, Latch } from "effect"
+import { Cause, Clock, Context, Effect, Layer, Latch } from "effect"
 import { MediaFiles } from "../media/Media.ts"
 import { sleep } from "../time/Time.ts"
 import { throttled, rootOf } from "./logThrottled.ts"
@@ -168,7 +168,10 @@ const makeWorkGate = ({ raise }: typeof Readiness.Service): typeof WorkGate.Serv
         // A cause that is gone but still raised would leave the process unready.
       }).pipe(Effect.uninterruptible),
     causes: () => causes,
-    pass: Effect.suspend(() => (causes.size === 0 ? Effect.void : Effect.fail(closed))),
+    // Reading the time closes the gate where the clock has leapt.
+    pass: Effect.flatMap(Clock.currentTimeMillis, () =>
+      causes.size === 0 ? Effect.void : Effect.fail(closed),
+    ),
     whileOpen: (work) =>
       Effect.forever(
         Effect.andThen(whenOpen.await, Effect.raceFirst(work, Effect.asVoid(whenClosed.await))),

@@ -189,8 +189,8 @@ export interface ClockStore {
   /** Raises the offset; it never goes back. Returns the one then in force. */
   raiseClockOffset(to: number): Effect.Effect<number, StoreUnavailable>
   /**
-   * The store's own time in epoch milliseconds, read when it answers; null for a store inside this
-   * process, which has no other clock than the system's.
+   * The store's own time in epoch milliseconds, read when it answers; null for a store in memory,
+   * which has no clock.
    */
   databaseTime: Effect.Effect<number | null, StoreUnavailable>
   /** Answers when the store does. */

@@ -9,6 +9,7 @@ import { makeFigureCounter } from "../monitoring/WorkspaceFigures.ts"
 import { Numbers } from "../number/Numbers.ts"
 import { kindsOfWork, sharedWork, WakeUp } from "../queue/DueWork.ts"
 import type { AttemptInFlight } from "../queue/DueWork.ts"
+import { onWorkClock } from "../time/ClockSkew.ts"
 import { sleep } from "../time/Time.ts"
 import { NumberOwnership } from "../transport/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
@@ -101,13 +102,16 @@ export class Worker extends Context.Service<
       ]
       return Worker.of({
         run: gate.whileOpen(
-          Effect.andThen(
-            Effect.all(loops, { concurrency: "unbounded", discard: true }),
-            Effect.never,
+          onWorkClock(
+            Effect.andThen(
+              Effect.all(loops, { concurrency: "unbounded", discard: true }),
+              Effect.never,
+            ),
           ),
         ),
       })
-    }).pipe(Effect.provideServiceEffect(Store, sharedStore)),
+      // Loops keep the context that they were made in.
+    }).pipe(Effect.provideServiceEffect(Store, sharedStore), onWorkClock),
   )
 
   /** Runs the worker until the layer closes. */

@@ -4,22 +4,34 @@ import { layer as layerStore } from "@messaging-service/store-memory/emulator"
 import { Clock, Effect, Layer, Metric } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { NumberOwnership, Readiness, StoreUnavailable, WakeUp, WorkGate } from "../../src/index.ts"
+import {
+  NumberOwnership,
+  Readiness,
+  StoreUnavailable,
+  WakeUp,
+  Webhooks,
+  WorkGate,
+} from "../../src/index.ts"
 import { cancel, events, refusal, send, status } from "./Operations.ts"
-import { ahead, aSender, inAService, minute, second, settled } from "./Service.ts"
-import type { TestService } from "./Service.ts"
+import { receiving } from "./Receiving.ts"
+import { ahead, aSender, hour, inAService, minute, noon, second, settled } from "./Service.ts"
+import type { ServiceParts, TestService } from "./Service.ts"
 import { storeChanged } from "@messaging-service/testkit"
 
 /**
  * A service over a database whose clock is the test's time; the process is `processAhead`
- * milliseconds ahead of it. `answers`: whether the database tells its time.
+ * milliseconds ahead of it. `answers`: whether the database tells its time. `sharesLeaps`: it leaps too.
  */
 const onSkewedClock = <A, E>(
   processAhead: number,
   test: (
     setAhead: (millis: number) => Effect.Effect<void>,
   ) => Effect.Effect<A, E, TestService | Scope.Scope>,
-  answers: () => boolean = () => true,
+  {
+    answers = () => true,
+    sharesLeaps = false,
+    ...parts
+  }: ServiceParts & { readonly answers?: () => boolean; readonly sharesLeaps?: boolean } = {},
 ) =>
   Effect.gen(function* () {
     const databaseClock = yield* Clock.Clock
@@ -30,7 +42,7 @@ const onSkewedClock = <A, E>(
         ...real,
         databaseTime: Effect.suspend(() =>
           answers()
-            ? databaseClock.currentTimeMillis
+            ? Effect.sync(() => (sharesLeaps ? now() : databaseClock.currentTimeMillisUnsafe()))
             : Effect.fail(new StoreUnavailable({ operation: "databaseTime", cause: "away" })),
         ),
       },
@@ -40,7 +52,7 @@ const onSkewedClock = <A, E>(
         isAheadBy = millis
       })
     isAheadBy = processAhead
-    return yield* inAService(test(setAhead), { store }).pipe(
+    return yield* inAService(test(setAhead), { ...parts, store }).pipe(
       Effect.provideService(Clock.Clock, {
         ...databaseClock,
         currentTimeMillisUnsafe: now,
@@ -175,7 +187,98 @@ describe("a process with a wrong clock", () => {
           yield* TestClock.adjust(5 * second)
           assert.strictEqual(gate.causes().size, 0)
         }),
-      () => answers,
+      { answers: () => answers },
+    )
+  })
+})
+
+describe("a clock that leaps", () => {
+  it.effect.each([hour, -hour, 3 * second])(
+    "by %d ms decides nothing until it was compared, also once it has come back",
+    (leap) => {
+      let answers = true
+      return onSkewedClock(
+        0,
+        (setAhead) =>
+          Effect.gen(function* () {
+            const { key } = yield* aSender()
+            const { causes } = yield* WorkGate
+            answers = false
+            yield* setAhead(leap)
+            // No time passes: the look at the time itself closes the gate.
+            const refused = yield* refusal(send(key))
+            assert.deepStrictEqual([refused.code, refused.status], ["service_unavailable", 503])
+            assert.include(causes().get("clock"), `leapt by ${(leap / second).toFixed(1)} s`)
+            yield* TestClock.adjust(6 * second)
+            yield* setAhead(0)
+            assert.strictEqual((yield* refusal(send(key))).code, "service_unavailable")
+            answers = true
+            yield* TestClock.adjust(5 * second)
+            const message = yield* send(key)
+            yield* settled
+            assert.strictEqual(yield* status(key, message), "sent")
+          }),
+        { answers: () => answers },
+      )
+    },
+  )
+
+  it.effect("goes on at once where the database agrees with it", () =>
+    onSkewedClock(3 * second, (setAhead) =>
+      Effect.gen(function* () {
+        const { key } = yield* aSender()
+        yield* setAhead(0)
+        yield* Effect.ignore((yield* WorkGate).pass)
+        yield* comeToRest
+        yield* send(key)
+      }),
+    ),
+  )
+
+  it.effect("together with the database's counts once it has lasted ten seconds", () =>
+    onSkewedClock(
+      0,
+      (setAhead) =>
+        Effect.gen(function* () {
+          const { key } = yield* aSender()
+          const { causes } = yield* WorkGate
+          const leap = Effect.andThen(setAhead(hour), refusal(send(key)))
+          assert.strictEqual((yield* leap).code, "service_unavailable")
+          yield* TestClock.adjust(5 * second)
+          assert.strictEqual(causes().size, 1)
+          yield* setAhead(0)
+          yield* TestClock.adjust(5 * second)
+          assert.strictEqual(causes().size, 0)
+          assert.strictEqual((yield* leap).code, "service_unavailable")
+          yield* TestClock.adjust(10 * second)
+          const { created_at: createdAt } = yield* send(key)
+          assert.isAtLeast(Date.parse(createdAt), noon + hour)
+        }),
+      { sharesLeaps: true },
+    ),
+  )
+
+  it.effect("puts off no retry of a call that it meets on the way", () => {
+    const { egress, posts } = receiving(() =>
+      Effect.as(Effect.sleep(5 * second), { status: 500, headers: {} }),
+    )
+    return onSkewedClock(
+      0,
+      (setAhead) =>
+        Effect.gen(function* () {
+          const { key } = yield* aSender()
+          yield* Webhooks.use((webhooks) =>
+            webhooks.create(key, { url: "https://example.com/hook" }, null),
+          )
+          yield* send(key)
+          yield* settled
+          yield* setAhead(hour)
+          yield* TestClock.adjust(5 * second)
+          yield* setAhead(0)
+          yield* TestClock.adjust(20 * second)
+          assert.lengthOf(posts, 2)
+        }),
+      { egress },
     )
   })
 })
