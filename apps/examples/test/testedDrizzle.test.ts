@@ -3,7 +3,7 @@ import { openTest } from "@messaging-service/service/testing"
 import { drizzle } from "drizzle-orm/node-postgres"
 import type { PoolClient } from "pg"
 import { assert, test } from "vitest"
-import { place } from "../src/transactions/drizzle.ts"
+import { place, schema } from "../src/transactions/drizzle.ts"
 
 test("code of yours that sends inside a transaction of Drizzle", async () => {
   const t = await openTest()
@@ -13,7 +13,7 @@ test("code of yours that sends inside a transaction of Drizzle", async () => {
     return []
   })
   // Its types want a whole client; it uses `query` alone.
-  await place(drizzle(client as unknown as PoolClient), t.api, 7)
+  await place(drizzle(client as unknown as PoolClient, { schema }), t.api, 7)
   assert.deepStrictEqual(written, [7])
   assert.deepStrictEqual(
     t.sent.map(({ text }) => text),

@@ -1,11 +1,11 @@
 /** Code that sends inside transactions of Drizzle and Kysely, tested without a database. */
+import { joinable } from "@messaging-service/service/drizzle"
 import { openTest } from "@messaging-service/service/testing"
 import { drizzle } from "drizzle-orm/node-postgres"
 import { integer, pgTable } from "drizzle-orm/pg-core"
 import { Kysely, PostgresDialect } from "kysely"
 import type { Pool, PoolClient } from "pg"
 import { assert, test } from "vitest"
-import { joinable } from "../src/transactions/drizzle.ts"
 import { place } from "../src/transactions/kysely.ts"
 import type { Tables } from "../src/transactions/kysely.ts"
 

@@ -1,6 +1,8 @@
 /** Sends inside transactions of other libraries than `pg`, with the functions of the page on embedding. */
 import { open } from "@messaging-service/service"
 import type { Api, MessagingError, Transaction } from "@messaging-service/service"
+import { joinable as joinableOfDrizzle } from "@messaging-service/service/drizzle"
+import { joinable as joinableOfKysely } from "@messaging-service/service/kysely"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { assert, layer } from "@effect/vitest"
@@ -86,12 +88,12 @@ const libraries: Readonly<Record<string, (database: TestDatabase) => Opened>> = 
   },
   Drizzle: (database) => {
     const pool = new Pool(addressOf(database))
-    const db = drizzle(pool)
+    const db = drizzle(pool, { schema: WithDrizzle.schema })
     return {
       place: (api, id) => WithDrizzle.place(db, api, id),
       within: (work) =>
         db.transaction((tx) =>
-          work(WithDrizzle.joinable(tx), (id) =>
+          work(joinableOfDrizzle(tx), (id) =>
             tx.execute(sql`insert into public.orders values (${id})`),
           ),
         ),
@@ -108,7 +110,7 @@ const libraries: Readonly<Record<string, (database: TestDatabase) => Opened>> = 
         db
           .transaction()
           .execute((tx) =>
-            work(WithKysely.joinable(tx), (id) =>
+            work(joinableOfKysely(tx), (id) =>
               kyselySql`insert into public.orders values (${id})`.execute(tx),
             ),
           ),

@@ -151,6 +151,9 @@ const added = [
   return `${name}@${version}`
 })
 
+/** Libraries whose transactions sends join, from the workspace: an installation of the service brings none. */
+const joined = ["drizzle-orm", "kysely"]
+
 /** The test runner that testkit needs, from the workspace. */
 const runner = ["vitest", "@effect/vitest"]
 
@@ -206,6 +209,12 @@ export class Project extends Context.Service<
       }
       const path = yield* project(join(made, "project"), {})
       yield* install(path, ...installed.map(tarball), ...added)
+      yield* Effect.promise(async () => {
+        for (const name of joined) {
+          const place = join(root, "packages/service/node_modules", name)
+          await symlink(await realpath(place), join(path, "node_modules", name))
+        }
+      })
       const besideHeavy = join(path, "heavy")
       yield* unpackHeavy(besideHeavy, tarball)
       return Project.of({ path, besideHeavy, tarball })
