@@ -4871,7 +4871,7 @@ export interface CreatePortalSession {
      */
     readonly expires_in?: number;
     /**
-     * @description Where the portal leads back to, an `https://` address; null for nowhere.
+     * @description Where the portal leads back to, an `https://` address, or with simulated phones an `http://` one of the machine itself; null for nowhere.
      * @default null
      */
     readonly return_url?: string | null;

@@ -80,6 +80,7 @@ export {
   Egress,
   EgressError,
   OutboundRule,
+  isLoopback,
   isPublicAddress,
   parseOutboundUrl,
 } from "./egress/Egress.ts"

@@ -5,6 +5,7 @@ import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { promisify } from "node:util"
 import { assert, beforeEach, describe, it, onTestFinished, vi } from "vitest"
+import { MessagingError } from "../src/index.ts"
 import type { Messaging, OpenOptions } from "../src/index.ts"
 import { aShop, failure, opened } from "./Opened.ts"
 
@@ -81,6 +82,26 @@ describe("a portal link", () => {
     assert.strictEqual(own.status, 200)
     const all = await ask(handler, "/admin/v1/workspaces", { headers })
     assert.deepStrictEqual(await codeOf(all), [403, "operator_required"])
+  })
+
+  it("leads back to a program on this machine, over http, where phones are simulated", async () => {
+    const { messaging, shop } = await aService()
+    for (const host of ["localhost:3000", "127.0.0.1", "[::1]:3000"]) {
+      const returnUrl = `http://${host}/account`
+      const { session } = await messaging.portalLink(shop, { role: "member", returnUrl })
+      assert.strictEqual(session.returnUrl, returnUrl)
+    }
+    for (const host of ["localhost.example", "10.0.0.1", "you:me@localhost", "0.0.0.0"]) {
+      const returnUrl = `http://${host}/account`
+      const error = await failure(messaging.portalLink(shop, { role: "member", returnUrl }))
+      assert.match(error.message, /an http:\/\/ one of this machine/)
+    }
+    const live = await opened({ worker: false, transport: "live" })
+    const workspace = await live.workspaces.create({ name: "Live" })
+    const returnUrl = "http://localhost:3000/account"
+    const error = await failure(live.portalLink(workspace, { role: "member", returnUrl }))
+    assert.deepStrictEqual([error.code, error.field], ["validation_failed", "returnUrl"])
+    assert.notInclude(error.message, "this machine")
   })
 
   it("is refused for a workspace that is not there, and with a wrong field", async () => {
@@ -203,6 +224,27 @@ await messaging.close()
       lines[2] ?? "",
       /outside http\.basePath .* such as \/inner\/messaging\/api\/v2\/me/,
     )
+  })
+
+  it("says in one sentence what it takes when it is given nothing, or a request alone", async () => {
+    const { messaging } = await aService()
+    const request = { headers: {} }
+    for (const [make, given] of [
+      [messaging.handler, [undefined]],
+      [messaging.handler, [null]],
+      [messaging.nodeHandler, [undefined]],
+      [messaging.nodeHandler, [undefined, {}]],
+      [messaging.nodeHandler, [request]],
+    ] as const) {
+      try {
+        ;(make as (...all: ReadonlyArray<unknown>) => unknown)(...given)
+        assert.fail("it was taken")
+      } catch (error) {
+        assert.instanceOf(error, MessagingError)
+        assert.deepStrictEqual([error.code, error.field], ["validation_failed", null])
+        assert.match(error.message, /^(node)?[hH]andler takes a [^.]+ \{ dashboard: true \}\.$/)
+      }
+    }
   })
 
   it("takes no other option", async () => {

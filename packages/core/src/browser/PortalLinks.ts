@@ -2,12 +2,14 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { refuse } from "../error/Refusal.ts"
 import type { Failure } from "../error/Refusal.ts"
+import { isLoopback } from "../egress/Egress.ts"
 import { Ids } from "../Ids.ts"
 import type { SignInLinkId, WorkspaceId } from "../Ids.ts"
 import { described, inputDecoder, integerBetween, PublicUrl } from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
 import type { CursorPage, ListPage } from "../request/Page.ts"
+import { ConnectedFromTheStart } from "../number/Numbers.ts"
 import { hashSecret } from "../secret/Secrets.ts"
 import { Store } from "../store/Store.ts"
 import { RealTime } from "../time/Time.ts"
@@ -21,41 +23,49 @@ import type { SignInLink } from "./BrowserSessionStore.ts"
 /** Seconds that a session lasts unless the link says otherwise. */
 const defaultSeconds = 3600
 
-/** Whether a page can link to it as it stands: `https:host` is relative in a page, and blanks hide a host. */
-const isHttps = (text: string): boolean => {
-  if (text.length > 2048 || !/^https:\/\/[^\s/\\]/i.test(text) || /\s$/.test(text)) return false
+/**
+ * Whether a page can link to it as it stands: `https:host` is relative in a page, and blanks hide a host. A
+ * program under development, whose phones are simulated, has an `http` address of its own machine.
+ */
+const isReturnUrl = (text: string, simulated: boolean): boolean => {
+  if (text.length > 2048 || !/^https?:\/\/[^\s/\\]/i.test(text) || /\s$/.test(text)) return false
   if (!URL.canParse(text)) return false
-  const { password, username } = new URL(text)
-  return username === "" && password === ""
+  const { hostname, password, protocol, username } = new URL(text)
+  const isAllowed = protocol === "https:" || (simulated && isLoopback(hostname))
+  return isAllowed && username === "" && password === ""
 }
 
-export const PortalLinkBody = Schema.Struct({
-  role: described(Schema.Literals(roles), "What the session may do."),
-  expiresIn: described(
-    Schema.optionalKey(integerBetween(60, 86_400)),
-    "Seconds that the session lasts from its first use.",
-    { default: defaultSeconds },
-  ),
-  returnUrl: described(
-    Schema.optionalKey(
-      Schema.NullOr(
-        Schema.String.check(
-          Schema.makeFilter((url) =>
-            isHttps(url)
-              ? undefined
-              : "must be an https:// address without credentials, of up to 2,048 characters",
+const returnUrlRule = (simulated: boolean): string =>
+  simulated
+    ? "must be an https:// address, or an http:// one of this machine, without credentials, of up to 2,048 characters"
+    : "must be an https:// address without credentials, of up to 2,048 characters"
+
+const bodyFor = (simulated: boolean) =>
+  Schema.Struct({
+    role: described(Schema.Literals(roles), "What the session may do."),
+    expiresIn: described(
+      Schema.optionalKey(integerBetween(60, 86_400)),
+      "Seconds that the session lasts from its first use.",
+      { default: defaultSeconds },
+    ),
+    returnUrl: described(
+      Schema.optionalKey(
+        Schema.NullOr(
+          Schema.String.check(
+            Schema.makeFilter((url) =>
+              isReturnUrl(url, simulated) ? undefined : returnUrlRule(simulated),
+            ),
           ),
         ),
       ),
+      "Where the portal leads back to, an `https://` address, or with simulated phones an `http://` one of the machine itself; null for nowhere.",
+      { default: null },
     ),
-    "Where the portal leads back to, an `https://` address; null for nowhere.",
-    { default: null },
-  ),
-}).annotate({ identifier: "CreatePortalSession" })
+  }).annotate({ identifier: "CreatePortalSession" })
+
+export const PortalLinkBody = bodyFor(true)
 
 export type CreatePortalLink = CommandOf<typeof PortalLinkBody.Encoded>
-
-const decodeBody = inputDecoder(PortalLinkBody)
 
 export class PortalLinks extends Context.Service<
   PortalLinks,
@@ -100,6 +110,7 @@ export class PortalLinks extends Context.Service<
       const ids = yield* Ids
       const publicUrl = yield* PublicUrl
       const { systemMillis } = yield* RealTime
+      const decodeBody = inputDecoder(bodyFor(yield* ConnectedFromTheStart))
 
       return PortalLinks.of({
         create: Effect.fn("PortalLinks.create")(function* create(role, workspaceId, command) {

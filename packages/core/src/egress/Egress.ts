@@ -140,6 +140,12 @@ export const isPublicAddress = (ip: string): boolean => {
   return address.match(globalUnicast) && address.range() === "unicast"
 }
 
+/** Whether the host of a URL is this machine. */
+export const isLoopback = (hostname: string): boolean => {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1")
+  return ipaddr.isValid(host) ? ipaddr.parse(host).range() === "loopback" : host === "localhost"
+}
+
 /** What a target may be. Webhooks: neither. Media links and version 1 callbacks: `allowHttp`. */
 export interface TargetRule {
   readonly allowHttp: boolean

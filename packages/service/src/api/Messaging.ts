@@ -178,7 +178,10 @@ export interface NodeHandler {
 export interface CreatePortalLink {
   /** What its session may do. */
   readonly role: Role
-  /** Where the portal leads back to: an `https://` address of at most 2,048 characters. Default: nowhere. */
+  /**
+   * Where the portal leads back to: an `https://` address of at most 2,048 characters, or with simulated phones an
+   * `http://` one of this machine. Default: nowhere.
+   */
   readonly returnUrl?: string | null | undefined
   /** Seconds that the session lasts from its first use, 60 to 86,400. Default: 3,600. */
   readonly expiresIn?: number | undefined

@@ -5,11 +5,11 @@
  */
 import { createPublicKey } from "node:crypto"
 import { readFileSync, statSync } from "node:fs"
-import { BlockList, isIP } from "node:net"
 import { totalmem } from "node:os"
 import { resolve } from "node:path"
 import { getHeapStatistics } from "node:v8"
 import {
+  isLoopback,
   parseSecretsKeys,
   retentionDaysMost,
   secretsKeyRule,
@@ -50,20 +50,6 @@ export const parseOrigin = (text: string): string | undefined => {
   if (!URL.canParse(text)) return undefined
   const { href, origin, protocol } = new URL(text)
   return /^https?:$/.test(protocol) && href === `${origin}/` ? origin : undefined
-}
-
-const loopbackAddresses = (): BlockList => {
-  const loopback = new BlockList()
-  loopback.addSubnet("127.0.0.0", 8, "ipv4")
-  loopback.addAddress("::1", "ipv6")
-  return loopback
-}
-
-const isLoopback = (hostname: string): boolean => {
-  const host = hostname.replace(/^\[(.*)\]$/, "$1")
-  const family = isIP(host)
-  if (family === 0) return host === "localhost"
-  return loopbackAddresses().check(host, family === 6 ? "ipv6" : "ipv4")
 }
 
 /** Rule for a URL of WhatsApp, as the words after "must be". */

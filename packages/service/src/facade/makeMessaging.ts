@@ -1,5 +1,5 @@
 /** The facade over a composed service, and the HTTP interface below its path. */
-import { Admission, Caller, roles, scopes, Workspaces } from "@messaging-service/core"
+import { Admission, Caller, refuse, roles, scopes, Workspaces } from "@messaging-service/core"
 import type { NumberId, Refusal, WorkspaceId } from "@messaging-service/core"
 import { Effect, Exit, Fiber, Redacted, Scope } from "effect"
 import type { Context } from "effect"
@@ -24,7 +24,7 @@ import { makeSubscribing } from "./Subscribing.ts"
 import { makeNodeHandler } from "./nodeHandler.ts"
 import { operatorApi, storeApi, workspacesApi } from "./OperatorApi.ts"
 import { basePathOf, isBelow, startsWorker } from "./options.ts"
-import { fields, listOf, must, oneOf, refusalOf } from "./rules.ts"
+import { fields, isObject, listOf, must, oneOf, refusalOf } from "./rules.ts"
 import { cutOffMillis, exitWithin, startWork } from "./Work.ts"
 
 const unmounted = (): Response =>
@@ -163,8 +163,11 @@ const partsRules = fields<ServedParts>({
   dashboard: must("true or false", (value) => typeof value === "boolean"),
 })
 
-/** Throws for wrong parts, and for those whose package is not installed. */
-const assertServable = (parts: ServedParts) => {
+/** Throws for wrong parts, and for those whose package is not installed. `takes` says what the call takes. */
+const assertServable = (parts: ServedParts, takes: string) => {
+  if (!isObject(parts) || "headers" in parts) {
+    throw errorOfRefusal(refuse("validation_failed", { message: takes }))
+  }
   refused(refusalOf(partsRules, parts))
   if (!parts.dashboard) return
   // Bundles and some hosts cannot tell; there the first page fails.
@@ -172,9 +175,17 @@ const assertServable = (parts: ServedParts) => {
   if (missing !== null) throw errorOfFailure(missing)
 }
 
-const isRequest = (given: Request | ServedParts): given is Request => "headers" in given
+const isRequest = (given: Request | ServedParts): given is Request =>
+  isObject(given) && "headers" in given
 
-const isParts = (given: NodeRequest | ServedParts): given is ServedParts => "dashboard" in given
+const isNodeRequest = (given: NodeRequest | ServedParts): given is NodeRequest =>
+  isObject(given) && !("dashboard" in given)
+
+const handlerTakes =
+  "handler takes a web-standard Request, or what it serves too, such as { dashboard: true }."
+
+const nodeHandlerTakes =
+  "nodeHandler takes a request and a response of a Node server, or what it serves too, such as { dashboard: true }."
 
 /** Both handlers: of requests, and of what else is to be served. */
 const handlersOf = (
@@ -189,7 +200,7 @@ const handlersOf = (
   function handler(parts: ServedParts): (request: Request) => Promise<Response>
   function handler(given: Request | ServedParts) {
     if (isRequest(given)) return answer(given)
-    assertServable(given)
+    assertServable(given, handlerTakes)
     const wider = answerWith(given)
     return (request: Request) => wider(request)
   }
@@ -205,8 +216,8 @@ const handlersOf = (
     response?: NodeResponse,
     next?: () => void,
   ) {
-    if (response !== undefined && !isParts(given)) return node(given, response, next)
-    assertServable(given as ServedParts)
+    if (response !== undefined && isNodeRequest(given)) return node(given, response, next)
+    assertServable(given as ServedParts, nodeHandlerTakes)
     return makeNodeHandler(base, answerWith(given as ServedParts))
   }
   return { handler, nodeHandler }
