@@ -95,6 +95,26 @@ test("a number that has sent its fill for the day", async () => {
   await t.close()
 })
 
+test("a phone that fails", async () => {
+  const t = await openTest()
+  const heard: Array<string> = []
+  t.messaging.on("message.failed", ({ message }) => {
+    heard.push(`${message.error?.code}: ${message.error?.message}`)
+  })
+  await t.phones.fail("This account is restricted.")
+  const failed = await t.api.messages.send({ to: { phone }, text: "Hello" })
+  await t.advance({ minutes: 1 })
+  assert.strictEqual((await t.api.messages.get(failed.id)).status, "failed")
+  assert.deepStrictEqual(heard, ["send_failed: This account is restricted."])
+  await t.phones.succeed()
+  await t.api.messages.send({ to: { phone }, text: "Hello again" })
+  assert.deepStrictEqual(
+    t.sent.map(({ text }) => text),
+    ["Hello again"],
+  )
+  await t.close()
+})
+
 test("an answer that is lost on the way is no second copy", async () => {
   const t = await openTest()
   await t.phones.loseNextAnswer()
