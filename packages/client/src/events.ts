@@ -2,7 +2,7 @@
  * The stream of a workspace's news. It connects again by itself and continues after the last event, so
  * that a loop over it misses nothing of the last hour.
  */
-import { cannotAsk } from "./MessagingError.ts"
+import { cannotAsk, jsonOf } from "./MessagingError.ts"
 import type { OpenEvents } from "./request.ts"
 
 /** What has changed; read it again. */
@@ -43,7 +43,11 @@ const toEvent = (block: string): NewsEvent | undefined => {
   }
   const topic = fields.get("event") as NewsEvent["topic"] | undefined
   if (topic === undefined) return undefined
-  const data = JSON.parse(fields.get("data") ?? "{}") as Partial<Pick<NewsEvent, "ids" | "now">>
+  const data = jsonOf(fields.get("data") ?? "{}") as
+    | Partial<Pick<NewsEvent, "ids" | "now">>
+    | undefined
+  // As if the connection had broken: the event comes again.
+  if (typeof data !== "object" || data === null) throw new TypeError("an event that is not JSON")
   return { topic, id: fields.get("id") ?? "", ids: data.ids ?? [], now: data.now ?? null }
 }
 

@@ -30,7 +30,7 @@ export const makeListing = <Item>(
 ): Listing<Item> => {
   const page = async (cursor?: string): Promise<Page<Item>> => {
     const query = cursor === undefined ? list.query : { ...list.query, cursor }
-    return (await ask({ ...list, method: "GET", query }, options)) as Page<Item>
+    return (await ask({ ...list, method: "GET", query, isPaged: true }, options)) as Page<Item>
   }
   async function* pages(): AsyncGenerator<Page<Item>, void> {
     let at: Page<Item> | undefined

@@ -67,6 +67,8 @@ export interface Asked {
   readonly file?: FileToUpload
   /** Whether the operation takes an idempotency key. */
   readonly keyed?: boolean
+  /** Whether the answer is a page of a list. */
+  readonly isPaged?: boolean
 }
 
 /** Sends the request and returns the parsed response. */
@@ -109,7 +111,7 @@ export const makeAsk = (
 
 /**
  * Opens a stream of server-sent events, which continues after `lastEventId`. Null when the service could
- * not be reached or is full: try again. Rejects with other refusals.
+ * not be reached, failed or is full: try again. Rejects with other refusals.
  */
 export type OpenEvents = (
   path: string,
@@ -143,10 +145,16 @@ export const makeOpenEvents = (
       throw error
     })
     if (response === null) return null
-    if (response.ok) return response.body
-    const error = errorOf(response, await response.text())
-    if (error.status === 503) return null
-    throw error
+    if (response.ok && /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "")) {
+      return response.body
+    }
+    // A broken body says nothing more.
+    const text = await response.text().catch(() => "")
+    // Also of a proxy, while the service restarts.
+    if (response.status >= 500) return null
+    throw response.ok
+      ? unexpectedAnswer(response, "it is no stream of events")
+      : errorOf(response, text)
   }
 }
 
@@ -243,10 +251,18 @@ const newKey = (): string =>
 /** The abort reason of an attempt that exceeds its timeout. */
 const tooLong = Symbol("too long")
 
+/** Every answer is an object; a page that did not say what follows would be asked for again and again. */
+const isAnswer = (answer: unknown, isPaged: boolean): boolean => {
+  if (typeof answer !== "object" || answer === null || Array.isArray(answer)) return false
+  if (!isPaged) return true
+  const { data, next_cursor: next } = answer as Readonly<Record<string, unknown>>
+  return Array.isArray(data) && (next === null || typeof next === "string")
+}
+
 const attempt = async (
   fetch: NonNullable<ConnectionOptions["fetch"]>,
   url: string,
-  { body, file, method }: Asked & { readonly body: string | undefined },
+  { body, file, isPaged = false, method }: Asked & { readonly body: string | undefined },
   headers: Readonly<Record<string, string>>,
   timeoutMillis: number,
   signal: AbortSignal | undefined,
@@ -273,7 +289,10 @@ const attempt = async (
     const text = await response.text()
     if (!response.ok) return errorOf(response, text)
     const answer = jsonOf(text)
-    return answer === undefined ? unexpectedAnswer(response, "it is not JSON") : { answer }
+    if (answer === undefined) return unexpectedAnswer(response, "it is not JSON")
+    return isAnswer(answer, isPaged)
+      ? { answer }
+      : unexpectedAnswer(response, "it has another form")
   } catch (cause) {
     signal?.throwIfAborted()
     const late = ending.signal.reason === tooLong

@@ -307,6 +307,9 @@ describe("a refusal", () => {
     ],
     ["a page with status 200", () => new Response("<html>", { status: 200 })],
     ["JSON of another service", answered(404, { message: "Not here" })],
+    ["JSON that is no object", answered(200, null)],
+    ["a list in place of an object", answered(200, [])],
+    ["half an answer", () => new Response('{"id":1,"sta', { status: 202 })],
   ] as const) {
     test(`differs from ${what}`, async () => {
       const { error } = await ended(aClient(scripted(outcome).fetch).messages.send(message))
@@ -314,6 +317,56 @@ describe("a refusal", () => {
       assert.strictEqual(error?.status, outcome().status)
     })
   }
+})
+
+describe("a list", () => {
+  for (const page of [
+    {},
+    { data: [] },
+    { data: [], next_cursor: 1 },
+    { data: {}, next_cursor: null },
+  ]) {
+    test(`ends with a page that is ${JSON.stringify(page)}`, async () => {
+      const { attempts, fetch } = scripted(answered(200, page))
+      const all = async () => {
+        for await (const _ of aClient(fetch).messages.list()) assert.fail("it had a record")
+      }
+      const { error } = await ended(all())
+      assert.strictEqual(error?.code, "unexpected_answer")
+      assert.lengthOf(attempts, 1)
+    })
+  }
+})
+
+describe("a stream of events", () => {
+  const stream = (text: string) => () =>
+    new Response(text, { headers: { "content-type": "text/event-stream; charset=utf-8" } })
+  const event = (data: string) => `event: messages\nid: 7\ndata: ${data}\n\n`
+  const first = async (...outcomes: ReadonlyArray<() => Outcome>) => {
+    const { attempts, fetch } = scripted(...outcomes)
+    const news = anOperator(fetch).follow(1)
+    const { error, value } = await ended(news.next())
+    return { error, ids: value?.value?.ids, attempts: attempts.length }
+  }
+
+  for (const [what, outcome] of [
+    ["a proxy's 502 while the service restarts", () => new Response("<html>", { status: 502 })],
+    ["an event that was cut", stream(event('{"ids":[1'))],
+    ["an event that is no object", stream(event("null"))],
+    ["a connection that ends", stream("event: messages")],
+  ] as const) {
+    test(`goes on after ${what}`, async () => {
+      const found = await first(outcome, stream(event('{"ids":[5]}')))
+      assert.deepStrictEqual(found, { error: undefined, ids: [5], attempts: 2 })
+    })
+  }
+
+  test("ends where something else answers", async () => {
+    const page = () => new Response("<html>", { headers: { "content-type": "text/html" } })
+    const { attempts, error } = await first(page)
+    assert.deepInclude(error, { code: "unexpected_answer", status: 200 })
+    assert.strictEqual(attempts, 1)
+  })
 })
 
 describe("a caller's signal", () => {
