@@ -2,6 +2,7 @@
  * A command as an entry of a table: its words, its arguments and options, and its action. Parsing,
  * help, shell completion and the tests all read the same entry.
  */
+import { isBlank, parsePhone } from "@messaging-service/core"
 import type { MessagingClient, OperatorClient } from "@messaging-service/client"
 import type { Output } from "./Output.ts"
 import type { Place, WorkspaceClient } from "./WorkspaceClient.ts"
@@ -124,6 +125,31 @@ export const text = (shown: string, about: string): Value<string> => ({
   read: (given) => given,
 })
 
+/** A text that a rule of the service accepts; `rule` follows the name of the option. */
+const ruled =
+  (shown: string, rule: string, accepts: (given: string) => boolean) =>
+  (about: string): Value<string> => ({
+    shown,
+    about,
+    read: (given, name) => {
+      if (!accepts(given)) throw usageError(`${name} ${rule}`)
+      return given
+    },
+  })
+
+export const phoneValue = ruled(
+  "PHONE",
+  "is a phone with + and a country code, such as +15550100002",
+  (given) => parsePhone(given) !== undefined,
+)
+
+/** The service says whether it may call there. */
+export const link = ruled("URL", "is an address with https:// or http://", (given) =>
+  /^https?:$/.test(URL.parse(given)?.protocol ?? ""),
+)
+
+export const someName = ruled("NAME", "is blank", (given) => !isBlank(given))
+
 export const choice = <const C extends string>(
   choices: ReadonlyArray<C>,
   about: string,
@@ -151,6 +177,24 @@ const whole =
       return value
     },
   })
+
+/** A whole number within limits. */
+export const between = (
+  least: number,
+  most: number,
+  shown: string,
+  about: string,
+): Value<number> => ({
+  shown,
+  about,
+  read: (given, name) => {
+    const value = Number(given)
+    if (!/^\d+$/.test(given) || value < least || value > most) {
+      throw usageError(`${name} is a whole number from ${least} to ${most}`)
+    }
+    return value
+  },
+})
 
 export const count = whole(1, "positive")
 

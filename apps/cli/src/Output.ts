@@ -2,6 +2,7 @@
  * Output of commands: tables and fields for people, with `--json` one JSON value per line for programs.
  * Results go to standard output. Progress goes to standard error, and only where a person sees it.
  */
+import { Ended } from "./ending.ts"
 import type { Machine } from "./Machine.ts"
 
 /** A column of a table: its heading, and a record's value. */
@@ -50,6 +51,23 @@ const shown = (value: unknown): string => {
     .map(([name, inner]) => `${labelOf(name)} ${shown(inner)}`)
     .join(", ")
 }
+
+/** A column's value. An answer of another form than the service's may lack what a column reads. */
+const valueOf = <Item>(of: Column<Item>[1], item: Item): unknown => {
+  try {
+    return of(item)
+  } catch {
+    throw unlikeTheService
+  }
+}
+
+const isList = (items: object | undefined): boolean =>
+  items !== undefined && (Symbol.iterator in items || Symbol.asyncIterator in items)
+
+const unlikeTheService = new Ended(
+  "unavailable",
+  "an answer has another form than the service's; --json shows it as it is",
+)
 
 /** Measures and prints as many rows at once as a page has. */
 const blockRows = 100
@@ -207,7 +225,7 @@ export const makeOutput = (
       const pairs =
         columns === undefined
           ? Object.entries(chosen.of(item))
-          : chosen.columns(columns).map(([name, of]) => [name, of(item)] as const)
+          : chosen.columns(columns).map(([name, of]) => [name, valueOf(of, item)] as const)
       print(fieldLines(pairs))
     },
     all: async (items, own, most = Number.POSITIVE_INFINITY) => {
@@ -215,9 +233,10 @@ export const makeOutput = (
       const heading = columns.map(([name]) => name.toUpperCase())
       let rows: Array<ReadonlyArray<string>> = [heading]
       let seen = 0
+      if (!isList(items)) throw unlikeTheService
       for await (const item of items) {
         if (json) line(item)
-        else rows.push(columns.map(([, of]) => shown(of(item))))
+        else rows.push(columns.map(([, of]) => shown(valueOf(of, item))))
         if (rows.length > blockRows) {
           print(table(rows))
           rows = []
@@ -230,7 +249,7 @@ export const makeOutput = (
     },
     event: (item, columns) => {
       if (json) return line(item)
-      const cells = chosen.columns(columns).map(([, of]) => shown(of(item)))
+      const cells = chosen.columns(columns).map(([, of]) => shown(valueOf(of, item)))
       print(`${cells.join("  ")}\n`)
     },
     say: (text) => {

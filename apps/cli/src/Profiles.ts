@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { usageError } from "./ending.ts"
+import { Ended, usageError } from "./ending.ts"
 import type { Machine } from "./Machine.ts"
 
 export interface Profile {
@@ -51,6 +51,9 @@ const isProfiles = (value: unknown): value is Profiles =>
   isObject(value["profiles"]) &&
   Object.values(value["profiles"]).every(isProfile)
 
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)
+
 const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -71,7 +74,7 @@ export const readProfiles = ({ env }: Machine): Profiles => {
     text = readFileSync(file, "utf8")
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return none
-    throw error
+    throw error instanceof Ended ? error : usageError(`cannot read ${file}: ${messageOf(error)}`)
   }
   const found = parsed(text)
   if (isProfiles(found)) return found
@@ -82,10 +85,14 @@ export const readProfiles = ({ env }: Machine): Profiles => {
 export const writeProfiles = ({ env }: Machine, profiles: Profiles): void => {
   const file = fileOf(env)
   if (file === undefined) throw usageError("set HOME or XDG_CONFIG_HOME: profiles are kept there")
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const beside = `${file}.${process.pid}`
-  writeFileSync(beside, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: "wx" })
-  renameSync(beside, file)
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    writeFileSync(beside, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: "wx" })
+    renameSync(beside, file)
+  } catch (error) {
+    throw usageError(`cannot write ${file}: ${messageOf(error)}`)
+  }
 }
 
 /** Its profile of that name. */

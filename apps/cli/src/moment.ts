@@ -1,4 +1,5 @@
 /** Times on a command line: absolute ones, and those from now on such as `+2h`. */
+import { parseInstant } from "@messaging-service/core"
 import { usageError } from "./ending.ts"
 
 /** `2h`, `1d12h`, `90s`. */
@@ -16,12 +17,15 @@ export const durationMillis = (given: string): number | undefined => {
 /** Whether a time depends on when the command runs. */
 export const isRelative = (given: string): boolean => /^[+-]/.test(given)
 
-/** The time, from now on where it is relative. The service judges an absolute one. */
+/** The time, from now on where it is relative. */
 export const momentOf = (given: string, name: string, now: number): string => {
-  if (!isRelative(given)) return given
   const millis = durationMillis(given.slice(1))
-  if (millis === undefined) {
-    throw usageError(`${name} is ISO 8601 with an offset, or from now on such as +2h or +1d12h`)
+  const isTime = isRelative(given) ? millis !== undefined : parseInstant(given) !== undefined
+  if (!isTime) {
+    throw usageError(
+      `${name} is ISO 8601 with an offset, such as 2030-01-31T09:00:00+02:00, or from now on, such as +2h or +1d12h`,
+    )
   }
+  if (millis === undefined || !isRelative(given)) return given
   return new Date(now + (given.startsWith("-") ? -millis : millis)).toISOString()
 }

@@ -2,7 +2,7 @@
 import { MessagingError, messagingClient, operatorClient } from "@messaging-service/client"
 import { version } from "@messaging-service/core"
 import { makeAccess } from "./Access.ts"
-import type { CommonOptions } from "./Command.ts"
+import type { Command, CommonOptions } from "./Command.ts"
 import { commands } from "./commands/index.ts"
 import { Ended, endingOf, exitCode, interruptible, usageError } from "./ending.ts"
 import type { Ending } from "./ending.ts"
@@ -88,7 +88,7 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
       try {
         await command.run(given, tools)
       } catch (error) {
-        throw withAddressNamed(error, lastAsked())
+        throw withOptionNamed(withAddressNamed(error, lastAsked()), command)
       }
     })
   } finally {
@@ -185,6 +185,47 @@ export const withAddressNamed = (error: unknown, { by, url }: Asked): unknown =>
       ? `The address was ${url()}. ${wrongAddress[by]}`
       : `The address of the service has the path ${pathname}: give ${origin} alone, unless the service is mounted there.`
   return new MessagingError({ ...error, text: `${error.text} ${hint}` })
+}
+
+/** Options whose names are not those of the fields that they fill. */
+const optionOfField: Readonly<Record<string, string>> = {
+  account_disabled: "disabled",
+  event_id: "event",
+  expires_at: "expires",
+  expires_in: "expires",
+  jitter_ms: "jitter",
+  min_interval_ms: "rest",
+  new_recipients_per_day: "new-recipients",
+  number_id: "number",
+  number_ids: "number",
+  proxy_url: "proxy",
+  retention_days: "retention",
+  seconds: "duration",
+  send_at: "at",
+}
+
+/** The option or argument that filled a field such as `schedule.cron` or `phones[3]`; undefined for none. */
+const optionOf = (field: string, command: Command): string | undefined => {
+  const path = field.replaceAll(/\[\d+\]/g, "").split(".")
+  const [first = ""] = path
+  const last = path.at(-1) ?? ""
+  const names = [path.join("-"), last, first].map((name) => name.replaceAll("_", "-"))
+  const singular = names.map((name) => name.replace(/s$/, ""))
+  const candidates = [...names, optionOfField[last] ?? "", ...singular]
+  const found = candidates.find((name) => name in command.options || name in command.arguments)
+  if (found === undefined) return undefined
+  return found in command.options ? `--${found}` : found.toUpperCase()
+}
+
+/** A refusal of a field in the words of the command line; the field itself stays in brackets. */
+const withOptionNamed = (error: unknown, command: Command): unknown => {
+  if (!(error instanceof MessagingError) || error.field === null) return error
+  const option = optionOf(error.field, command)
+  if (option === undefined) return error
+  const told = error.text.startsWith(`${error.field}: `)
+    ? error.text.slice(error.field.length + 2)
+    : error.text
+  return new MessagingError({ ...error, text: `${option}: ${told}` })
 }
 
 const messageOf = (error: unknown): string =>

@@ -1,6 +1,6 @@
 /** Uploads a file and shows its progress. */
 import { createReadStream } from "node:fs"
-import { stat } from "node:fs/promises"
+import { access, constants, stat } from "node:fs/promises"
 import { basename } from "node:path"
 import type { MediaFile } from "@messaging-service/client"
 import type { Tools } from "./Command.ts"
@@ -11,9 +11,13 @@ export const upload = async (
   { caller, output }: Pick<Tools, "caller" | "output">,
   idempotencyKey?: string,
 ): Promise<MediaFile> => {
-  const { size } = await stat(path).catch((error: Error) => {
-    throw usageError(`cannot read ${path}: ${error.message}`)
-  })
+  const found = await access(path, constants.R_OK)
+    .then(() => stat(path))
+    .catch((error: Error) => {
+      throw usageError(`cannot read ${path}: ${error.message}`)
+    })
+  if (found.isDirectory()) throw usageError(`cannot read ${path}: it is a directory`)
+  const { size } = found
   const name = basename(path)
   async function* pieces() {
     let sent = 0

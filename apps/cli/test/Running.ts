@@ -76,14 +76,18 @@ interface AnotherServer {
   readonly close: () => void
 }
 
-/** A server that answers everything with that status, those headers and no body. */
-export const anotherServer = (status: number, headers: Readonly<Record<string, string>> = {}) =>
+/** A server that answers everything with that status, those headers and that body. */
+export const anotherServer = (
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+  body = "",
+) =>
   new Promise<AnotherServer>((made) => {
     let answered = 0
     const server = createServer((request, response) => {
       answered++
       request.resume()
-      response.writeHead(status, headers).end()
+      response.writeHead(status, headers).end(body)
     })
     server.listen(0, "127.0.0.1", () => {
       const { port } = server.address() as AddressInfo

@@ -1,6 +1,8 @@
 /** What every command takes alike: times from now on, chosen fields, and words that were mistyped. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import { Running, aWorkspace } from "./Running.ts"
 
 const to = ["--to", "+15550100002", "--text", "Hello"]
@@ -39,7 +41,10 @@ layer(Running.layer, { excludeTestServices: true })("the options", (it) => {
         const { messaging } = await aWorkspace(url)
         const ran = await messaging(["send", ...to, `--at=${given}`])
         assert.deepInclude(ran, { code: 2, asked: [] })
-        assert.match(ran.remarks, /--at is ISO 8601 with an offset, or from now on such as \+2h/)
+        assert.match(
+          ran.remarks,
+          /--at is ISO 8601 with an offset, such as .*, or from now on, such as \+2h/,
+        )
       })
     }
 
@@ -53,6 +58,91 @@ layer(Running.layer, { excludeTestServices: true })("the options", (it) => {
           ran.remarks,
           new RegExp(`${option} is an absolute time with --idempotency-key`),
         )
+      }
+    })
+  })
+
+  describe("are judged before a request, in their own words:", () => {
+    const reminder = ["reminders", "create", "--name", "Rent", "--cron", "0 9 1 * *"]
+    const recipient =
+      /^messaging: --to is a phone with \+ and a country code, @username, group:NAME/
+    const phone = /^messaging: (--)?(to|phone|PHONE) is a phone with \+ and a country code/
+    const time = /^messaging: --(at|expires|since|until) is ISO 8601 with an offset/
+    const link = /^messaging: (--(media-)?url|URL|--return-url|--metrics) is an address with https/
+    const change = /^messaging: give what to change/
+    const inOne = ["--workspace", "1"]
+    const cases: ReadonlyArray<readonly [line: ReadonlyArray<string>, complaint: RegExp]> = [
+      ...["0155", "+1", "soup", "contact:soup", "contact:0", "group:", "", "@"].map(
+        (given) => [["send", "--to", given, "--text", "Hello"], recipient] as const,
+      ),
+      [[...reminder, "--to", "0155", "--text", "Hello"], recipient],
+      [["list", "--to", "0155"], phone],
+      [["messages", "cancel", "--to", "0155", ...inOne], phone],
+      [["checks", "create", "0155"], phone],
+      [["numbers", "add", "0155", ...inOne], phone],
+      [["numbers", "connect", "--phone", "0155"], phone],
+      [["contacts", "add", "Soup", "--phone", "0155", ...inOne], phone],
+      [["telegram", "begin", "1", "--phone", "0155", ...inOne], phone],
+      [["phones", "scan", "1", "--phone", "0155"], phone],
+      [["phones", "registered", "0155"], phone],
+      [["send", ...to, "--at", "10:30"], time],
+      [["send", ...to, "--at", "2030-01-31T09:00:00"], time],
+      [["send", ...to, "--expires", "tomorrow"], time],
+      [["list", "--since", "2030-02-30T09:00:00Z"], time],
+      [["webhooks", "recover", "1", "--since", "10:30", ...inOne], time],
+      [["send", "--to", "@soup"], /^messaging: give --text, or media with --file/],
+      [["send", "--to", "@soup", "--text", " "], /^messaging: --text is blank/],
+      [[...reminder, "--to", "@soup"], /^messaging: --text is missing/],
+      [[...reminder, "--to", "@soup", "--file", "/etc/hosts"], /^messaging: --text is missing/],
+      [["send", ...to, "--media-type", "image"], /^messaging: --media-type needs --media-url/],
+      [["send", ...to, "--media-url", "menu.png"], link],
+      [["webhooks", "create", "shop.example"], link],
+      [["webhooks", "change", "1", "--url", "shop.example", ...inOne], link],
+      [["portal", "create", "--role", "member", "--return-url", "/account", ...inOne], link],
+      [["status", "--metrics", "127.0.0.1:9090"], link],
+      [
+        ["portal", "create", "--role", "member", "--expires-in", "5", ...inOne],
+        /--expires-in is a whole number from 60 to 86400/,
+      ],
+      [["webhooks", "redeliver", "1", ...inOne], /^messaging: EVENT is missing/],
+      [["reminders", "delete"], /^messaging: ID is missing/],
+      [["webhooks", "change", "1", ...inOne], change],
+      [["workspaces", "update", "1"], change],
+      [["numbers", "update", "1", ...inOne], change],
+      [["workspaces", "update", "1", "--retention", "0"], /--retention is a number of days from 1/],
+      [["workspaces", "create", "Soup", "--plan", "[1]"], /--plan is the JSON of a plan/],
+      [["workspaces", "create", " "], /^messaging: NAME is blank/],
+      [
+        ["keys", "create", "--version-1", "--mode", "test", ...inOne],
+        /version 1 has no other options/,
+      ],
+      [["messages", "cancel", "1", "--mode", "test", ...inOne], /--mode is for filters/],
+      [["list", "--all", "--limit", "5"], /--all and --limit exclude one another/],
+      [
+        ["webhooks", "log", "1", "--follow", "--limit", "5", ...inOne],
+        /--follow excludes --all and --limit/,
+      ],
+    ]
+    for (const [line, complaint] of cases) {
+      test(line.join(" "), async ({ url }) => {
+        const { messaging } = await aWorkspace(url)
+        const ran = await messaging(line)
+        assert.deepInclude(ran, { code: 2, asked: [], output: "" })
+        assert.match(ran.remarks, complaint)
+      })
+    }
+
+    test("a line of a file", async ({ directory, url }) => {
+      const { messaging } = await aWorkspace(url)
+      const file = join(directory, "phones.txt")
+      await writeFile(file, "+15550100002\n\n 0155 \n")
+      for (const line of [
+        ["send", "--to-file", file, "--text", "Hello"],
+        ["checks", "create", "--file", file],
+      ]) {
+        const ran = await messaging(line)
+        assert.deepInclude(ran, { code: 2, asked: [] })
+        assert.include(ran.remarks, `line 3 of ${file} is a phone with + and a country code`)
       }
     })
   })

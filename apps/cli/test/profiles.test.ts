@@ -1,7 +1,7 @@
 /** Profiles: how their file is kept, and which service and secret a command uses. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { chmod, mkdtemp, readFile, readdir, stat, writeFile } from "node:fs/promises"
+import { chmod, mkdir, mkdtemp, readFile, readdir, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Running, aWorkspace, anotherServer, token } from "./Running.ts"
 
@@ -164,6 +164,22 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
       assert.deepInclude(ran, { code: 2, asked: [] })
     })
   }
+
+  test("2: the file of the profiles cannot be read, or not be written", async ({
+    keyFile: file,
+    messaging,
+    url,
+  }) => {
+    const config = `${file}-of-none`
+    await mkdir(join(config, "messaging", "profiles.json"), { recursive: true, mode: 0o700 })
+    const read = await messaging(["profile", "list"], { XDG_CONFIG_HOME: config })
+    assert.deepInclude(read, { code: 2, asked: [] })
+    assert.match(read.remarks, /^messaging: cannot read .*profiles\.json: EISDIR/)
+    const set = ["profile", "set", "shop", "--service", url]
+    const written = await messaging(set, { XDG_CONFIG_HOME: join(file, "folder") })
+    assert.deepInclude(written, { code: 2, asked: [] })
+    assert.match(written.remarks, /^messaging: cannot (read|write) .*profiles\.json: ENOTDIR/)
+  })
 
   test("4: the profile lacks what the command needs", async ({ keyFile, messaging, url }) => {
     await messaging(["profile", "set", "shop", "--service", url, "--key-file", keyFile])

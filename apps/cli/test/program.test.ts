@@ -35,14 +35,24 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
         2,
         /give the text of --text - on standard input/,
       ],
-      [["send", "--to", "+1", "--file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
+      [["send", "--to", "@soup", "--file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
+      [["send", "--to", "@soup", "--file", "/"], 2, /cannot read \/: it is a directory/],
       [["send", "--to-file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
-      [["send", "--to", "+1", "--text", "a", "--idempotency-key", "№"], 2, /printable ASCII/],
+      [["send", "--to", "@soup", "--text", "a", "--idempotency-key", "№"], 2, /printable ASCII/],
       [["me", "--service", "ftp://127.0.0.1"], 2, /begin with https:\/\/ or http:\/\//],
       [["me", "--service", "http://op:hush@127.0.0.1"], 2, /not contain a user name or password/],
       [["me", "--key-file", "/nowhere/at/all"], 2, /cannot read \/nowhere\/at\/all/],
       [["workspaces", "create", "Shop", "--plan", "gold"], 2, /--plan is the JSON of a plan/],
-      [["send", "--to", "0123", "--text", "Hello"], 3, /invalid_phone, to\.phone, req_/],
+      [
+        ["reminders", "create", "--name", "a", "--to", "@soup", "--text", "a", "--cron", "9 9"],
+        3,
+        /messaging: --cron: A cron pattern .*\(invalid_cron, schedule\.cron, req_/,
+      ],
+      [
+        ["send", "--to", "+15550100002", "--text", "a", "--at", "2020-01-01T00:00:00Z"],
+        3,
+        /messaging: --at: This time is already past\. \(time_in_past, send_at, req_/,
+      ],
       [["get", "1000000"], 5, /message_not_found/],
       [["me", "--service", "http://127.0.0.1:9", "--retries", "0"], 6, /got no answer/],
     ]
@@ -91,6 +101,40 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
         assert.strictEqual(ran.code, 6)
       }
     })
+
+    for (const body of ["{}", "[]", "null", '{"data":[{"i']) {
+      test(`6, without a stack, for any command that is answered ${body}`, async ({ url }) => {
+        const { messaging } = await aWorkspace(url)
+        const place = ["--workspace", "1"]
+        const { close, url: elsewhere } = await anotherServer(200, {}, body)
+        for (const line of [
+          ["list", "--all"],
+          ["reminders", "list"],
+          ["reminders", "next"],
+          ["cancel", "1"],
+          ["send", "--to", "+15550100002", "--text", "Hello", "--wait"],
+          ["tail"],
+          ["workspaces", "list"],
+          ["numbers", "list", ...place],
+          ["numbers", "connections", ...place],
+          ["checks", "create", "+15550100002", "--wait"],
+          ["webhooks", "log", "1", "--follow", ...place],
+          ["figures", "service"],
+          ["figures", "workspace", ...place],
+          ["held", "workspaces"],
+          ["events", ...place],
+          ["messages", "timeline", "1", ...place],
+          ["status"],
+        ]) {
+          const ran = await messaging([...line, "--service", elsewhere, "--retries", "0"], {
+            meanwhile: () => Promise.resolve(false),
+          })
+          assert.notMatch(ran.remarks, /\n +at /, line.join(" "))
+          assert.notStrictEqual(ran.code, 1, line.join(" "))
+        }
+        close()
+      })
+    }
 
     test("2, and sends nothing anywhere, when the service has its former name", async ({
       receiver,

@@ -1,6 +1,7 @@
 /** Lists in pages: their options and output. */
 import type { Listing } from "@messaging-service/client"
 import { count, flag, maybe } from "../Command.ts"
+import { usageError } from "../ending.ts"
 import type { Column, Output } from "../Output.ts"
 
 /** How much of a list to print. */
@@ -16,6 +17,7 @@ export const listed = async <Item extends object>(
   columns: ReadonlyArray<Column<Item>>,
   ask: (page: { readonly limit: number }) => Listing<Item>,
 ): Promise<void> => {
+  if (all && given !== undefined) throw usageError("--all and --limit exclude one another")
   const most = all ? Number.POSITIVE_INFINITY : (given ?? 50)
   let more = false
   async function* items() {

@@ -10,6 +10,7 @@ import {
   many,
   maybe,
   once,
+  phoneValue,
   placeOptions,
   text,
 } from "../Command.ts"
@@ -17,7 +18,7 @@ import { interruptible, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
 import { placeText } from "../WorkspaceClient.ts"
 import { limit, listed } from "./lists.ts"
-import { readText } from "./messages.ts"
+import { readLines } from "./messages.ts"
 import { restAfter } from "./polling.ts"
 
 const columns = [
@@ -88,7 +89,7 @@ export const checkCommands = [
     words: "checks create",
     as: "key or operator",
     summary: "Finds out which phones WhatsApp knows.",
-    arguments: { phone: any(text("PHONE", "E.164 with +.")) },
+    arguments: { phone: any(phoneValue("E.164 with +.")) },
     options: {
       ...placeOptions,
       file: maybe(text("FILE", "Phones, one to a line.")),
@@ -97,8 +98,9 @@ export const checkCommands = [
       wait: flag("Waits until all were looked up, and shows the results."),
     },
     run: async ({ file, from, name, phone, wait }, { caller, output, machine, place }) => {
-      const lines = file === undefined ? [] : (await readText(file)).split("\n")
-      const phones = [...phone, ...lines.map((line) => line.trim())].filter((line) => line !== "")
+      const { read } = phoneValue("")
+      const lines = file === undefined ? [] : await readLines(file, (line, at) => read(line, at, 0))
+      const phones = [...phone, ...lines]
       if (phones.length === 0) throw usageError("give phones, or a --file with them")
       const { numberChecks } = caller()
       let check = await numberChecks.create({

@@ -1,6 +1,7 @@
 /** Sending messages, and their results. */
 import { readFile } from "node:fs/promises"
 import { basename } from "node:path"
+import { isBlank, isGroupName, parsePhone, parseUsername } from "@messaging-service/core"
 import { MessagingError } from "@messaging-service/client"
 import type {
   MediaReference,
@@ -16,10 +17,12 @@ import {
   count,
   flag,
   id,
+  link,
   many,
   maybe,
   moment,
   once,
+  phoneValue,
   placeOptions,
   text,
   time,
@@ -44,18 +47,22 @@ const statuses = [
   "expired",
 ] as const
 
-/** A recipient in one word; the format of a phone or a username identifies it. */
-export const recipient = (given: string): Recipient => {
+/** A recipient in one word, whose format says what it is. `name` is where it was given. */
+const readRecipient = (given: string, name: string): Recipient => {
   const [, kind, rest = ""] = /^(group|contact):(.*)$/s.exec(given) ?? []
-  if (kind === "group") return { group: rest }
-  if (kind === "contact") return { contact_id: Number(rest) }
-  return /^[+\d(]/.test(given) ? { phone: given } : { username: given }
+  if (kind === "group" && isGroupName(rest)) return { group: rest }
+  if (kind === "contact" && /^[1-9]\d{0,14}$/.test(rest)) return { contact_id: Number(rest) }
+  if (parsePhone(given) !== undefined) return { phone: given }
+  if (parseUsername(given) !== undefined) return { username: given }
+  throw usageError(
+    `${name} is a phone with + and a country code, @username, group:NAME or contact:ID`,
+  )
 }
 
-const recipientValue: Value<Recipient> = {
+export const recipient: Value<Recipient> = {
   shown: "TO",
   about: "A phone with +, @username, group:NAME or contact:ID.",
-  read: recipient,
+  read: readRecipient,
 }
 
 export const recipientText = (to: Message["to"] | Reminder["to"]): string => {
@@ -87,11 +94,21 @@ const batchSize = 1000
 
 const recipientsOf = async (named: ReadonlyArray<Recipient>, file: string | undefined) => {
   if (file === undefined) return named
-  const lines = (await readText(file)).split("\n").map((line) => line.trim())
-  return [...named, ...lines.filter((line) => line !== "").map(recipient)]
+  return [...named, ...(await readLines(file, readRecipient))]
 }
 
-export const readText = (file: string): Promise<string> =>
+/** The values of a file, one to a line; blank lines have none. A wrong one is named by its line. */
+export const readLines = async <A>(
+  file: string,
+  read: (line: string, name: string) => A,
+): Promise<ReadonlyArray<A>> =>
+  (await readText(file))
+    .split("\n")
+    .map((line, at) => [line.trim(), `line ${at + 1} of ${file}`] as const)
+    .filter(([line]) => line !== "")
+    .map(([line, name]) => read(line, name))
+
+const readText = (file: string): Promise<string> =>
   readFile(file, "utf8").catch((error: Error) => {
     throw usageError(`cannot read ${file}: ${error.message}`)
   })
@@ -108,24 +125,31 @@ interface Content {
 export const content = {
   text: maybe(text("TEXT", "The message, or the caption of media; - reads standard input.")),
   file: maybe(text("FILE", "A file to upload and send.")),
-  "media-url": maybe(text("URL", "A public link to an image or a file.")),
+  "media-url": maybe(link("A public link to an image or a file.")),
   "media-id": maybe(count("ID", "The id of an uploaded file.")),
   "media-type": maybe(
     choice(["image", "file"], "The type of a link's file, if the link does not tell."),
   ),
 }
 
-/** The content from those options; uploads a file. */
+/** The content from those options; uploads a file. With `needsText` media alone are none. */
 export const contentOf = async (
   given: Content & { readonly "idempotency-key"?: string | undefined },
   tools: Tools,
+  { needsText = false } = {},
 ): Promise<Pick<SendMessage, "text" | "media">> => {
   const { file, "media-id": mediaId, "media-type": type, "media-url": url } = given
   const key = given["idempotency-key"]
   if ([file, mediaId, url].filter((each) => each !== undefined).length > 1) {
     throw usageError("--file, --media-url and --media-id exclude one another")
   }
+  if (type !== undefined && url === undefined) throw usageError("--media-type needs --media-url")
   const words = await textOf(given, tools)
+  if (words === undefined && needsText) throw usageError("--text is missing")
+  if (words !== undefined && isBlank(words)) throw usageError("--text is blank")
+  if ([words, file, mediaId, url].every((each) => each === undefined)) {
+    throw usageError("give --text, or media with --file, --media-url or --media-id")
+  }
   const media: MediaReference | undefined =
     file !== undefined
       ? {
@@ -279,7 +303,7 @@ export const messageCommands = [
       "Up to 1,000 recipients are accepted or refused together; more are sent in several parts.\nGive --idempotency-key if the command may run again: accepted messages are not sent twice.",
     options: {
       ...placeOptions,
-      to: any(recipientValue),
+      to: any(recipient),
       "to-file": maybe(text("FILE", "Recipients, one to a line.")),
       ...content,
       from: maybe(count("ID", "The sending number; required if several are connected.")),
@@ -321,7 +345,7 @@ export const messageCommands = [
       ...placeOptions,
       status: any(choice(statuses, "Only those.")),
       from: maybe(count("ID", "Only messages of that number.")),
-      to: maybe(text("PHONE", "Only messages to that phone.")),
+      to: maybe(phoneValue("Only messages to that phone.")),
       since: maybe(time("Only messages created then or later.")),
       until: maybe(time("Only those created before.")),
       ...limit,
@@ -369,7 +393,7 @@ export const messageCommands = [
       workspace,
       status: maybe(choice(["queued", "scheduled"], "Only those. Default: both.")),
       from: maybe(count("ID", "Only messages of that number.")),
-      to: maybe(text("PHONE", "Only messages to that phone.")),
+      to: maybe(phoneValue("Only messages to that phone.")),
       since: maybe(time("Only messages created then or later.")),
       until: maybe(time("Only those created before.")),
       mode: maybe(choice(["live", "test"], "Of the filters. Default: live.")),
@@ -378,6 +402,7 @@ export const messageCommands = [
     run: async ({ ids, mode, workspace: inside, ...filter }, { operator, output }) => {
       const given = Object.entries(filter).filter(([, value]) => value !== undefined)
       if (ids.length > 0 === given.length > 0) throw usageError("give message ids or filters")
+      if (ids.length > 0 && mode !== undefined) throw usageError("--mode is for filters")
       const body =
         ids.length > 0
           ? { ids: [...ids] }

@@ -8,12 +8,13 @@ import {
   maybe,
   number as wholeNumber,
   once,
+  phoneValue,
   placeOptions,
   text,
   time,
   workspace,
 } from "../Command.ts"
-import { Ended, interruptible } from "../ending.ts"
+import { Ended, interruptible, usageError } from "../ending.ts"
 import { qrCodeText } from "../qrCode.ts"
 import { inputOf } from "../Machine.ts"
 import { placeText } from "../WorkspaceClient.ts"
@@ -91,7 +92,7 @@ export const numberCommands = [
     options: {
       ...placeOptions,
       number: maybe(count("ID", "Relinks this number instead of adding one.")),
-      phone: maybe(text("PHONE", "Shows a code to type on that phone instead of one to scan.")),
+      phone: maybe(phoneValue("Shows a code to type on that phone instead of one to scan.")),
     },
     run: async ({ number, phone }, tools) => {
       const begun = await tools.caller().numbers.connect({
@@ -119,7 +120,7 @@ export const numberCommands = [
     words: "numbers add",
     as: "operator",
     summary: "Adds a number to a workspace.",
-    arguments: { phone: once(text("PHONE", "E.164 with +.")) },
+    arguments: { phone: once(phoneValue("E.164 with +.")) },
     options: {
       workspace,
       platform: maybe(choice(["whatsapp", "telegram"], "Default: whatsapp.")),
@@ -173,6 +174,9 @@ export const numberCommands = [
       const named = limits.flatMap(([name, value]) =>
         value === undefined ? [] : [[name, value === 0 ? null : value] as const],
       )
+      if ([label, proxy, ...named].every((each) => each === undefined)) {
+        throw usageError("give what to change, such as --label")
+      }
       const address =
         proxy === "-" ? (await inputOf(tools.machine, "the URL of --proxy -")).trim() : proxy
       const changed = await tools.operator().numbers.update(inside, number, {
@@ -198,7 +202,7 @@ export const numberCommands = [
     options: { workspace },
     run: async (given, { operator, output }) => {
       const { data } = await operator().numbers.connections(given.workspace)
-      output.all(data, connectionColumns)
+      await output.all(data, connectionColumns)
     },
   }),
   command({

@@ -10,6 +10,7 @@ import {
   maybe,
   number,
   once,
+  phoneValue,
   seconds,
   text,
 } from "../Command.ts"
@@ -65,7 +66,7 @@ export const phoneCommands = [
     as: "operator",
     summary: "Scans the QR code of a connecting number, or types its pairing code.",
     arguments: phone,
-    options: { phone: maybe(text("PHONE", "The phone that scans. Default: the known one.")) },
+    options: { phone: maybe(phoneValue("The phone that scans. Default: the known one.")) },
     run: async ({ id: of, phone: by }, { operator, output }) =>
       output.one(await operator().simulator.scan(of, by === undefined ? undefined : { phone: by })),
   }),
@@ -82,7 +83,7 @@ export const phoneCommands = [
     as: "operator",
     summary: "Shows which phones exist, or sets it.",
     about: "Without a list all phones exist but those that end in 0000.",
-    arguments: { phone: any(text("PHONE", "The only phones that exist from now on.")) },
+    arguments: { phone: any(phoneValue("The only phones that exist from now on.")) },
     options: { reset: flag("All but those that end in 0000.") },
     run: async ({ phone: phones, reset }, { operator, output }) => {
       if (reset && phones.length > 0) throw usageError("--reset excludes phones")

@@ -1,6 +1,6 @@
 /** Links into workspaces' portals, for operators. */
 import type { PortalSession } from "@messaging-service/client"
-import { choice, command, count, id, maybe, once, text, workspace } from "../Command.ts"
+import { between, choice, command, id, link, maybe, once, workspace } from "../Command.ts"
 import { limit, listed } from "./lists.ts"
 
 const stateOf = ({ expires_at, revoked_at, used_at }: PortalSession): string => {
@@ -23,8 +23,8 @@ export const portalCommands = [
     options: {
       workspace,
       role: once(choice(["owner", "administrator", "member"], "What its holder may do.")),
-      "return-url": maybe(text("URL", "Where the portal leads back to, an https:// address.")),
-      "expires-in": maybe(count("SECONDS", "How long its session lasts; 3600.")),
+      "return-url": maybe(link("Where the portal leads back to, an https:// address.")),
+      "expires-in": maybe(between(60, 86_400, "SECONDS", "How long its session lasts; 3600.")),
     },
     run: async (given, { operator, output }) => {
       const { "expires-in": expires, "return-url": back, role } = given

@@ -2,17 +2,18 @@
 import type { Reminder, ReminderPreview, ReminderRun } from "@messaging-service/client"
 import {
   any,
+  between,
   command,
   count,
   flag,
   id,
+  many,
   maybe,
   once,
   placeOptions,
   text,
   workspace,
 } from "../Command.ts"
-import { usageError } from "../ending.ts"
 import type { NextRun } from "../nextRuns.ts"
 import { limit, listed } from "./lists.ts"
 import { content, contentOf, recipient, recipientText } from "./messages.ts"
@@ -80,7 +81,7 @@ export const reminderCommands = [
     options: {
       ...placeOptions,
       name: once(text("NAME", "Up to 100 characters.")),
-      to: once(text("TO", "A phone with +, @username, group:NAME or contact:ID.")),
+      to: once(recipient),
       ...content,
       cron: once(text("CRON", "Five fields: minute, hour, day of month, month, day of week.")),
       timezone: maybe(
@@ -90,11 +91,10 @@ export const reminderCommands = [
       paused: flag("Creates it paused."),
     },
     run: async (given, tools) => {
-      const { text: words, media } = await contentOf(given, tools)
-      if (words === undefined) throw usageError("--text is missing")
+      const { text: words = "", media } = await contentOf(given, tools, { needsText: true })
       const made = await tools.caller().reminders.create({
         name: given.name,
-        to: recipient(given.to),
+        to: given.to,
         text: words,
         ...(media === undefined ? {} : { media }),
         schedule: {
@@ -132,7 +132,7 @@ export const reminderCommands = [
       if (named.length === 0) {
         for await (const each of reminders.list({ active: true, limit: 100 })) found.push(each)
       }
-      // The schedule parser is larger than the rest of the program.
+      // The schedule parser is nearly as large as the rest of the program.
       const { soonestRuns } = await import("../nextRuns.ts")
       await output.all(soonestRuns(found), nextRunColumns, most)
     },
@@ -151,7 +151,7 @@ export const reminderCommands = [
     words: "reminders delete",
     as: "key or operator",
     summary: "Deletes reminders.",
-    arguments: { id: any(id("reminder")) },
+    arguments: { id: many(id("reminder")) },
     options: placeOptions,
     run: async (given, { caller, output }) => {
       for (const each of given.id) output.one(await caller().reminders.delete(each))
@@ -168,7 +168,7 @@ export const reminderCommands = [
     options: {
       workspace,
       timezone: maybe(text("ZONE", "The zone of these times. Default: UTC.")),
-      count: maybe(count("COUNT", "How many runs, up to 50; 10.")),
+      count: maybe(between(1, 50, "COUNT", "How many runs, up to 50; 10.")),
     },
     run: async ({ cron, timezone, count: most, workspace: inside }, { operator, output }) => {
       const { data } = await operator().reminders.preview(inside, {

@@ -1,7 +1,7 @@
 /** `status`: how a service is, on one screen. */
 import { MessagingError } from "@messaging-service/client"
 import type { OperatorClient } from "@messaging-service/client"
-import { command, maybe, text } from "../Command.ts"
+import { command, link, maybe } from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { Ended } from "../ending.ts"
 import {
@@ -185,7 +185,7 @@ export const statusCommands = [
       "Ends with 6 while the service is not ready, and while no worker lives: each gives a sign of life every 15 seconds,\nand counts as dead 35 seconds after its last. The figures are those of the process that answers, and of its store.\nThe operator token adds what is held since a restore, and the workers where /metrics is not asked.\nEach answer may take 4 seconds, unless --timeout says otherwise.",
     options: {
       metrics: maybe(
-        text("URL", "Where the process serves /metrics, with METRICS_PORT. Default: the service."),
+        link("Where the process serves /metrics, with METRICS_PORT. Default: the service."),
       ),
     },
     run: async ({ metrics }, tools) => {

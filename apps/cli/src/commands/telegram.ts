@@ -2,7 +2,7 @@
  * Logins of Telegram accounts: with a code that Telegram sends, or a QR code that the account's app scans.
  */
 import type { TelegramLogin } from "@messaging-service/client"
-import { command, id, maybe, once, text, workspace } from "../Command.ts"
+import { command, id, maybe, once, phoneValue, workspace } from "../Command.ts"
 import { Ended, interruptible } from "../ending.ts"
 import type { Output } from "../Output.ts"
 import { qrCodeOf } from "../qrCode.ts"
@@ -39,7 +39,7 @@ export const telegramCommands = [
     about:
       "With --phone Telegram sends a code: give it to telegram code, and a password to telegram password. Without it, the\ncommand shows each new code to scan, and ends when the account is connected, needs its password, or after ten\nminutes. With --json each poll prints a line, with the code's link.",
     arguments: account.arguments,
-    options: { workspace, phone: maybe(text("PHONE", "The account's phone, E.164 with +.")) },
+    options: { workspace, phone: maybe(phoneValue("The account's phone, E.164 with +.")) },
     run: async ({ id: number, phone, workspace: inside }, tools) => {
       const { machine, operator, output } = tools
       const logins = operator().telegramLogins

@@ -7,6 +7,8 @@ import {
   count,
   flag,
   id,
+  link,
+  many,
   maybe,
   once,
   placeOptions,
@@ -15,7 +17,7 @@ import {
   workspace,
 } from "../Command.ts"
 import type { Tools } from "../Command.ts"
-import { Ended } from "../ending.ts"
+import { Ended, usageError } from "../ending.ts"
 import { placeText } from "../WorkspaceClient.ts"
 import { limit, listed } from "./lists.ts"
 import { restAfter, whileRead } from "./polling.ts"
@@ -62,7 +64,7 @@ export const webhookCommands = [
     words: "webhooks create",
     as: "key or operator",
     summary: "Adds an endpoint, and shows its secret once.",
-    arguments: { url: once(text("URL", "A public https:// address.")) },
+    arguments: { url: once(link("A public https:// address.")) },
     options: {
       ...placeOptions,
       event: any(choice(events, "The event types to deliver. Default: all.")),
@@ -155,6 +157,9 @@ export const webhookCommands = [
         ...(since === undefined ? {} : { since }),
         ...(until === undefined ? {} : { until }),
       }
+      if (follow && (given.all || given.limit !== undefined)) {
+        throw usageError("--follow excludes --all and --limit")
+      }
       const ask = (page: { readonly limit: number }) =>
         tools.operator().webhooks.deliveries(inside, of, { ...filter, ...page })
       return follow
@@ -178,19 +183,21 @@ export const webhookCommands = [
     arguments: one,
     options: {
       workspace,
-      url: maybe(text("URL", "A public https:// address.")),
+      url: maybe(link("A public https:// address.")),
       event: any(choice(events, "The event types to deliver, instead of the present ones.")),
       description: maybe(text("TEXT", "For people.")),
     },
-    run: async ({ description, event, id: of, url, workspace: inside }, { operator, output }) =>
-      output.one(
-        await operator().webhooks.update(inside, of, {
-          ...(url === undefined ? {} : { url }),
-          ...(event.length === 0 ? {} : { events: event }),
-          ...(description === undefined ? {} : { description }),
-        }),
-        columns,
-      ),
+    run: async ({ description, event, id: of, url, workspace: inside }, { operator, output }) => {
+      const wanted = {
+        ...(url === undefined ? {} : { url }),
+        ...(event.length === 0 ? {} : { events: event }),
+        ...(description === undefined ? {} : { description }),
+      }
+      if (Object.keys(wanted).length === 0) {
+        throw usageError("give what to change: --url, --event or --description")
+      }
+      output.one(await operator().webhooks.update(inside, of, wanted), columns)
+    },
   }),
   command({
     words: "webhooks recover",
@@ -213,7 +220,7 @@ export const webhookCommands = [
     words: "webhooks redeliver",
     as: "operator",
     summary: "Redelivers events under their own event ids.",
-    arguments: { ...one, event: any(text("EVENT", "The id of an event, evt_…; see the log.")) },
+    arguments: { ...one, event: many(text("EVENT", "The id of an event, evt_…; see the log.")) },
     options: { workspace },
     run: async (given, { operator, output }) => {
       for (const event_id of given.event) {

@@ -1,6 +1,19 @@
 /** Workspaces, with their keys and contacts, for operators. */
 import type { Contact, CreateKey, Key, PlanInput, Workspace } from "@messaging-service/client"
-import { any, choice, command, count, flag, id, maybe, once, text, workspace } from "../Command.ts"
+import {
+  any,
+  choice,
+  command,
+  count,
+  flag,
+  id,
+  maybe,
+  once,
+  phoneValue,
+  someName,
+  text,
+  workspace,
+} from "../Command.ts"
 import { usageError } from "../ending.ts"
 import { limit, listed } from "./lists.ts"
 
@@ -51,18 +64,22 @@ const onOff = (about: string) => maybe(choice(["on", "off"], about))
 const planOf = (given: string): PlanInput | null => {
   if (given === "none") return null
   try {
-    return JSON.parse(given) as PlanInput
+    const plan: unknown = JSON.parse(given)
+    if (typeof plan === "object" && plan !== null && !Array.isArray(plan)) return plan as PlanInput
   } catch {
-    throw usageError("--plan is the JSON of a plan, or none")
+    // Below.
   }
+  throw usageError("--plan is the JSON of a plan, or none")
 }
 
 /** Days in digits, or `none`. */
 const daysOf = (given: string): number | null => {
   if (given === "none") return null
-  if (/^\d{1,4}$/.test(given)) return Number(given)
-  throw usageError("--retention is a number of days, or none")
+  if (/^\d{1,4}$/.test(given) && Number(given) >= 1 && Number(given) <= 3650) return Number(given)
+  throw usageError("--retention is a number of days from 1 to 3650, or none")
 }
+
+const isGiven = (value: unknown): boolean => value !== undefined
 
 const plan = maybe(text("JSON", "Its plan in the operator API's JSON, or none."))
 
@@ -71,7 +88,7 @@ export const workspaceCommands = [
     words: "workspaces create",
     as: "operator",
     summary: "Makes a workspace.",
-    arguments: { name: once(text("NAME", "1 to 100 characters.")) },
+    arguments: { name: once(someName("1 to 100 characters.")) },
     options: { plan },
     run: async (given, { operator, output }) =>
       output.one(
@@ -104,23 +121,23 @@ export const workspaceCommands = [
     summary: "Changes a workspace.",
     arguments: one,
     options: {
-      name: maybe(text("NAME", "1 to 100 characters.")),
+      name: maybe(someName("1 to 100 characters.")),
       disabled: onOff("Disables it: all its keys are refused."),
       plan,
       retention: maybe(
         text("DAYS", "Erases messages that many days after their end: 1 to 3650, or none."),
       ),
     },
-    run: async ({ disabled, id: of, name, plan: given, retention }, { operator, output }) =>
-      output.one(
-        await operator().workspaces.update(of, {
-          ...(name === undefined ? {} : { name }),
-          ...(disabled === undefined ? {} : { account_disabled: disabled === "on" }),
-          ...(given === undefined ? {} : { plan: planOf(given) }),
-          ...(retention === undefined ? {} : { retention_days: daysOf(retention) }),
-        }),
-        columns,
-      ),
+    run: async ({ disabled, id: of, name, plan: given, retention }, { operator, output }) => {
+      const wanted = {
+        ...(name === undefined ? {} : { name }),
+        ...(disabled === undefined ? {} : { account_disabled: disabled === "on" }),
+        ...(given === undefined ? {} : { plan: planOf(given) }),
+        ...(retention === undefined ? {} : { retention_days: daysOf(retention) }),
+      }
+      if (Object.keys(wanted).length === 0) throw usageError("give what to change, such as --name")
+      output.one(await operator().workspaces.update(of, wanted), columns)
+    },
   }),
   command({
     words: "workspaces delete",
@@ -140,7 +157,7 @@ export const workspaceCommands = [
     summary: "Creates a key, and shows it once.",
     options: {
       workspace,
-      name: maybe(text("NAME", "Up to 50 characters; required except for version 1.")),
+      name: maybe(someName("Up to 50 characters; required except for version 1.")),
       mode: maybe(choice(["live", "test"], "A test key sends nothing. Default: live.")),
       scope: any(choice(scopes, "Its permissions. Default: all.")),
       number: any(count("ID", "A number that it may use. Default: all.")),
@@ -149,6 +166,9 @@ export const workspaceCommands = [
     },
     run: async ({ expires, mode, name, number, scope, workspace: inside, ...given }, tools) => {
       const isVersion1 = given["version-1"]
+      if (isVersion1 && [name, mode, expires, ...scope, ...number].some(isGiven)) {
+        throw usageError("a key of version 1 has no other options than its workspace")
+      }
       if (!isVersion1 && name === undefined) throw usageError("a key of version 2 needs --name")
       const wanted: CreateKey = isVersion1
         ? { version: 1 }
@@ -185,10 +205,10 @@ export const workspaceCommands = [
     words: "contacts add",
     as: "operator",
     summary: "Saves a contact.",
-    arguments: { name: once(text("NAME", "1 to 100 characters.")) },
+    arguments: { name: once(someName("1 to 100 characters.")) },
     options: {
       workspace,
-      phone: maybe(text("PHONE", "E.164 with +.")),
+      phone: maybe(phoneValue("E.164 with +.")),
       username: maybe(text("USERNAME", "Of Telegram.")),
     },
     run: async ({ name, phone, username, workspace: inside }, { operator, output }) => {
