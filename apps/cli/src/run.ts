@@ -88,7 +88,8 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
       try {
         await command.run(given, tools)
       } catch (error) {
-        throw withOptionNamed(withAddressNamed(error, lastAsked()), command)
+        const named = withOptionNamed(withAddressNamed(error, lastAsked()), command)
+        throw changes ? withDoubtNamed(named) : named
       }
     })
   } finally {
@@ -187,6 +188,14 @@ export const withAddressNamed = (error: unknown, { by, url }: Asked): unknown =>
   return new MessagingError({ ...error, text: `${error.text} ${hint}` })
 }
 
+/** A change without a usable answer; a repeat of the command would be another request. */
+const withDoubtNamed = (error: unknown): unknown => {
+  if (!(error instanceof MessagingError) || endingOf(error) !== "unavailable") return error
+  // The service refuses so before it does anything.
+  if (error.code === "service_unavailable" || error.status === 429) return error
+  return new MessagingError({ ...error, text: `${error.text}; it may have taken effect` })
+}
+
 /** Options whose names are not those of the fields that they fill. */
 const optionOfField: Readonly<Record<string, string>> = {
   account_disabled: "disabled",
@@ -264,4 +273,4 @@ const failureOf = (error: unknown): Told => {
 
 /** `fetch` says "fetch failed", and the reason is at the bottom. */
 const rootOf = (error: Error): string =>
-  error.cause instanceof Error ? rootOf(error.cause) : error.message
+  error.cause instanceof Error ? rootOf(error.cause) : error.message.trim()

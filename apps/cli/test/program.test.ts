@@ -136,6 +136,23 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       })
     }
 
+    test("6, and tells that a change without an answer may have taken effect", async ({ url }) => {
+      const { messaging } = await aWorkspace(url)
+      const doubt = /; it may have taken effect \(/
+      for (const [status, body, line, isDoubtful] of [
+        [200, "", ["cancel", "1"], true],
+        [502, "<html>", ["cancel", "1"], true],
+        [502, "<html>", ["get", "1"], false],
+        [503, '{"error":{"code":"service_unavailable","message":"Busy."}}', ["cancel", "1"], false],
+      ] as const) {
+        const { close, url: elsewhere } = await anotherServer(status, {}, body)
+        const ran = await messaging([...line, "--service", elsewhere, "--retries", "0"])
+        close()
+        assert.strictEqual(ran.code, 6)
+        assert.strictEqual(doubt.test(ran.remarks), isDoubtful, ran.remarks)
+      }
+    })
+
     test("2, and sends nothing anywhere, when the service has its former name", async ({
       receiver,
       url,
