@@ -120,6 +120,7 @@ layer(layerService())("methods and paths", (it) => {
     "/api/v2/ME",
     "/API/v2/me",
     "/api/v2",
+    "/api/v1x/me",
     "/api/v2x/me",
     "/api/v3/me",
     "/api/v2/m%65",

@@ -294,6 +294,14 @@ describe("an attempt", () => {
     }),
   )
 
+  it.effect("a refusal says nothing of an earlier copy that may have left", () =>
+    Effect.gen(function* () {
+      const { make } = yield* setup({ send: () => Effect.succeed(refused) })
+      const { change } = ended(yield* make(claim({ interruptions: 1 })))
+      assert.strictEqual(change.message.error?.code, "outcome_unknown")
+    }),
+  )
+
   it.effect("reaches no transport when the last check forbids it", () =>
     Effect.gen(function* () {
       const { handed, make } = yield* setup({})
