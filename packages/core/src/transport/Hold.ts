@@ -29,14 +29,14 @@ export const retryUntilStoreAnswers = <A, E>(
 
 /** A library's reads and writes of its number while this process keeps its connection. */
 export interface Hold {
-  /** Retries until the store answers, while the number is held and owned. */
+  /** Retries until the store answers, while the number is held. */
   read<A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E>
   /**
    * As `read`, for a write. Nothing may leave before its write: when another worker owns the
    * number, the write never returns, so the library cannot continue. It retries while the number is
    * held, since ownership may be in doubt only briefly, as after a clock change.
    */
-  write<E>(work: Effect.Effect<void, E>): Effect.Effect<void, E>
+  write<E>(work: Effect.Effect<void, E>): Effect.Effect<void>
   /** Stops all writes, whatever the library still does. */
   readonly letGo: () => void
 }
@@ -46,22 +46,19 @@ export interface Hold {
  */
 export const makeHold = (isOwned: () => boolean): Hold => {
   let isHeld = true
-  const read = <A, E>(work: Effect.Effect<A, E>) =>
-    Effect.retry(
-      Effect.tapError(work, () => sleep(againMillis)),
-      { while: (error) => isHeld && isOwned() && !hasMoved(error) },
-    )
-  const write = <E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> =>
-    Effect.suspend(() =>
-      isOwned() ? Effect.catchIf(read(work), hasMoved, () => refused(work)) : refused(work),
-    )
-  const refused = <E>(work: Effect.Effect<void, E>): Effect.Effect<void, E> =>
-    Effect.andThen(
+  const write = <E>(work: Effect.Effect<void, E>): Effect.Effect<void> => {
+    const again = Effect.andThen(
       sleep(againMillis),
       Effect.suspend(() => (isHeld ? write(work) : Effect.never)),
     )
+    return isOwned() ? work.pipe(Effect.catch(() => again)) : again
+  }
   return {
-    read,
+    read: (work) =>
+      Effect.retry(
+        Effect.tapError(work, () => sleep(againMillis)),
+        { while: (error) => isHeld && !hasMoved(error) },
+      ),
     write: (work) => Effect.suspend(() => (isHeld ? write(work) : Effect.void)),
     letGo: () => {
       isHeld = false

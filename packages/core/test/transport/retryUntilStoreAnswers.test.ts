@@ -84,6 +84,24 @@ it.effect("a write that waits out a doubt happens once, when the worker is sure 
   }),
 )
 
+it.effect("reads and writes that meet an absent store in doubt go on once both are over", () =>
+  Effect.gen(function* () {
+    let isOwned = true
+    const hold = makeHold(() => isOwned)
+    const [stored, written] = [answersAfter(2), answersAfter(2)]
+    const reading = yield* Effect.forkChild(hold.read(stored.work))
+    const writing = yield* Effect.forkChild(hold.write(written.work))
+    yield* TestClock.adjust("1 millis")
+    isOwned = false
+    yield* TestClock.adjust("1 minute")
+    assert.isDefined(reading.pollUnsafe())
+    assert.isUndefined(writing.pollUnsafe())
+    isOwned = true
+    yield* TestClock.adjust("1 second")
+    assert.isDefined(writing.pollUnsafe())
+  }),
+)
+
 it.effect("a write that waited in doubt is dropped when the connection ends", () =>
   Effect.gen(function* () {
     let isOwned = false
