@@ -6269,6 +6269,8 @@ export interface WorkspaceMessage {
     } | null;
     /** @description What the sender calls it; null without one. Webhooks do not show it. */
     readonly reference: string | null;
+    /** @description The id under which it leaves; null before it is drawn. */
+    readonly transport_id: string | null;
 }
 export interface ListMessagesQuery {
     /** @description One or several, comma-separated. */

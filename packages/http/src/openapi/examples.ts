@@ -38,6 +38,8 @@ const webhook = {
 
 export const examples = {
   message,
+  /** What only operators see of a message. */
+  workspaceOnly: { reference: null, transport_id: "0123456789ABCDEF0123" },
   sent: { ...message, status: "sent", sent_at: "2030-01-31T07:00:02Z" },
   cancelled: { ...message, status: "cancelled" },
   failed: {

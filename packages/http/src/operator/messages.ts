@@ -119,7 +119,7 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
       "Why it waits, and every step: attempts that did not end it, its event, ticks, and each attempt to deliver the event. Live or test.",
     success: "The message and its timeline.",
     answer: bodyOf(TimelineJson, {
-      message: { ...examples.message, reference: null },
+      message: { ...examples.message, ...examples.workspaceOnly },
       waiting: { for: [{ reason: "paused", until: null, because: "paused" }], ahead: 3 },
       data: [step],
       truncated: false,
@@ -164,7 +164,7 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "Cancel a waiting message",
     about: "As with the workspace's own key; live or test.",
     success: "The cancelled message.",
-    answer: bodyOf(WorkspaceMessageJson, { ...examples.cancelled, reference: null }),
+    answer: bodyOf(WorkspaceMessageJson, { ...examples.cancelled, ...examples.workspaceOnly }),
     refused: ["message_not_found", "not_cancellable"],
     handler: Effect.fnUntraced(function* cancelWorkspaceMessage({ id, role }) {
       const operations = yield* MessageOperations

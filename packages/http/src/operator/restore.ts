@@ -92,7 +92,7 @@ export const restoreRoutes: ReadonlyArray<OperatorRoute> = [
     summary: "List a workspace's held messages",
     request: query<ListPage>()(PageInput),
     success: "A page of messages, newest first.",
-    answer: pageOf(WorkspaceMessageJson, { ...examples.message, reference: null }),
+    answer: pageOf(WorkspaceMessageJson, { ...examples.message, ...examples.workspaceOnly }),
     handler: Effect.fnUntraced(function* listHeld({ id, request, role }) {
       const restoration = yield* Restoration
       const { link } = yield* MediaLinks

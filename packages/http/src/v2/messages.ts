@@ -143,6 +143,10 @@ export const WorkspaceMessageJson = Schema.Struct({
     Schema.NullOr(Schema.String),
     "What the sender calls it; null without one. Webhooks do not show it.",
   ),
+  transport_id: described(
+    Schema.NullOr(Schema.String),
+    "The id under which it leaves; null before it is drawn.",
+  ),
 }).annotate({ identifier: "WorkspaceMessage" })
 
 /** A message as operators see it. */
@@ -153,6 +157,7 @@ export const workspaceMessageJson = (
 ): typeof WorkspaceMessageJson.Type => ({
   ...messageJson(message, now, link),
   reference: message.reference,
+  transport_id: message.transportId,
 })
 
 const reference = "order 4711"
@@ -164,7 +169,7 @@ const workspaceForm: MessageForm<typeof WorkspaceMessageJson> = {
   batch: json<ReferencedBatch>()(ReferencedBatchBody, { ...batch, reference }),
   shown: WorkspaceMessageJson,
   toJson: workspaceMessageJson,
-  example: { reference },
+  example: { ...examples.workspaceOnly, reference },
 }
 
 const shownNow = Effect.fnUntraced(function* shownNow<Shown extends Schema.Top>(

@@ -8,6 +8,7 @@ import type { Made } from "../Records.ts"
 
 interface Shown extends Made {
   readonly reference?: string | null
+  readonly transport_id?: string | null
 }
 
 const reference = "order 4711"
@@ -23,6 +24,7 @@ describe("a message's reference", () => {
         const json = { ...aText, send_at: sendAt, reference }
         const sent = bodyOf<Shown>(yield* operate({ method: "POST", path, json }), 202)
         assert.strictEqual(sent.reference, reference)
+        assert.match(sent.transport_id ?? "", /^[0-9A-F]{20}$/)
         const plain = bodyOf<Shown>(yield* operate({ method: "POST", path, json: aText }), 202)
         assert.isNull(plain.reference)
         const batch = { ...aText, to: [aText.to, aText.to], reference: "spring" }
@@ -74,7 +76,7 @@ describe("a message's reference", () => {
         const at = `/admin/v1/workspaces/${workspace.id}/messages`
         const { id } = bodyOf<Shown>(yield* operate({ method: "POST", path: at, json }), 202)
         const shown = yield* socket.call({ path: `${path}/${id}`, token })
-        assert.notProperty(bodyOf<object>(shown, 200), "reference")
+        assert.doesNotHaveAnyKeys(bodyOf<object>(shown, 200), ["reference", "transport_id"])
       }),
     )
   })
