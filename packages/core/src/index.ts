@@ -751,6 +751,8 @@ export type {
 } from "./transport/Transport.ts"
 export { makeHold, retryUntilStoreAnswers } from "./transport/Hold.ts"
 export type { Hold } from "./transport/Hold.ts"
+export { guardLibrary, isFrom, LibraryGuard } from "./transport/LibraryGuard.ts"
+export type { RunGuarded } from "./transport/LibraryGuard.ts"
 export { makeLiveNumbers } from "./transport/LiveNumbers.ts"
 export type {
   LiveNumbers,

@@ -11,6 +11,7 @@ export {
 export type { Environment, VariablesOf } from "./Environment.ts"
 export { layerFetchEgress, layerEgress } from "./Egress.ts"
 export type { EgressOptions } from "./Egress.ts"
+export { layerLibraryGuard } from "./LibraryGuard.ts"
 export { logEntry, logLevels } from "./Logging.ts"
 export type { LogEntry, LogSettings } from "./Logging.ts"
 export {

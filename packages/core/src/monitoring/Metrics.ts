@@ -7,6 +7,7 @@ import type { StoreUnavailable } from "../error/Refusal.ts"
 import type { MessageChange } from "../event/MessageChange.ts"
 import type { Message } from "../message/Message.ts"
 import type { Acceptance } from "../message/MessageStore.ts"
+import { platforms } from "../number/SendingNumber.ts"
 import type { NumberStatus, Platform } from "../number/SendingNumber.ts"
 import { storeRisks } from "../store/SystemStore.ts"
 import type { StoreRisk } from "../store/SystemStore.ts"
@@ -68,6 +69,14 @@ const moves = byName(["taken", "given", "lost"], (direction) =>
   ),
 )
 
+const libraryFaults = byName(platforms, (platform) =>
+  counter(
+    "messaging_library_faults_total",
+    "Errors of a transport's library that no caller received; each closed its connection, or ended its upload.",
+    { platform },
+  ),
+)
+
 const numbersHeld = Metric.gauge("messaging_numbers_held", {
   description: "Live numbers whose connections this worker has.",
 })
@@ -85,6 +94,9 @@ const clockSkewSeconds = Metric.gauge("messaging_clock_skew_seconds", {
 
 export const countMoves = (direction: keyof typeof moves, shards: number): Effect.Effect<void> =>
   Metric.update(moves[direction], shards)
+
+export const countLibraryFault = (platform: Platform): Effect.Effect<void> =>
+  Metric.update(libraryFaults[platform], 1)
 
 export const showNumbersHeld = (numbers: number, shards: number): Effect.Effect<void> =>
   Effect.andThen(Metric.update(numbersHeld, numbers), Metric.update(shardsHeld, shards))
@@ -128,6 +140,7 @@ export const startCounting: Effect.Effect<void> = Effect.forEach(
     ...Object.values(attempts.webhook),
     ...Object.values(attempts.callback),
     ...Object.values(moves),
+    ...Object.values(libraryFaults),
   ],
   (each) => Metric.update(each, 0),
   { discard: true },

@@ -266,6 +266,7 @@ describe("the store", () => {
             "messaging_clock_skew_seconds",
             "messaging_http_request_duration_seconds",
             "messaging_http_requests_total",
+            "messaging_library_faults_total",
             "messaging_messages_accepted_total",
             "messaging_messages_ended_total",
             "messaging_not_ready",

@@ -23,7 +23,12 @@ import type {
   StoreUnavailable,
   WhatsAppTransport,
 } from "@messaging-service/core"
-import { CannotStart, layerProxyProbe, qrCodeForTerminal } from "@messaging-service/node"
+import {
+  CannotStart,
+  layerLibraryGuard,
+  layerProxyProbe,
+  qrCodeForTerminal,
+} from "@messaging-service/node"
 import type { ProxyTarget } from "@messaging-service/node"
 import { Effect, Layer, Stream } from "effect"
 import type { Redacted } from "effect"
@@ -234,4 +239,5 @@ export const layerLive = (choice: LiveChoice, showCode: ShowCode) =>
     Layer.merge(Layer.succeed(ConnectedFromTheStart, false)),
     Layer.merge(layerProbe(choice)),
     Layer.merge(Layer.succeed(StartingPacing, { whatsapp: liveWhatsAppPacing, telegram: null })),
+    Layer.provideMerge(layerLibraryGuard),
   )
