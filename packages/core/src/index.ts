@@ -718,7 +718,7 @@ export type { ClockStore } from "./time/Time.ts"
 export type { Instant } from "./time/Time.ts"
 
 export {
-  reconnectPauseMillis,
+  makeReconnectPauses,
   NumberLinking,
   TelegramLogin,
   codeWays,

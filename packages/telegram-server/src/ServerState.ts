@@ -195,3 +195,9 @@ export const addEvent = (
   person.events.push(event)
   return event
 }
+
+/** Calls with the person's keys fail with 401 and this text from now on. */
+export const endSessions = (state: ServerState, person: Person | null, text: string): void => {
+  for (const key of state.keys.values()) if (key.person === person) key.ended = text
+  state.changed()
+}

@@ -15,7 +15,7 @@ import { makeOrders } from "./orders.ts"
 import type { CallOrder } from "./orders.ts"
 import { makeVerifier } from "./passwords.ts"
 import { makeSessions } from "./sessions.ts"
-import { addEvent, digitsOf, peerOf, secondsNow } from "./ServerState.ts"
+import { addEvent, digitsOf, endSessions, peerOf, secondsNow } from "./ServerState.ts"
 import type { AuthKey, CodeWay, Person, Shown, ServerState } from "./ServerState.ts"
 
 export interface ServerOptions {
@@ -241,11 +241,6 @@ const connectionsOf = ({ sessions, state }: Opened, phone?: string) =>
         [...key.sessions.values()].flatMap(({ connection }) => connection ?? []),
       )
 
-const endSessions = (state: ServerState, phone: string, text: string) => {
-  for (const key of keysOf(state, phone)) key.ended = text
-  state.changed()
-}
-
 const controlPeople = ({ sessions, state }: Opened): PeopleControls => ({
   person: (phone, options = {}) =>
     Effect.promise(async () => {
@@ -301,11 +296,13 @@ const controlPeople = ({ sessions, state }: Opened): PeopleControls => ({
       }))
       sessions.push(reader, boxUpdates(reader, writer, update))
     }),
-  revoke: (phone, text = "SESSION_REVOKED") => Effect.sync(() => endSessions(state, phone, text)),
+  revoke: (phone, text = "SESSION_REVOKED") =>
+    Effect.sync(() => endSessions(state, personOf(state, phone), text)),
   ban: (phone) =>
     Effect.sync(() => {
-      personOf(state, phone).isBanned = true
-      endSessions(state, phone, "USER_DEACTIVATED_BAN")
+      const person = personOf(state, phone)
+      person.isBanned = true
+      endSessions(state, person, "USER_DEACTIVATED_BAN")
     }),
 
   rename: (phone, username) =>

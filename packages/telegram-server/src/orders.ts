@@ -3,6 +3,8 @@
 export type CallOutcome =
   /** The answer is this error; nothing was done. */
   | { readonly code: number; readonly error: string }
+  /** The account's sessions end, and the answer is 401 with this text. */
+  | { readonly revoke: string }
   /** The connection breaks: nothing done; all done, but no answer. */
   | { readonly drop: "before work" | "after work" }
   /** All done; the answer is never sent. */

@@ -12,7 +12,7 @@ import { makeExchange } from "./exchange.ts"
 import type { ServerKey } from "./exchange.ts"
 import { containerOf, read, write, writeFutureSalts, writeResult } from "./tl.ts"
 import type { Answer, TlObject } from "./tl.ts"
-import { Refused, secondsNow } from "./ServerState.ts"
+import { endSessions, Refused, secondsNow } from "./ServerState.ts"
 import type { AuthKey, Person, ServerState, Session } from "./ServerState.ts"
 
 export interface Call {
@@ -166,6 +166,9 @@ const call = async (server: MessageLayer, session: Session, id: Long, wrapped: T
   if (typeof outcome === "object" && "error" in outcome) {
     const { code: errorCode, error: errorMessage } = outcome
     return answer(session, id, { _: "mt_rpc_error", errorCode, errorMessage })
+  }
+  if (typeof outcome === "object" && "revoke" in outcome) {
+    endSessions(server.state, key.person, outcome.revoke)
   }
   const result = await work(server, session, request)
   if (outcome === "withhold") return

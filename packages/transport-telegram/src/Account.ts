@@ -23,7 +23,8 @@ import type {
 } from "@messaging-service/core"
 import type { IPeersRepository, TelegramClient, tl } from "@mtcute/node"
 import { Clock, Context, Deferred, Effect, Layer, Queue, Random } from "effect"
-import { asked, endingOf, isWorthless, makeClient, makeQuestions } from "./Client.ts"
+import type { Scope } from "effect"
+import { asked, endingOf, isUnanswered, isWorthless, makeClient, makeQuestions } from "./Client.ts"
 import type { Questions } from "./Client.ts"
 import type { TelegramSettings } from "./TelegramSettings.ts"
 import { heldMillis, isHeld, makeHeldLogins, makeLoginClients } from "./Login.ts"
@@ -34,6 +35,7 @@ import {
   keptKeys,
   makeStorage,
   nameType,
+  neverFailing,
   writeBehind,
   reseal,
   sentType,
@@ -237,7 +239,7 @@ const placeMillis = 10_000
 type AccountEvent =
   /** The updates have started. */
   | { readonly _tag: "Listening" }
-  | { readonly _tag: "Failed" }
+  | { readonly _tag: "Failed"; readonly isRefused: boolean }
   | { readonly _tag: "Usable" }
   | { readonly _tag: "Lost" }
   | { readonly _tag: "Read"; readonly peerId: number; readonly upTo: number }
@@ -246,8 +248,11 @@ type AccountEvent =
   | { readonly _tag: "Ended"; readonly reason: ClosedReason }
 
 /** The library's callbacks as events. */
-const eventsOf = Effect.fnUntraced(function* eventsOf(client: TelegramClient, heard: () => void) {
-  const events = yield* Queue.unbounded<AccountEvent>()
+const report = (
+  client: TelegramClient,
+  events: Queue.Queue<AccountEvent>,
+  heard: () => void,
+): void => {
   client.onConnectionState.add((state) => {
     if (state === "connected") Queue.offerUnsafe(events, { _tag: "Usable" })
     if (state === "connecting" || state === "offline") Queue.offerUnsafe(events, { _tag: "Lost" })
@@ -258,8 +263,7 @@ const eventsOf = Effect.fnUntraced(function* eventsOf(client: TelegramClient, he
     const { userId } = update.peer
     Queue.offerUnsafe(events, { _tag: "Read", peerId: userId, upTo: update.maxId })
   })
-  return events
-})
+}
 
 /** Asks for the box's state. Returns why the session is over; null if it holds or there is no answer. */
 const checkSession = (client: TelegramClient, heard: () => void) =>
@@ -272,8 +276,11 @@ const checkSession = (client: TelegramClient, heard: () => void) =>
     Effect.catch((failed) => Effect.succeed(endingOf(failed))),
   )
 
-const ends = (reason: ClosedReason | "failed"): AfterClose =>
-  reason === "failed" ? { _tag: "Again" } : { _tag: "Stop", reason, wipe: isWorthless(reason) }
+const stop = (reason: ClosedReason): AfterClose => ({
+  _tag: "Stop",
+  reason,
+  wipe: isWorthless(reason),
+})
 
 const reportRead = Effect.fnUntraced(function* reportRead(
   { peerId, upTo }: Extract<AccountEvent, { readonly _tag: "Read" }>,
@@ -306,6 +313,7 @@ const beginUpdates = ({ client, events }: Listening) =>
     Effect.catch((failed) =>
       Effect.as(logFailure("could not start the account's updates, reconnecting", failed), {
         _tag: "Failed",
+        isRefused: !isUnanswered(failed),
       } as const),
     ),
     Effect.flatMap((event) => Queue.offer(events, event)),
@@ -352,8 +360,10 @@ const openAccount = Effect.fnUntraced(function* openAccount(
   return null
 })
 
-/** Handles events until the session is over; returns why. */
-const handleEvents = Effect.fnUntraced(function* handleEvents(listening: Listening) {
+/** Handles events until the client is to be closed; returns what to do after it. */
+const handleEvents = Effect.fnUntraced(function* handleEvents(
+  listening: Listening,
+): Effect.fn.Return<AfterClose, never, Scope.Scope> {
   const { connecting, events, live, sent } = listening
   let [isThere, isListening, wasThere] = [false, false, false]
   for (;;) {
@@ -365,7 +375,7 @@ const handleEvents = Effect.fnUntraced(function* handleEvents(listening: Listeni
         else isListening = true
         if (!isThere || !isListening || live.open !== null) break
         const reason = yield* openAccount(listening, wasThere)
-        if (reason !== null) return reason
+        if (reason !== null) return stop(reason)
         wasThere = true
         break
       }
@@ -385,18 +395,18 @@ const handleEvents = Effect.fnUntraced(function* handleEvents(listening: Listeni
         break
       }
       case "Failed":
-        return "failed"
+        return { _tag: "Again", isRefused: event.isRefused }
       case "Ended":
-        return event.reason
+        return stop(event.reason)
     }
   }
 })
 
-/** Connects, and listens until the session is over; returns why. */
+/** Connects, and listens; returns what to do after the connection. */
 const listen = Effect.fnUntraced(function* listen(
   { keepAliveMillis }: TelegramSettings,
   clock: Clock.Clock,
-  account: Pick<Listening, "live" | "connecting" | "client" | "usernames" | "phone">,
+  account: Pick<Listening, "live" | "connecting" | "client" | "usernames" | "phone" | "events">,
   place: WriteBehind,
 ) {
   let lastWordAt: number | null = null
@@ -405,17 +415,16 @@ const listen = Effect.fnUntraced(function* listen(
   }
   const ownChanges = makeOwnChanges(account.client)
   yield* Effect.addFinalizer(() => Effect.sync(ownChanges.handOver))
-  const events = yield* eventsOf(account.client, () => {
+  report(account.client, account.events, () => {
     heard()
     ownChanges.handOver()
   })
   const sent = makeSentMessages(place, (transportId) => {
-    Queue.offerUnsafe(events, { _tag: "ReadBefore", transportId })
+    Queue.offerUnsafe(account.events, { _tag: "ReadBefore", transportId })
   })
   const listening: Listening = {
     ...account,
     ownChanges,
-    events,
     sent,
     heard,
     lastWordAt: () => lastWordAt,
@@ -450,19 +459,21 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
     yield* Effect.addFinalizer(() => Effect.sync(hold.letGo))
     const place = writeBehind(keptKeyPlace(vault, numberId, run, hold, connecting.wrote))
     yield* Effect.addFinalizer(() => Effect.promise(() => place.end(mayFinish())))
-    const storage = makeStorage(place)
+    const storage = makeStorage(neverFailing(place))
+    const events = yield* Queue.unbounded<AccountEvent>()
     const client = yield* makeClient(settings, {
       application,
       storage,
       proxy,
       drawn: yield* Random.next,
       mayWrite: () => ownership.owns(numberId),
+      failed: () => void Queue.offerUnsafe(events, { _tag: "Failed", isRefused: false }),
     })
     // The library keeps trying while Telegram is away; others need not wait for that.
     yield* Effect.forkScoped(Effect.andThen(sleepInRealTime(placeMillis), leavePlace))
     const usernames = makeUsernames(place, storage.peers)
-    const account = { live, connecting, client, usernames, phone: credentials.phone }
-    return ends(yield* listen(settings, clock, account, place))
+    const account = { live, connecting, client, usernames, phone: credentials.phone, events }
+    return yield* listen(settings, clock, account, place)
   })
 })
 

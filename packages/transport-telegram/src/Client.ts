@@ -4,9 +4,15 @@
  */
 import { hash } from "node:crypto"
 import { gunzipSync } from "node:zlib"
-import { reconnectPauseMillis } from "@messaging-service/core"
-import type { ClosedReason, MessageErrorCode, SendOutcome } from "@messaging-service/core"
+import { guardLibrary, isFrom, makeReconnectPauses } from "@messaging-service/core"
+import type {
+  ClosedReason,
+  MessageErrorCode,
+  RunGuarded,
+  SendOutcome,
+} from "@messaging-service/core"
 import {
+  BaseTelegramClient,
   HttpProxyTcpTransport,
   MtPeerNotFoundError,
   networkMiddlewares,
@@ -148,8 +154,11 @@ type Codec = ReturnType<TelegramTransport["packetCodec"]>
 /** The largest accepted frame, in bytes. */
 const longestFrame = 16 * 1024 * 1024
 
-/** The frame length is not signed: unbounded, the library would buffer up to 4 GiB. */
-const bounded = (codec: Codec): Codec => {
+/**
+ * The frame length is not signed: unbounded, the library would buffer up to 4 GiB. Telegram refuses a
+ * connection by a frame with an error.
+ */
+const bounded = (codec: Codec, onRefusal: () => void): Codec => {
   const decode = codec.decode.bind(codec)
   codec.decode = (reader, isOver) => {
     if (reader.available >= 4) {
@@ -157,7 +166,12 @@ const bounded = (codec: Codec): Codec => {
       reader.rewind(4)
       if (length > longestFrame) throw new Error("the remote frame is too long")
     }
-    return decode(reader, isOver)
+    try {
+      return decode(reader, isOver)
+    } catch (error) {
+      onRefusal()
+      throw error
+    }
   }
   return codec
 }
@@ -187,15 +201,21 @@ interface WayOut {
   readonly transport: TelegramTransport
   /** Closes all connections and opens no more. */
   readonly close: () => void
+  readonly isClosed: () => boolean
 }
 
 interface Bounds {
   readonly openingMillis: number
   /** Whether this process owns the account right now. */
   readonly mayWrite: () => boolean
+  /** Telegram refuses the connection. */
+  readonly onRefusal?: () => void
 }
 
-export const wayOut = (proxyUrl: string | null, { mayWrite, openingMillis }: Bounds): WayOut => {
+export const wayOut = (
+  proxyUrl: string | null,
+  { mayWrite, onRefusal = () => undefined, openingMillis }: Bounds,
+): WayOut => {
   const inner = transportOf(proxyUrl)
   const open = new Set<Connection>()
   let isClosed = false
@@ -206,7 +226,7 @@ export const wayOut = (proxyUrl: string | null, { mayWrite, openingMillis }: Bou
   }
   return {
     transport: {
-      packetCodec: (dc) => bounded(inner.packetCodec(dc)),
+      packetCodec: (dc) => bounded(inner.packetCodec(dc), onRefusal),
       connect: async (dc) => {
         const connection = await inTime(openingMillis, inner.connect(dc))
         if (isClosed || !mayWrite()) throw closing(connection)
@@ -231,6 +251,7 @@ export const wayOut = (proxyUrl: string | null, { mayWrite, openingMillis }: Bou
       for (const connection of open) connection.close()
       open.clear()
     },
+    isClosed: () => isClosed,
   }
 }
 
@@ -287,19 +308,20 @@ export const makeQuestions = (): Questions => {
       Effect.callback<A, CallFailed>((resume) => {
         if (isOver) return resume(connectionOver)
         const taking = new AbortController()
-        const giveUp = () => {
-          waiting.delete(giveUp)
-          taking.abort()
-          resume(connectionOver)
-        }
         const told = (answer: Effect.Effect<A, CallFailed>) => {
           waiting.delete(giveUp)
           resume(answer)
         }
+        /** Also aborts what the question still does: a file's other parts go on when one fails. */
+        const failed = (answer: Effect.Effect<never, CallFailed>) => {
+          taking.abort()
+          told(answer)
+        }
+        const giveUp = () => failed(connectionOver)
         waiting.add(giveUp)
         question(taking.signal).then(
           (answer) => told(Effect.succeed(answer)),
-          (error: unknown) => told(Effect.fail(failureOf(error))),
+          (error: unknown) => failed(Effect.fail(failureOf(error))),
         )
         return Effect.sync(giveUp)
       }),
@@ -360,21 +382,30 @@ interface ClientOptions {
   readonly drawn: number
   /** Whether this process owns the account right now. Default: always. */
   readonly mayWrite?: () => boolean
+  /** The library failed, and its connections are closed. */
+  readonly failed?: () => void
 }
 
 /**
  * The pause before each new connection, in milliseconds: none before the first, then growing until
  * Telegram answers. An open connection alone resets nothing: it may close at once, again and again.
  */
-export const makePauses = (drawn: number, bounds: Parameters<typeof reconnectPauseMillis>[2]) => {
-  let failures = 0
+export const makePauses = (drawn: number, bounds: Parameters<typeof makeReconnectPauses>[0]) => {
+  const pauses = makeReconnectPauses(bounds)
+  let [isFirst, isRefused] = [true, false]
   return {
     next: (): number => {
-      failures++
-      return failures === 1 ? 0 : reconnectPauseMillis(failures - 2, drawn, bounds)
+      const millis = isFirst ? 0 : pauses.next(isRefused, drawn)
+      ;[isFirst, isRefused] = [false, false]
+      return millis
     },
     answered: (): void => {
-      failures = 0
+      pauses.reset()
+      isFirst = true
+    },
+    /** Telegram closed the latest connection with an error. */
+    refused: (): void => {
+      isRefused = true
     },
   }
 }
@@ -441,52 +472,96 @@ export const endInTime = (ending: Promise<void>): Promise<void> => {
   return Promise.race([ending.catch(() => undefined), tooLate]).finally(() => clearTimeout(timer))
 }
 
+/** Where the library begins work. */
+const begins = ["call", "connect", "getPoolSize", "startUpdatesLoop"] as const
+
+/**
+ * Refuses work of a destroyed client, and guards all other. The library would reject each call twice:
+ * to its caller, and to a promise that it drops, which ends the process.
+ */
+const refuseOnceClosed = (client: BaseTelegramClient, guarded: RunGuarded): void => {
+  for (const name of begins) {
+    const work = client[name].bind(client) as (...given: ReadonlyArray<unknown>) => Promise<unknown>
+    Object.assign(client, {
+      [name]: (...given: ReadonlyArray<unknown>) =>
+        client.destroyed
+          ? Promise.reject(new Error("the client is closed"))
+          : guarded(() => work(...given)),
+    })
+  }
+}
+
+const isLibrarys = isFrom(["@mtcute", "@fuman"], import.meta.url)
+
+interface Guarding {
+  readonly way: WayOut
+  readonly pauses: ReturnType<typeof makePauses>
+  readonly guarded: RunGuarded
+}
+
+const openClient = (
+  settings: TelegramSettings,
+  { application, storage }: ClientOptions,
+  { guarded, pauses, way }: Guarding,
+): TelegramClient => {
+  const { deviceName } = settings
+  const crypto = new AccountCrypto()
+  if (settings.publicKey !== null) addPublicKey(crypto, settings.publicKey)
+  const { server } = settings
+  const dc =
+    server === null
+      ? null
+      : { id: otherServer, ipAddress: server.host, port: server.port, mediaOnly: false }
+  const base = new BaseTelegramClient({
+    apiId: application.id,
+    apiHash: Redacted.value(application.hash),
+    crypto,
+    storage,
+    // The process ends clients by itself.
+    storageOptions: { cleanup: false },
+    transport: way.transport,
+    ...(dc === null ? {} : { defaultDcs: { main: dc, media: dc } }),
+    initConnectionOptions: { deviceModel: deviceName, systemVersion, appVersion: "1.0" },
+    // Connecting may outlive the client.
+    reconnectionStrategy: () => (way.isClosed() ? false : pauses.next()),
+    updates: { catchUp: true },
+    writerMap,
+    network: {
+      middlewares: middlewares(pauses.answered),
+      pingInterval: settings.keepAliveMillis,
+      floodControl: false,
+    },
+    // The library may print secrets.
+    logLevel: 0,
+  })
+  refuseOnceClosed(base, guarded)
+  const client = new TelegramClient({ client: base })
+  client.onError.add(() => undefined)
+  return client
+}
+
 /** An unconnected client, closed with its scope. */
 export const makeClient = (
   settings: TelegramSettings,
-  { application, drawn, mayWrite = () => true, proxy, storage }: ClientOptions,
+  options: ClientOptions,
 ): Effect.Effect<TelegramClient, never, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const { deviceName, firstPauseMillis: first, longestPauseMillis: longest } = settings
-      const crypto = new AccountCrypto()
-      if (settings.publicKey !== null) addPublicKey(crypto, settings.publicKey)
-      const { server } = settings
-      const dc =
-        server === null
-          ? null
-          : { id: otherServer, ipAddress: server.host, port: server.port, mediaOnly: false }
-      const pauses = makePauses(drawn, { first, longest })
-      const way = wayOut(proxy, { mayWrite, openingMillis: settings.openingMillis })
-      const client = new TelegramClient({
-        apiId: application.id,
-        apiHash: Redacted.value(application.hash),
-        crypto,
-        storage,
-        // The process ends clients by itself.
-        storageOptions: { cleanup: false },
-        transport: way.transport,
-        ...(dc === null ? {} : { defaultDcs: { main: dc, media: dc } }),
-        initConnectionOptions: { deviceModel: deviceName, systemVersion, appVersion: "1.0" },
-        reconnectionStrategy: pauses.next,
-        updates: { catchUp: true },
-        writerMap,
-        network: {
-          middlewares: middlewares(pauses.answered),
-          pingInterval: settings.keepAliveMillis,
-          floodControl: false,
-        },
-        // The library may print secrets.
-        logLevel: 0,
-      })
-      client.onError.add(() => undefined)
-      return { client, way }
-    }),
-    ({ client, way }) =>
-      Effect.promise(() => endInTime(client.destroy())).pipe(
-        Effect.ensuring(Effect.sync(way.close)),
-      ),
-  ).pipe(Effect.map(({ client }) => client))
+  Effect.gen(function* () {
+    const { drawn, failed, mayWrite = () => true, proxy } = options
+    const { firstPauseMillis: first, longestPauseMillis: longest, openingMillis } = settings
+    const pauses = makePauses(drawn, { first, longest })
+    const way = wayOut(proxy, { mayWrite, onRefusal: pauses.refused, openingMillis })
+    const guarded = yield* guardLibrary("telegram", isLibrarys, () => {
+      way.close()
+      failed?.()
+    })
+    return yield* Effect.acquireRelease(
+      Effect.sync(() => guarded(() => openClient(settings, options, { way, pauses, guarded }))),
+      (client) =>
+        Effect.promise(() => endInTime(guarded(() => client.destroy()))).pipe(
+          Effect.ensuring(Effect.sync(way.close)),
+        ),
+    )
+  })
 
 // Errors that end the session
 

@@ -29,8 +29,9 @@ export interface TelegramSettings {
   readonly keepAliveMillis: number
   /** The timeout of opening a connection, with its proxy. */
   readonly openingMillis: number
-  /** The pause after the first lost connection; it doubles up to the longest. */
+  /** The pause after the first lost connection. */
   readonly firstPauseMillis: number
+  /** The longest pause after refusals; without an answer it is at most 15 s. */
   readonly longestPauseMillis: number
   /** A number that stays unconnected for so long is reported as disconnected. */
   readonly lostMillis: number

@@ -121,9 +121,11 @@ const byPhone = (
   )
 }
 
-/** Turns a failed store call into `NotStored`, for a later try. */
-const stored = <A>(work: () => Promise<A>): Effect.Effect<A, NotStored> =>
-  Effect.tryPromise({ try: work, catch: () => new NotStored() })
+/** Turns a store call that fails, or outlives the connection, into `NotStored`, for a later try. */
+const storedOver =
+  ({ ask }: Resolving["questions"]) =>
+  <A>(work: () => Promise<A>): Effect.Effect<A, NotStored> =>
+    Effect.mapError(ask(work), () => new NotStored())
 
 /** Asks for the literal name: the library treats some names as its own keywords. */
 const byUsername = Effect.fnUntraced(function* byUsername(
@@ -132,6 +134,7 @@ const byUsername = Effect.fnUntraced(function* byUsername(
   { force, mayHaveLeft }: Trust,
 ): Effect.fn.Return<Resolved, CallFailed | NotStored> {
   const now = yield* Clock.currentTimeMillis
+  const stored = storedOver(questions)
   const known = yield* stored(() => usernames.ownerOf(username))
   if (known !== null) {
     const isKept =

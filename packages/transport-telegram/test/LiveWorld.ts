@@ -162,3 +162,28 @@ export const accepted = { _tag: "Accepted" } as const
 
 export const sendNow = (message: OutgoingMessage) =>
   TelegramTransport.use((transport) => transport.send(message))
+
+/** Rejections that no code has handled while this runs. */
+export const unhandled = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const reasons: Array<unknown> = []
+    const emit = process.emit.bind(process)
+    yield* Effect.acquireUseRelease(
+      Effect.sync(() =>
+        Object.assign(process, {
+          emit: (name: "unhandledRejection", reason: unknown, ...rest: [Promise<unknown>]) =>
+            name === "unhandledRejection" ? reasons.push(reason) > 0 : emit(name, reason, ...rest),
+        }),
+      ),
+      () => work,
+      () => Effect.sync(() => Object.assign(process, { emit })),
+    )
+    return reasons
+  })
+
+/** Node reports unhandled rejections before the next macrotask; the library takes some for a part. */
+export const turns = Effect.promise(async () => {
+  for (let turn = 0; turn < 50; turn++) {
+    await new Promise<void>((resolve) => void setImmediate(resolve))
+  }
+})

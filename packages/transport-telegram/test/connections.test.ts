@@ -1,6 +1,6 @@
 /** Faults of an account's connection: silence, unknown keys, and immediate ends. */
 import { assert, describe, it as test, layer } from "@effect/vitest"
-import { NumberOwnership, SessionVault } from "@messaging-service/core"
+import { LibraryGuard, NumberOwnership, SessionVault } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
 import { Effect, Fiber, Latch, Layer } from "effect"
 import { makePauses } from "../src/Client.ts"
@@ -225,6 +225,33 @@ layer(layerWorldWith({ lostMillis: 50 }))("an account that stays away", (it) => 
       assert.deepInclude(told.at(-1), { reason: "connection_lost" })
       yield* server.up
       yield* toldOf(account.id, "connected")
+    }),
+  )
+})
+
+/** Guards of this world's libraries, in order; each fails its library where no caller waits. */
+const guards: Array<() => void> = []
+
+const layerGuard = Layer.succeed(LibraryGuard, {
+  watch: (_, onFault) => {
+    guards.push(() => onFault(new Error("no caller waits")))
+    return (work) => work()
+  },
+})
+
+layer(layerWorld.pipe(Layer.provideMerge(layerGuard)))("an account's library that fails", (it) => {
+  it.effect("costs its connection, which opens again, and no other", () =>
+    Effect.gen(function* () {
+      const sessions = yield* Sessions
+      const other = yield* anAccount
+      const account = yield* anAccount
+      yield* aPerson({ username: "guarded_one" })
+      guards.at(-1)?.()
+      yield* until(() => sessions.status(account.id)?.reconnects === 1)
+      yield* until(() => sessions.status(account.id)?.state === "connected")
+      assert.strictEqual(sessions.status(other.id)?.reconnects, 0)
+      const message = aText(account, toUser("guarded_one"))
+      assert.deepStrictEqual(yield* sendNow(message), accepted)
     }),
   )
 })

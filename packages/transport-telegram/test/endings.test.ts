@@ -1,9 +1,21 @@
 /** Clients whose scope ends, and requests whose connection does. */
 import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage, tl } from "@mtcute/node"
+import type { ITelegramStorageProvider } from "@mtcute/node"
 import { Effect, Exit, Fiber, Redacted } from "effect"
-import { makeClient, makeQuestions } from "../src/Client.ts"
+import { asked, makeClient, makeQuestions } from "../src/Client.ts"
+import { keysInMemory, makeStorage, neverFailing } from "../src/storage.ts"
 import { defaultSettings } from "../src/TelegramSettings.ts"
+import { turns, unhandled } from "./LiveWorld.ts"
+
+const settings = {
+  ...defaultSettings,
+  application: { id: 1, hash: Redacted.make("0123456789abcdef0123456789abcdef") },
+  server: { host: "127.0.0.1", port: 1 },
+}
+
+const aClient = (storage: ITelegramStorageProvider) =>
+  makeClient(settings, { application: settings.application, storage, proxy: null, drawn: 0 })
 
 it.live("a client that waits for a write of its own ends all the same", () =>
   Effect.gen(function* () {
@@ -15,19 +27,66 @@ it.live("a client that waits for a write of its own ends all the same", () =>
         return new Promise<never>(() => undefined)
       },
     })
-    const application = { id: 1, hash: Redacted.make("0123456789abcdef0123456789abcdef") }
-    const settings = {
-      ...defaultSettings,
-      application,
-      server: { host: "127.0.0.1", port: 1 },
-    }
     yield* Effect.scoped(
       Effect.gen(function* () {
-        const client = yield* makeClient(settings, { application, storage, proxy: null, drawn: 0 })
+        const client = yield* aClient(storage)
         yield* Effect.promise(() => client.prepare())
       }),
     )
     assert.isTrue(isAsked)
+  }),
+)
+
+it.live("a client refuses calls once its scope is closed, to their callers alone", () =>
+  Effect.gen(function* () {
+    const client = yield* Effect.scoped(aClient(new MemoryStorage()))
+    const failures: Array<string> = []
+    const reasons = yield* unhandled(
+      Effect.gen(function* () {
+        const works: ReadonlyArray<() => Promise<unknown>> = [
+          () => client.call({ _: "help.getNearestDc" }),
+          () => client.connect(),
+          () => client.getPoolSize("upload"),
+          () => client.startUpdatesLoop(),
+          () => client.uploadFile({ file: new Uint8Array(300_000) }),
+        ]
+        for (const work of works) {
+          failures.push((yield* Effect.flip(asked(work))).text)
+        }
+        yield* turns
+      }),
+    )
+    assert.deepStrictEqual(reasons, [])
+    assert.lengthOf(failures, 5)
+  }),
+)
+
+it.live("a client whose number was let go while it read its keys fails nowhere", () =>
+  Effect.gen(function* () {
+    let fail = () => undefined
+    const { promise: reading, resolve: begun } = Promise.withResolvers<void>()
+    const place = neverFailing({
+      ...keysInMemory([]),
+      read: () =>
+        new Promise((_, reject) => {
+          fail = () => void reject(new Error("the store is away"))
+          begun()
+        }),
+    })
+    const reasons = yield* unhandled(
+      Effect.gen(function* () {
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const client = yield* aClient(makeStorage(place))
+            void client.connect().catch(() => undefined)
+            yield* Effect.promise(() => reading)
+          }),
+        )
+        fail()
+        yield* turns
+      }),
+    )
+    assert.deepStrictEqual(reasons, [])
   }),
 )
 
@@ -66,8 +125,14 @@ describe("a request", () => {
       assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(asking)))
       assert.isTrue(taken[0]?.aborted)
       const refusal = new tl.RpcError(400, "PEER_ID_INVALID")
-      const failed = yield* Effect.flip(ask(() => Promise.reject(refusal)))
+      const refused = (signal: AbortSignal) => {
+        taken.push(signal)
+        return Promise.reject(refusal)
+      }
+      const failed = yield* Effect.flip(ask(refused))
       assert.deepInclude(failed, { code: 400, text: "PEER_ID_INVALID" })
+      // Its other requests, such as those of a file's parts, end too.
+      assert.isTrue(taken[1]?.aborted)
       assert.strictEqual(waiting(), 0)
     }),
   )

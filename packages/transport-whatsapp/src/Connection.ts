@@ -5,7 +5,8 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 import { Agent } from "node:https"
 import type { AgentOptions } from "node:https"
-import type { AfterClose, ClosedReason } from "@messaging-service/core"
+import { guardLibrary, isFrom } from "@messaging-service/core"
+import type { AfterClose, ClosedReason, RunGuarded } from "@messaging-service/core"
 import { DEFAULT_CONNECTION_CONFIG, getBinaryNodeChildren, makeWASocket } from "baileys"
 import type {
   AuthenticationCreds,
@@ -33,12 +34,13 @@ export interface Closed {
   readonly code: number
   /** The pause that WhatsApp asks for; null without one. */
   readonly pauseMillis: number | null
+  /** WhatsApp said why, unlike a network that does not answer. */
+  readonly isRefused: boolean
 }
 
 /** So many ends with 500 in a row log the number out. */
 export const mostBadSessions = 5
 
-const again: AfterClose = { _tag: "Again" }
 const stop = (reason: ClosedReason, wipe = false): AfterClose => ({ _tag: "Stop", reason, wipe })
 
 const byCode: Readonly<Record<number, AfterClose>> = {
@@ -56,7 +58,11 @@ const byCode: Readonly<Record<number, AfterClose>> = {
 }
 
 /** `badSessions` counts consecutive connections that ended with 500 before they opened, with this one. */
-export const afterClose = ({ code, pauseMillis }: Closed, badSessions: number): AfterClose => {
+export const afterClose = (
+  { code, isRefused, pauseMillis }: Closed,
+  badSessions: number,
+): AfterClose => {
+  const again: AfterClose = { _tag: "Again", isRefused }
   if (code === 402) {
     return pauseMillis === null
       ? stop("banned")
@@ -224,14 +230,20 @@ const connectionLost = 428
  * How a connection closed. Only an error that carries a node comes from WhatsApp; errors of the web
  * socket, its upgrade or TLS carry an `Error`.
  */
-const closedBy = (error: unknown): Closed => {
+export const closedBy = (error: unknown): Closed => {
   const data = field(error, "data")
   const seconds = Number(field(data, "expire"))
   return {
     code: data instanceof Error ? connectionLost : (codeOf(error) ?? connectionLost),
     pauseMillis: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null,
+    // The node of a stream's error, the attributes of a failure, or a refused upgrade.
+    isRefused: ["tag", "reason"].some((name) => field(data, name) !== undefined),
   }
 }
+
+/** Says no to the upgrade of its connection. */
+const upgradeRefused = () =>
+  Object.assign(new Error("the upgrade was refused"), { data: { reason: "upgrade" } })
 
 const idsOf = ({ attrs, content }: BinaryNode): ReadonlyArray<string> => {
   const list = Array.isArray(content) ? content[0] : undefined
@@ -266,6 +278,24 @@ const makeSocket = (
     ...(qrMillis === null ? {} : { qrTimeout: qrMillis }),
     ...waysOut(settings, proxy),
   })
+
+/** Whether the error is one of the library's, or of the libraries under it. */
+export const isLibrarys = isFrom(["baileys", "libsignal", "ws"], import.meta.url)
+
+/** Where the library begins work. */
+const begins = ["end", "query", "relayMessage", "requestPairingCode", "waUploadToServer"] as const
+
+/** A guarded socket. */
+const openSocket = (guarded: RunGuarded, make: () => WASocket): WASocket => {
+  const socket = guarded(make)
+  for (const name of begins) {
+    const work = socket[name] as (...given: ReadonlyArray<unknown>) => Promise<unknown>
+    Object.assign(socket, {
+      [name]: (...given: ReadonlyArray<unknown>) => guarded(() => work(...given)),
+    })
+  }
+  return socket
+}
 
 type Resender = ReturnType<typeof makeResender>
 
@@ -367,14 +397,19 @@ const makeConnection = Effect.fnUntraced(function* makeConnection(
   }
 
   const resender = makeResender({ requests: retryRequests, pauseMillis: settings.resendMillis })
-  const socket = makeSocket(settings, options, resender.counts)
-  const { ws } = socket
+  const guarded = yield* guardLibrary("whatsapp", isLibrarys, () => {
+    void socket.end(new Error("the library failed")).catch(() => undefined)
+  })
+  const socket = openSocket(guarded, () => makeSocket(settings, options, resender.counts))
+  const { ev, ws } = socket
+  // The library's listener for calls makes messages of missed ones, and handles no failure.
+  ev.removeAllListeners("call")
   const gate = makeGate(socket)
   const listening: Listening = { socket, acknowledged, resender, say }
   serveReceipts(listening)
   closeInTime(socket)
   // Because the library listens to this event, it reports a refused upgrade nowhere else.
-  ws.on("unexpected-response", () => void socket.end(new Error("the upgrade was refused")))
+  ws.on("unexpected-response", () => void socket.end(upgradeRefused()))
   // This listener runs before the one that takes the answer.
   ws.on("frame", (frame: BinaryNode) => {
     lastWordAt = clock.currentTimeMillisUnsafe()

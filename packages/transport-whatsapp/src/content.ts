@@ -2,7 +2,7 @@
  * Builds a message's content. Texts stay as they are, without link previews, which would call the link.
  * Media are encrypted as a stream into a file and uploaded from there: no file is whole in memory.
  */
-import { sleepInRealTime } from "@messaging-service/core"
+import { guardLibrary, sleepInRealTime } from "@messaging-service/core"
 import type { OutgoingMedia } from "@messaging-service/core"
 import { generateWAMessageContent, proto } from "baileys"
 import type { WAMediaUploadFunction, WASocket } from "baileys"
@@ -11,7 +11,7 @@ import { once } from "node:events"
 import { access, constants } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { Readable } from "node:stream"
-import { silentLogger } from "./Connection.ts"
+import { isLibrarys, silentLogger } from "./Connection.ts"
 
 /** Reading or encrypting the file on this machine failed; nothing has left. */
 export class Unreadable extends Data.TaggedError("Unreadable") {
@@ -76,24 +76,30 @@ export const makeMedia: (
         }),
       ),
     )
+    // The file that the library writes may fail while it waits for bytes, as on a full disk.
+    const broken = Promise.withResolvers<never>()
+    const isItsOwn = (error: Error) => isOfSystem(error) || isLibrarys(error)
+    const guarded = yield* guardLibrary("whatsapp", isItsOwn, broken.reject)
     return yield* Effect.acquireUseRelease(
       Effect.sync(() => Readable.from(Stream.toAsyncIterable(bytes))),
       (stream) =>
         Effect.tryPromise({
           try: async () => {
-            // The library handles its file's errors only while it writes; an earlier one would end the
-            // process. So check the directory and wait for the first bytes before.
+            // The library handles its file's errors only while it writes.
             await access(tmpdir(), constants.W_OK)
             stream.on("error", () => undefined)
             await once(stream, "readable")
-            return generateWAMessageContent(mediaContent(media, text, stream), {
-              logger: silentLogger,
-              upload: (...given) => {
-                isUploading = true
-                return upload(...given)
-              },
-              mediaUploadTimeoutMs: uploadMillis,
-            })
+            const encrypted = guarded(() =>
+              generateWAMessageContent(mediaContent(media, text, stream), {
+                logger: silentLogger,
+                upload: (...given) => {
+                  isUploading = true
+                  return upload(...given)
+                },
+                mediaUploadTimeoutMs: uploadMillis,
+              }),
+            )
+            return await Promise.race([encrypted, broken.promise])
           },
           catch: (cause) =>
             isUnreadable || (!isUploading && isOfSystem(cause))

@@ -1,6 +1,7 @@
 /** Faults of the network, the remote server and the store that must cost neither a number nor the process. */
 import { assert, it, layer } from "@effect/vitest"
 import {
+  LibraryGuard,
   NumberOwnership,
   NumberProxies,
   SentTexts,
@@ -137,3 +138,28 @@ layer(layerWorldWith({ keepAliveMillis: 300 }))(
     )
   },
 )
+
+/** Guards of this world's libraries, in order; each fails its library where no caller waits. */
+const guards: Array<() => void> = []
+
+const layerGuard = Layer.succeed(LibraryGuard, {
+  watch: (_, onFault) => {
+    guards.push(() => onFault(new Error("no caller waits")))
+    return (work) => work()
+  },
+})
+
+layer(layerWorld.pipe(Layer.provideMerge(layerGuard)))("a number's library that fails", (test) => {
+  test.effect("costs its connection, which opens again, and no other", () =>
+    Effect.gen(function* () {
+      const sessions = yield* Sessions
+      const other = yield* aLinkedNumber
+      const number = yield* aLinkedNumber
+      const [before, mine] = [other, number].map(({ id }) => sessions.status(id)?.reconnects ?? 0)
+      guards.at(-1)?.()
+      yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > (mine ?? 0))
+      yield* sendsAgain(number)
+      assert.strictEqual(sessions.status(other.id)?.reconnects, before)
+    }),
+  )
+})

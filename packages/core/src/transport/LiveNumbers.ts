@@ -37,8 +37,8 @@ import type { KeptSession, Owned } from "./Shards.ts"
 import {
   changeStatus,
   closeConnection,
+  makeReconnectPauses,
   newLiveNumber,
-  reconnectPauseMillis,
   settled,
   statusOf,
 } from "./Transport.ts"
@@ -213,12 +213,17 @@ const endSession = <Open extends LiveConnection>(
 export type AfterClose =
   /** Reconnect at once, as the remote asked. A second one in a row waits as `Again` does. */
   | { readonly _tag: "Restart" }
-  /** Reconnect after a pause that grows with each failure. */
-  | { readonly _tag: "Again" }
+  /**
+   * Reconnect after a pause that grows with each failure. Up to 15 s, unless the remote refused the
+   * connection: by default it did not answer.
+   */
+  | { readonly _tag: "Again"; readonly isRefused?: boolean }
   /** Reconnect after the remote's requested time. */
   | { readonly _tag: "Pause"; readonly reason: ClosedReason; readonly millis: number }
   /** Do not reconnect. `wipe`: the stored session is worthless. */
   | { readonly _tag: "Stop"; readonly reason: ClosedReason; readonly wipe: boolean }
+
+const again: AfterClose = { _tag: "Again" }
 
 const unreadable = "a number's session could not be read, and is tried again"
 
@@ -240,8 +245,9 @@ const askMillis = 250
 
 /** A transport's patience; all in service time. */
 export interface LiveSettings {
-  /** The pause after the first lost connection; it doubles up to the longest. */
+  /** The pause after the first lost connection. */
   readonly firstPauseMillis: number
+  /** The longest pause after refusals; without an answer it is at most 15 s. */
   readonly longestPauseMillis: number
   /** After this long without a connection, the core marks the number disconnected. */
   readonly lostMillis: number
@@ -466,15 +472,6 @@ const giveUp = Effect.fnUntraced(function* giveUp<Open extends LiveConnection, E
   }
 })
 
-const wait = Effect.fnUntraced(function* wait<Open extends LiveConnection, E>(
-  { transport }: Keeper<Open, E>,
-  failures: number,
-) {
-  const drawn = yield* Random.next
-  const { firstPauseMillis: first, longestPauseMillis: longest } = transport.settings
-  yield* Effect.sleep(reconnectPauseMillis(failures, drawn, { first, longest }))
-})
-
 const tellIfLost = Effect.fnUntraced(function* tellIfLost<Open extends LiveConnection, E>(
   keeper: Keeper<Open, E>,
   live: LiveNumber<Open>,
@@ -500,9 +497,7 @@ const connectOnce = <Open extends LiveConnection, E>(
     Effect.catchCause((cause) =>
       Cause.hasFails(cause)
         ? Effect.failCause(cause)
-        : Effect.as(logFailure("a connection broke off", cause, Effect.logError), {
-            _tag: "Again",
-          } as const),
+        : Effect.as(logFailure("a connection broke off", cause, Effect.logError), again),
     ),
   )
 
@@ -511,7 +506,9 @@ const keepConnected = Effect.fnUntraced(function* keepConnected<Open extends Liv
   live: LiveNumber<Open>,
 ) {
   const connection = connectOnce(keeper, live)
-  let failures = 0
+  const { firstPauseMillis: first, longestPauseMillis: longest } = keeper.transport.settings
+  const pauses = makeReconnectPauses({ first, longest })
+  let hasFailed = false
   for (;;) {
     yield* changeStatus(live, { state: "connecting" })
     const after = yield* connection
@@ -522,7 +519,10 @@ const keepConnected = Effect.fnUntraced(function* keepConnected<Open extends Liv
     }
     const { reconnects, since, state } = live.status
     const now = yield* Clock.currentTimeMillis
-    if (state === "connected" && now - since >= steadyMillis) failures = 0
+    if (state === "connected" && now - since >= steadyMillis) {
+      pauses.reset()
+      hasFailed = false
+    }
     yield* changeStatus(live, { reconnects: reconnects + 1 })
     if (state === "connected") yield* logLost(live)
     if (after._tag === "Pause") {
@@ -534,12 +534,14 @@ const keepConnected = Effect.fnUntraced(function* keepConnected<Open extends Liv
       yield* Effect.sleep(millis)
       continue
     }
-    if (after._tag === "Again" || failures > 0) {
+    const isRefused = after._tag !== "Again" || after.isRefused === true
+    const pause = pauses.next(isRefused, yield* Random.next)
+    if (after._tag === "Again" || hasFailed) {
       yield* changeStatus(live, { state: "waiting", reason: "connection_lost" })
       yield* tellIfLost(keeper, live)
-      yield* wait(keeper, failures)
+      yield* Effect.sleep(pause)
     }
-    failures++
+    hasFailed = true
   }
 })
 

@@ -251,17 +251,39 @@ export const settled = <Open extends LiveConnection>(
     return live.open === null ? Deferred.await(live.turn) : Effect.succeed(live.open)
   })
 
+/** The longest pause while the remote does not answer; it may be back at any time. */
+const longestSilentMillis = 15_000
+
+interface ReconnectPauses {
+  readonly next: (isRefused: boolean, drawn: number) => number
+  /** The next pauses are short again. */
+  readonly reset: () => void
+}
+
 /**
- * The pause before reconnecting. It doubles with each failure; its upper half is random, so that
- * numbers lost together do not return together. `drawn`: in [0, 1).
+ * The pauses before reconnecting, in milliseconds. They double with each failure of the same kind;
+ * the upper half is random, so that numbers lost together do not return together. Only a remote that
+ * refuses is left alone for `longest`. `drawn`: in [0, 1).
  */
-export const reconnectPauseMillis = (
-  failures: number,
-  drawn: number,
-  { first, longest }: { readonly first: number; readonly longest: number },
-): number => {
-  const whole = Math.min(longest, first * 2 ** Math.min(failures, 30))
-  return Math.round(whole / 2 + (drawn * whole) / 2)
+export const makeReconnectPauses = ({
+  first,
+  longest,
+}: {
+  readonly first: number
+  readonly longest: number
+}): ReconnectPauses => {
+  let [refusals, silences] = [0, 0]
+  return {
+    next: (isRefused, drawn) => {
+      const failures = isRefused ? refusals++ : silences++
+      const bound = isRefused ? longest : Math.min(longest, longestSilentMillis)
+      const whole = Math.min(bound, first * 2 ** Math.min(failures, 30))
+      return Math.round(whole / 2 + (drawn * whole) / 2)
+    },
+    reset: () => {
+      ;[refusals, silences] = [0, 0]
+    },
+  }
 }
 
 // The port that links numbers to phones, WhatsApp only (contract: Connecting a number). The worker

@@ -53,7 +53,7 @@ interface FarConnection extends LiveConnection {
 
 interface Away {
   /** The remote server opens no connection. */
-  far: boolean
+  far: boolean | "refuses"
   /** The store does not answer, or fails like this. */
   store: boolean | Effect.Effect<never>
   /** This worker has no number. */
@@ -144,7 +144,7 @@ export const aLiveWorld = () => {
       counts.add(connecting.wrote)
       const now = yield* Clock.currentTimeMillis
       begun.set(numberId, [...(begun.get(numberId) ?? []), now])
-      if (away.far) return again
+      if (away.far !== false) return { ...again, isRefused: away.far === "refuses" }
       yield* Effect.acquireRelease(
         Effect.sync(() => open.add(numberId)),
         () => Effect.sync(() => open.delete(numberId)),

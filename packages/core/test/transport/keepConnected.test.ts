@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { heard } from "../Heard.ts"
-import { reconnectPauseMillis } from "../../src/transport/Transport.ts"
+import { makeReconnectPauses } from "../../src/transport/Transport.ts"
 import { aLiveWorld, again, idOf, minute, one, second, settings } from "./aLiveWorld.ts"
 
 /** Between one moment and the next. */
@@ -21,31 +21,51 @@ const connected = Effect.gen(function* () {
   return { world, numbers }
 })
 
-it.effect("pauses double up to the longest, and are drawn from their upper half", () =>
-  Effect.sync(() => {
-    const limits = { first: 1000, longest: 300_000 }
-    for (const [failures, whole] of [1000, 2000, 4000, 8000].entries()) {
-      assert.strictEqual(reconnectPauseMillis(failures, 0, limits), whole / 2)
-      assert.isAtMost(reconnectPauseMillis(failures, 0.999, limits), whole)
-    }
-    for (const failures of [9, 50, 5000]) {
-      assert.strictEqual(reconnectPauseMillis(failures, 0, limits), 150_000)
-      assert.isAtMost(reconnectPauseMillis(failures, 0.999, limits), 300_000)
-    }
-  }),
+it.effect(
+  "pauses double, at most to 15 s without an answer, and are drawn from their upper half",
+  () =>
+    Effect.sync(() => {
+      const pausesOf = (isRefused: boolean, drawn: number) => {
+        const { next } = makeReconnectPauses({ first: 1000, longest: 300_000 })
+        return Array.from({ length: 12 }, () => next(isRefused, drawn) / second)
+      }
+      const silent = [1, 2, 4, 8, ...Array.from({ length: 8 }, () => 15)]
+      const refused = [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]
+      for (const [isRefused, whole] of [
+        [false, silent],
+        [true, refused],
+      ] as const) {
+        assert.deepStrictEqual(
+          pausesOf(isRefused, 0),
+          whole.map((pause) => pause / 2),
+        )
+        assert.deepStrictEqual(pausesOf(isRefused, 1), whole)
+      }
+    }),
 )
 
-it.effect("asks an absent remote server less and less often, and reports it after a time", () =>
+/** A number whose remote server has not let it connect for half an hour. */
+const keptAway = (isRefused: boolean) =>
   Effect.gen(function* () {
     const { numbers, world } = yield* connected
-    world.away.far = true
-    yield* world.end(one, again)
+    world.away.far = isRefused ? "refuses" : true
+    yield* world.end(one, { _tag: "Again", isRefused })
     yield* TestClock.adjust("30 minutes")
-    const pauses = gaps(world.begunOf(one).slice(1))
-    for (const [failure, whole] of [2, 4, 8, 16, 32, 64, 128, 256, 300, 300].entries()) {
-      assert.isAtLeast(pauses[failure] ?? 0, (whole * second) / 2)
-      assert.isAtMost(pauses[failure] ?? 0, whole * second)
-    }
+    return { numbers, world, pauses: gaps(world.begunOf(one).slice(1)) }
+  })
+
+/** Whether each pause is within the upper half of these. */
+const assertPauses = (pauses: ReadonlyArray<number>, whole: ReadonlyArray<number>) => {
+  for (const [failure, longest] of whole.entries()) {
+    assert.isAtLeast(pauses[failure] ?? 0, (longest * second) / 2)
+    assert.isAtMost(pauses[failure] ?? 0, longest * second)
+  }
+}
+
+it.effect("asks a remote server that does not answer every 15 s, and reports it after a time", () =>
+  Effect.gen(function* () {
+    const { numbers, pauses, world } = yield* keptAway(false)
+    assertPauses(pauses, [2, 4, 8, ...pauses.slice(3).map(() => 15)])
     const { reason, reconnects, state } = numbers.status(one) ?? {}
     assert.deepStrictEqual([state, reason], ["waiting", "connection_lost"])
     assert.strictEqual(reconnects, world.begunOf(one).length)
@@ -57,8 +77,26 @@ it.effect("asks an absent remote server less and less often, and reports it afte
       reason: "connection_lost",
     })
     world.away.far = false
-    yield* TestClock.adjust("5 minutes")
+    yield* TestClock.adjust("15 seconds")
     assert.strictEqual(numbers.status(one)?.state, "connected")
+  }),
+)
+
+it.effect("asks a remote server that refuses less and less often", () =>
+  Effect.gen(function* () {
+    const { pauses } = yield* keptAway(true)
+    assertPauses(pauses, [2, 4, 8, 16, 32, 64, 128, 256, 300, 300])
+  }),
+)
+
+it.effect("a refusal after a silence is asked again as soon as the first one", () =>
+  Effect.gen(function* () {
+    const { world } = yield* keptAway(false)
+    world.away.far = "refuses"
+    yield* TestClock.adjust("15 seconds")
+    world.away.far = false
+    yield* TestClock.adjust("8 seconds")
+    assert.isTrue(world.open.has(one))
   }),
 )
 
