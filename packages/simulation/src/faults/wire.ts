@@ -269,7 +269,10 @@ const attempt = (
     return stopSend(wire, number, answer) ?? deliver(wire, message, media, answer)
   })
 
-/** Reads media to their end first, as transports do, and sends nothing when that fails. */
+/**
+ * Reads media to their end first, as transports do, and sends nothing when that fails. The connection
+ * may end at that moment.
+ */
 const handOver = (
   wire: Wire,
   message: OutgoingMessage,
@@ -279,7 +282,13 @@ const handOver = (
     ? attempt(wire, message, givenAt, null)
     : Stream.mkString(Stream.decodeText(message.media.content)).pipe(
         Effect.flatMap((media) => attempt(wire, message, givenAt, media)),
-        Effect.catch(() => Effect.succeed<SendOutcome>({ _tag: "Postponed", afterMillis: second })),
+        Effect.catch(() =>
+          Effect.sync((): SendOutcome => {
+            const fault = wire.faults.hits(wire.process.name, "line.drops")
+            if (fault !== null) wire.remote.break(message, fault.below(20 * second))
+            return { _tag: "Postponed", afterMillis: second }
+          }),
+        ),
       )
 
 /** Hands messages of a process over to the remote server, with every fault of a wire. */
