@@ -5326,7 +5326,7 @@ export type MediaReference = {
      * @enum {string}
      */
     readonly type?: "image" | "file";
-    /** @description For files. */
+    /** @description For files. Cleaned as the name of an upload is: the last part of a path, without control characters. */
     readonly file_name?: string;
 } & (unknown | unknown);
 export interface Message {
