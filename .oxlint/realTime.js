@@ -76,7 +76,8 @@ export const noRealTime = {
         const isLayer = layers.has(callee.name) || isMember(callee, "it", "layer")
         const limit = isLayer ? propertyOf(given[1], "timeout") : undefined
         if (limit !== undefined) report(limit, hooks)
-        if (isCallOf(node, "performance", "now")) report(node, elapsed)
+        const isMeasured = isCallOf(node, "performance", "now") || isCallOf(node, "Effect", "timed")
+        if (isMeasured) report(node, elapsed)
         for (const each of limitsOf(node)) if (millisOf(each) < leastMillis) report(each, short)
       },
     }

@@ -280,6 +280,7 @@ export const breaches: ReadonlyArray<Breach> = [
       `import { layer as describeWith } from "@effect/vitest"\ndescribeWith(Layer.empty, { timeout: 60_000 })("it", () => undefined)`,
     ],
     ["time that a test measures", "export const it = performance.now()"],
+    ["time that an effect takes", "export const it = Effect.timed(Effect.void)"],
     [
       "time that passed on the wall clock",
       "const began = Date.now()\nexport const it = () => Date.now() - began",

@@ -10,8 +10,11 @@ import { spawn } from "node:child_process"
 import { readFile } from "node:fs/promises"
 import { temporaryDirectoryOf } from "../temporary.ts"
 
-/** Machines are noisy: only a hang waits so long. Milliseconds. */
-const patienceMillis = 120_000
+/**
+ * Machines are noisy: only a hang waits so long. A little less than the limit of a hook, which would not say what
+ * was awaited. Milliseconds.
+ */
+const patienceMillis = 280_000
 
 export class ProcessError extends Data.TaggedError("ProcessError")<{ readonly message: string }> {}
 
