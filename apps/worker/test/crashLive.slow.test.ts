@@ -181,6 +181,5 @@ describe.concurrent("messages of live numbers", () => {
     `are neither lost, nor sent twice, nor sent after their end: ${kills} kills on %s (seed ${seed})`,
     (store) =>
       crashes(store).pipe(Effect.scoped, Random.withSeed(seed), Effect.provide(services())),
-    { timeout: 300_000 + kills * 10_000 },
   )
 })
