@@ -6,7 +6,7 @@ import { dirname } from "node:path"
 import { Pool } from "pg"
 import { aDatabase, aShop, all, failure, opened, phone } from "./Opened.ts"
 
-layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "next to the service's own PostgreSQL",
   (it) => {
     it.effect("a transaction on any other database is refused, and nothing is written there", () =>
@@ -66,7 +66,7 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
       () =>
         Effect.gen(function* () {
           const { options, ...address } = yield* aDatabase
-          const elsewhere = yield* Layer.build(Layer.fresh(EmbeddedPostgres.shared))
+          const elsewhere = yield* Layer.build(Layer.fresh(EmbeddedPostgres.layer()))
           const spare = yield* Effect.provideContext(
             Effect.flatMap(EmbeddedPostgres, (postgres) => postgres.createDatabase()),
             elsewhere,

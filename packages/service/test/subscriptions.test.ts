@@ -145,7 +145,7 @@ describe("a subscription", () => {
   })
 })
 
-layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "a subscription of two processes on PostgreSQL",
   (tests) => {
     tests.effect("is handled by one at a time, and by the other when it has closed", () =>

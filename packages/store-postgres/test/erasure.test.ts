@@ -55,8 +55,8 @@ const fill = (workspace: number, number: number, key: number) => {
     select ${number}, 'live' || place, '+15550001234', 'Hello', ${then} ${from}`,
     `insert into messaging.outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
     select ${workspace}, place, ${then}, 'evt_' || place, 'message.failed', 'live', '{}' ${from}`,
-    `insert into messaging.contacts (workspace_id, name, created_at)
-    select ${workspace}, 'Ada', ${then} ${from}`,
+    `insert into messaging.contacts (workspace_id, name, address, created_at)
+    select ${workspace}, 'Ada', 'phone' || place, ${then} ${from}`,
     `insert into messaging.lane_recipients (number_id, recipient, first_sent_at)
     select ${number}, 'phone' || place, ${then} ${from}`,
     `insert into messaging.idempotency_records (key_id, key, fingerprint, made_ids, created_at)

@@ -38,7 +38,7 @@ const hours = (workspaceId: WorkspaceId) =>
     ),
   )
 
-layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "figures while others write",
   (it) => {
     it.effect("count what took an earlier position and committed late, once", () =>

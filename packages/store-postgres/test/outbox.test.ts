@@ -42,7 +42,7 @@ const scene = Effect.fnUntraced(function* (before: ReadonlyArray<string> = []) {
   return { door, read, finish }
 })
 
-layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
   "the outbox while others write",
   (it) => {
     it.effect(

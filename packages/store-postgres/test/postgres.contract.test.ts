@@ -6,6 +6,6 @@ import { aMigratedDatabase, optionsOf } from "./databases.ts"
 
 const stores = Layer.unwrap(
   Effect.map(aMigratedDatabase(["pg_catalog"]), (database) => layerPostgres(optionsOf(database))),
-).pipe(Layer.provide(EmbeddedPostgres.shared))
+).pipe(Layer.provide(EmbeddedPostgres.layer()))
 
 storeContract("the store on PostgreSQL", stores)

@@ -121,7 +121,7 @@ const upgradeAndBack = (database: TestDatabase) =>
     return tally
   })
 
-layer(EmbeddedPostgres.shared, { excludeTestServices: true })("an upgrade", (it) => {
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("an upgrade", (it) => {
   it.effect("goes to a later version and back while both work, and nothing fails", () =>
     Effect.gen(function* () {
       const database = yield* aDatabase

@@ -97,7 +97,10 @@ export class EmbeddedPostgres extends Context.Service<EmbeddedPostgres, Postgres
   static readonly layer = (options: EmbeddedPostgresOptions = {}) =>
     Layer.effect(EmbeddedPostgres, make(options))
 
-  /** The server of the whole run, for tests that neither stop it nor set it up; without a run's, a new one. */
+  /**
+   * The server of the whole run; without a run's, a new one. For tests that neither stop it nor set it up, and that
+   * read no outbox: a transaction in any database of a server holds its readers back.
+   */
   static readonly shared = Layer.effect(
     EmbeddedPostgres,
     Effect.suspend(() => {
@@ -128,12 +131,10 @@ const attach = Effect.fnUntraced(function* attach(root: string) {
     prefix: `test_${process.pid}_${++attached}`,
   }
   const made: Array<string> = []
+  // A connection that is closing delays it for some seconds; what stays goes with the server.
   yield* Effect.addFinalizer(() =>
-    Effect.orDie(
-      administer(
-        cluster,
-        made.map((database) => `drop database if exists ${database} with (force)`),
-      ),
+    Effect.forEach(made, (database) =>
+      Effect.ignore(administer(cluster, [`drop database ${database}`])),
     ),
   )
   return EmbeddedPostgres.of({

@@ -494,7 +494,6 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "media: a download that broke off is whole",
     within: 100,
     edits: [
-      edit("core/src/media/MediaDirectory.ts", "Schema } from", "Schema, Stream } from"),
       edit(
         "core/src/media/MediaDirectory.ts",
         "files.spool(answer.body, maximumBytes)",
