@@ -42,6 +42,7 @@ it("an alert shows above its threshold, the worst first", () => {
   const well = {
     now: "2030-01-31T07:00:00Z",
     store_up: true,
+    store_slow: false,
     waiting: { queued: 0, scheduled: 0 },
     oldest_waiting_seconds: { connected: 3600, not_connected: 9000 },
     lane_lag_seconds: 60,

@@ -5999,6 +5999,8 @@ export interface ServiceFigures {
     readonly now: string;
     /** @description Whether the store answered. If not, its figures are null and `processes` is empty. */
     readonly store_up: boolean;
+    /** @description Whether it answers, but later than after 2 seconds; `store_up` is false then. */
+    readonly store_slow: boolean;
     readonly waiting: {
         readonly queued: number;
         readonly scheduled: number;

@@ -428,9 +428,15 @@ const answerer = <Services>(parts: ReadonlyArray<Part<Services>>) =>
           return Effect.failCause(interruptsOf(cause))
         }
         const refusal = faultRefusal(cause)
+        const failure = cause.reasons.find(Cause.isFailReason)?.error
         const log =
           refusal.status === 503
-            ? logFailure("request rejected: overloaded", cause)
+            ? logFailure(
+                failure?.isDiskFull === true
+                  ? "request rejected: the disk is full"
+                  : "request rejected: overloaded",
+                cause,
+              )
             : logFailure("request failed", cause, Effect.logError)
         return Effect.andThen(Effect.annotateLogs(log, measured(refusal.status)), refused(refusal))
       }

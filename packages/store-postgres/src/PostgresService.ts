@@ -98,7 +98,10 @@ const clockStore = (database: DatabaseService): ClockStore => ({
   },
   databaseTime: databaseTime.one(database, {}, (row) => Number(row.millis)),
   ping: Effect.flatMap(
-    whyReadOnly.one(database, {}, (row) => row.because),
+    Effect.andThen(
+      database.hasRoom,
+      whyReadOnly.one(database, {}, (row) => row.because),
+    ),
     (because) =>
       because === ""
         ? Effect.void

@@ -154,11 +154,12 @@ const Backlog = ({ figures }: { figures: ServiceFigures }) => {
 
 const StoreAndMachine = ({ figures }: { figures: ServiceFigures }) => {
   const { clock_skew_seconds: skew, disk, lanes_in_flight: inFlight, store_up: isUp } = figures
+  const late = figures.store_slow ? words.slow : words.away
   return (
     <Section title={words.store}>
       <dl className="card grid gap-x-6 gap-y-3 p-4 md:grid-cols-2">
         <Fact name={words.storeState}>
-          <span className={isUp ? "" : "font-medium text-red"}>{isUp ? words.up : words.away}</span>
+          <span className={isUp ? "" : "font-medium text-red"}>{isUp ? words.up : late}</span>
         </Fact>
         <Fact name={words.disk}>
           {disk === null

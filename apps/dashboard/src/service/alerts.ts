@@ -45,7 +45,7 @@ export const alerts: ReadonlyArray<Alert> = [
   {
     name: "MessagingStoreAway",
     severity: "page",
-    value: (figures) => (figures.store_up ? 0 : 1),
+    value: (figures) => (figures.store_up || figures.store_slow ? 0 : 1),
   },
   {
     name: "MessagingClockWrong",

@@ -27,6 +27,7 @@ export const serviceWords = {
   store: "Store and machine",
   storeState: "Store",
   up: "answers",
+  slow: "answers late",
   away: "does not answer",
   disk: "Disk for files",
   noDisk: "none",

@@ -214,6 +214,8 @@ export class StoreUnavailable
     readonly cause: unknown
     /** Seconds; there when the store is well and only has no room for this at the moment. */
     readonly retryAfter?: number
+    /** The disk of the store is full. */
+    readonly isDiskFull?: boolean
   }>
 {
   override get message() {

@@ -7,7 +7,7 @@ import { Cause, Clock, Context, Effect, Layer, Latch } from "effect"
 import { MediaFiles } from "../media/Media.ts"
 import { sleep } from "../time/Time.ts"
 import { throttled, rootOf } from "./logThrottled.ts"
-import { refuse } from "../error/Refusal.ts"
+import { refuse, StoreUnavailable } from "../error/Refusal.ts"
 import type { Refusal } from "../error/Refusal.ts"
 import { Store } from "../store/Store.ts"
 
@@ -29,18 +29,42 @@ type AskedReason = "store" | "disk"
 /** Current reasons, each with its log text. Empty: ready. */
 export type NotReady = ReadonlyMap<NotReadyReason, string>
 
-/** Time limit of each check, in real time. */
-const longestWait = "2 seconds"
+/** Time limit of a check, in real time. */
+const longestWait = 2
 
-/** Why the work fails; null when it succeeds. */
-const troubleOf = (work: Effect.Effect<void, unknown>): Effect.Effect<string | null> =>
-  Effect.raceFirst(
-    work.pipe(
-      Effect.as(null),
-      Effect.catchCause((cause) => Effect.succeed(rootOf(Cause.squash(cause)))),
-    ),
-    Effect.as(sleep(longestWait), `no answer within ${longestWait}`),
-  )
+/** A store that has answered before may be slow: so many more time limits tell slow from away. */
+const slowWaits = 2
+
+/** What a check found. */
+interface Answer {
+  /** Null when all is well. */
+  readonly trouble: { readonly reason: AskedReason; readonly because: string } | null
+  /** It came later than the time limit. */
+  readonly isSlow: boolean
+}
+
+/** Asks, and waits beyond the time limit so many times more. */
+const answerOf = (asked: AskedReason, work: Effect.Effect<void, unknown>, moreWaits: number) =>
+  Effect.suspend(() => {
+    let waits = 0
+    const limit = Effect.tap(sleep(`${longestWait} seconds`), () => Effect.sync(() => waits++))
+    const late = (): Answer["trouble"] => ({
+      reason: asked,
+      because: `no answer within ${longestWait * waits} seconds`,
+    })
+    return Effect.raceFirst(
+      work.pipe(
+        Effect.as(null),
+        Effect.catchCause((cause) => Effect.succeed(troubleOf(asked, Cause.squash(cause)))),
+      ),
+      Effect.map(Effect.repeat(limit, { times: moreWaits }), late),
+    ).pipe(Effect.map((trouble): Answer => ({ trouble, isSlow: trouble === null && waits > 0 })))
+  })
+
+const troubleOf = (asked: AskedReason, error: unknown): NonNullable<Answer["trouble"]> => ({
+  reason: error instanceof StoreUnavailable && error.isDiskFull === true ? "disk" : asked,
+  because: rootOf(error),
+})
 
 const wordsOf = (reasons: NotReady): string =>
   Array.from(reasons, ([reason, because]) => `${reason} (${because})`).join(", ")
@@ -50,6 +74,8 @@ export class Readiness extends Context.Service<
   {
     /** The current reasons. A change since the last query logs one line. */
     readonly notReady: Effect.Effect<NotReady>
+    /** Whether the store was slow at the last query: it answered, but later than two seconds. */
+    isStoreSlow(): boolean
     /** Raises a reason, or clears it with null. */
     raise(reason: Exclude<NotReadyReason, AskedReason>, because: string | null): Effect.Effect<void>
   }
@@ -57,13 +83,15 @@ export class Readiness extends Context.Service<
   static readonly layer = Layer.effect(
     Readiness,
     Effect.gen(function* make() {
-      const store = (yield* Store).system
+      const { ping } = (yield* Store).system
       const files = yield* MediaFiles
       const raised = new Map<NotReadyReason, string>()
       /** The names of the reasons at the last query. */
       let before = ""
       /** Whether the log says that the process is not ready. */
       let isSaid = false
+      let hasAnswered = false
+      let isSlow = false
 
       const log = Effect.fnUntraced(function* log(reasons: NotReady) {
         const names = [...reasons.keys()].join(", ")
@@ -81,19 +109,23 @@ export class Readiness extends Context.Service<
       })
 
       const notReady = Effect.gen(function* notReady() {
-        const [storeTrouble, diskTrouble] = yield* Effect.all(
-          [troubleOf(store.ping), troubleOf(files.ready)],
+        const [store, disk] = yield* Effect.all(
+          [answerOf("store", ping, hasAnswered ? slowWaits : 0), answerOf("disk", files.ready, 0)],
           { concurrency: "unbounded" },
         )
+        hasAnswered ||= store.trouble === null
+        isSlow = store.isSlow
         const reasons = new Map(raised)
-        if (storeTrouble !== null) reasons.set("store", storeTrouble)
-        if (diskTrouble !== null) reasons.set("disk", diskTrouble)
+        for (const { trouble } of [store, disk]) {
+          if (trouble !== null) reasons.set(trouble.reason, trouble.because)
+        }
         yield* log(reasons)
         return reasons
       })
 
       return Readiness.of({
         notReady,
+        isStoreSlow: () => isSlow,
         raise: Effect.fnUntraced(function* raise(reason, because) {
           if (because === null) raised.delete(reason)
           else raised.set(reason, because)

@@ -91,6 +91,43 @@ it.effect("logs changing reasons once a minute", () =>
   }),
 )
 
+it.effect(
+  "a store that answers late is slow; one that keeps silent for three times as long is away",
+  () =>
+    Effect.gen(function* () {
+      const { answers, context } = yield* aReadiness
+      yield* Effect.gen(function* () {
+        const { isStoreSlow, notReady } = yield* Readiness
+        const after = (millis: number) =>
+          Effect.gen(function* () {
+            const asked = yield* Effect.forkChild(notReady)
+            yield* TestClock.adjust(millis)
+            return [...(yield* Fiber.join(asked))]
+          })
+        assert.deepStrictEqual([yield* after(0), isStoreSlow()], [[], false])
+        answers.ping = Effect.sleep("5 seconds")
+        assert.deepStrictEqual([yield* after(5000), isStoreSlow()], [[], true])
+        answers.ping = Effect.never
+        const away = ["store", "no answer within 6 seconds"]
+        assert.deepStrictEqual([yield* after(6000), isStoreSlow()], [[away], false])
+      }).pipe(Effect.provideContext(context))
+    }),
+)
+
+it.effect("a store that has no room on its disk is a reason by that name", () =>
+  Effect.gen(function* () {
+    const { answers, context } = yield* aReadiness
+    yield* Effect.gen(function* () {
+      const { notReady } = yield* Readiness
+      const cause = new Error("could not extend file: No space left on device")
+      answers.ping = Effect.fail(
+        new StoreUnavailable({ operation: "ping", cause, isDiskFull: true }),
+      )
+      assert.deepStrictEqual([...(yield* notReady)], [["disk", cause.message]])
+    }).pipe(Effect.provideContext(context))
+  }),
+)
+
 it.effect("an unresponsive or failing store is a reason", () =>
   Effect.gen(function* () {
     const { answers, context } = yield* aReadiness

@@ -26,12 +26,13 @@ import type { Answer } from "../openapi/Operation.ts"
 /** How long the store may take to answer, in real time. */
 const longestWait = "2 seconds"
 
-/** The store's answer, or `otherwise` when it fails or is late, since probes do not wait long. */
+/** The store's answer, `otherwise` when it fails, or `late`, since probes do not wait long. */
 export const askStore = <A>(
   question: Effect.Effect<A, StoreUnavailable>,
   otherwise: A,
+  late: A = otherwise,
 ): Effect.Effect<A> =>
-  Effect.raceFirst(question, Effect.as(sleepInRealTime(longestWait), otherwise)).pipe(
+  Effect.raceFirst(question, Effect.as(sleepInRealTime(longestWait), late)).pipe(
     Effect.catchTag("StoreUnavailable", () => Effect.succeed(otherwise)),
     Effect.catchDefect(() => Effect.succeed(otherwise)),
   )
@@ -41,6 +42,9 @@ export const askStore = <A>(
 const ok: Reply = { status: 200, body: { status: "ok" } }
 /** It works, and takes no more live numbers (`MAX_NUMBERS`). */
 const full: Reply = { status: 200, body: { status: "full" } }
+
+/** It works, and its store answers later than after two seconds. */
+const slow: Reply = { status: 200, body: { status: "slow" } }
 
 const unavailable: Reply = { status: 503, body: { status: "unavailable" } }
 
@@ -77,12 +81,16 @@ export const healthRoutes: ReadonlyArray<OpenRoute<MonitoringServices>> = [
     tag: "Service",
     summary: "Is the process ready to work?",
     answers: [
-      answer(["ok", "full"], "It is ready; `full`: this worker takes no more live numbers."),
+      answer(
+        ["ok", "full", "slow"],
+        "It is ready. `full`: this worker takes no more live numbers; `slow`: the store answers later than after 2 seconds.",
+      ),
       { ...answer(["unavailable"], "It is not ready; log and metrics say why."), status: 503 },
     ],
     handler: Effect.fnUntraced(function* isReady() {
       const readiness = yield* Readiness
       if ((yield* readiness.notReady).size > 0) return unavailable
+      if (readiness.isStoreSlow()) return slow
       const ownership = yield* NumberOwnership
       return (yield* ownership.room) > 0 ? ok : full
     }),

@@ -10,6 +10,7 @@ import {
   numberStatuses,
   platforms,
   processKinds,
+  Readiness,
   Store,
   version,
   waitWithin,
@@ -166,6 +167,10 @@ const ServiceFiguresJson = Schema.Struct({
     Schema.Boolean,
     "Whether the store answered. If not, its figures are null and `processes` is empty.",
   ),
+  store_slow: described(
+    Schema.Boolean,
+    "Whether it answers, but later than after 2 seconds; `store_up` is false then.",
+  ),
   waiting: Schema.NullOr(Schema.Struct({ queued: Schema.Int, scheduled: Schema.Int })),
   oldest_waiting_seconds: Schema.NullOr(
     Schema.Struct({ connected: Schema.Finite, not_connected: Schema.Finite }),
@@ -253,6 +258,7 @@ const storeFigures = (figures: Figures, at: number): StoreFigures => ({
 const exampleServiceFigures: typeof ServiceFiguresJson.Type = {
   now: "2030-01-31T07:00:00Z",
   store_up: true,
+  store_slow: false,
   waiting: { queued: 2, scheduled: 12 },
   oldest_waiting_seconds: { connected: 0.4, not_connected: 0 },
   lane_lag_seconds: 0.1,
@@ -294,6 +300,7 @@ export const workspaceFigures = route(`GET ${workspacePath}/figures`, {
 export const serviceFigures = Effect.gen(function* serviceFigures() {
   const store = (yield* Store).system
   const files = yield* MediaFiles
+  const readiness = yield* Readiness
   const context = yield* Effect.context<never>()
   const read = yield* readSeldom((at) =>
     Effect.all({
@@ -309,12 +316,14 @@ export const serviceFigures = Effect.gen(function* serviceFigures() {
     success: "How the service does.",
     answer: bodyOf(ServiceFiguresJson, exampleServiceFigures),
     handler: Effect.fnUntraced(function* readServiceFigures() {
-      const kept = yield* askStore<Effect.Success<typeof read> | null>(read, null)
+      const asked = yield* askStore<Effect.Success<typeof read> | "late" | null>(read, null, "late")
+      const kept = asked === "late" ? null : asked
       const room = yield* Effect.orElseSucceed(files.space, () => null)
       const now = yield* Clock.currentTimeMillis
       return {
         now: formatInstant(now),
         store_up: kept !== null,
+        store_slow: asked === "late" && !(yield* readiness.notReady).has("store"),
         ...(kept === null ? noStoreFigures : storeFigures(kept.found.figures, kept.at)),
         disk: room && {
           free_bytes: Math.floor(room.free),

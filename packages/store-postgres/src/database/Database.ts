@@ -176,6 +176,8 @@ export interface DatabaseService {
     body: (run: RunStatement) => Effect.Effect<A, SqlError.SqlError>,
     options: { readonly statementMillis: number },
   ): Effect.Effect<A, StoreUnavailable>
+  /** Fails for a while after a statement for which the disk had no room: reading may still work. */
+  readonly hasRoom: Effect.Effect<void, StoreUnavailable>
 }
 
 export class Database extends Context.Service<Database, DatabaseService>()(
@@ -283,6 +285,9 @@ export const fromConnections = Effect.fnUntraced(function* fromConnections(
   return Database.of(new PooledDatabase(connections, limits, schema, joinable))
 })
 
+/** How long a disk counts as full after a statement that failed for it: longer than between two probes. */
+const fullMillis = 30_000
+
 /** Connections that are lent in bounded time, and failures of one kind. */
 class Connections {
   readonly maxConnections: number
@@ -291,6 +296,8 @@ class Connections {
   /** How long a statement may take with a connection for it. */
   readonly #statementMillis: number
   #lent = 0
+  /** The latest failure for want of room. */
+  #full: { readonly error: StoreUnavailable; readonly at: number } | null = null
 
   constructor(pool: ConnectionPool, { acquireMillis, statementMillis }: PoolLimits) {
     this.maxConnections = pool.maxConnections
@@ -334,8 +341,20 @@ class Connections {
     effect: Effect.Effect<A, SqlError.SqlError | TimedOut>,
     millis = this.#statementMillis,
   ): Effect.Effect<A, StoreUnavailable> {
-    return asOperation(operation, effect, this.#acquireMillis + millis + graceMillis)
+    const all = this.#acquireMillis + millis + graceMillis
+    return asOperation(operation, effect, all, (error) => this.#note(error))
   }
+
+  #note(error: StoreUnavailable): StoreUnavailable {
+    if (error.isDiskFull === true) this.#full = { error, at: performance.now() }
+    return error
+  }
+
+  readonly hasRoom = Effect.suspend(() =>
+    this.#full !== null && performance.now() - this.#full.at < fullMillis
+      ? Effect.fail(this.#full.error)
+      : Effect.void,
+  )
 }
 
 /** Retries conflicts until the time is over, and names the operation in failures and traces. */
@@ -343,8 +362,9 @@ const asOperation = <A>(
   operation: string,
   effect: Effect.Effect<A, SqlError.SqlError | TimedOut>,
   millis: number,
+  note = (error: StoreUnavailable) => error,
 ): Effect.Effect<A, StoreUnavailable> => {
-  const toUnavailable = (cause: unknown) => unavailable(operation, cause)
+  const toUnavailable = (cause: unknown) => note(unavailable(operation, cause))
   const bounded = withTimeout(Effect.retry(effect, againAfterConflict), millis, operation)
   return Effect.withSpan(
     inRealTime(Effect.mapError(bounded, toUnavailable)),
@@ -359,6 +379,7 @@ class PooledDatabase implements DatabaseService {
   readonly statementMillis: number
   readonly schema: string
   readonly joinable: boolean
+  readonly hasRoom: Effect.Effect<void, StoreUnavailable>
   readonly #connections: Connections
   readonly #listMillis: number
   readonly #lists: ReturnType<typeof makeBulkhead<string | number>>
@@ -375,6 +396,7 @@ class PooledDatabase implements DatabaseService {
     this.statementMillis = statementMillis
     this.schema = schema
     this.joinable = joinable
+    this.hasRoom = connections.hasRoom
     this.#connections = connections
     this.#listMillis = listMillis
     this.#lists = makeBulkhead<string | number>({

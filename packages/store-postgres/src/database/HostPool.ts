@@ -59,16 +59,36 @@ export const isLockTimeout = (cause: unknown): boolean =>
   isSqlError(cause) && cause.reason._tag === "LockTimeoutError"
 
 /** The embedded database has ended and is about to open again: nothing was asked of it. */
-export class NotOpen extends Data.TaggedError("NotOpen") {
-  override readonly message = "the embedded database is not open at the moment"
+export class NotOpen extends Data.TaggedError("NotOpen")<{ readonly because: string }> {
+  override get message() {
+    return `the embedded database is not open at the moment: ${this.because}`
+  }
 }
+
+/** Last words of an embedded database whose disk is full; a server says so by a code. */
+const noSpace = /no space left on device|ENOSPC|EDQUOT/i
+
+/** Whether the disk was full. What then failed was undone, or is undone when the database opens again. */
+const isDiskFull = (cause: unknown): boolean => {
+  if (typeof cause !== "object" || cause === null) return false
+  const inner = cause as { readonly cause?: unknown; readonly reason?: unknown }
+  return (
+    field(cause, "code") === "53100" ||
+    noSpace.test(field(cause, "message") ?? "") ||
+    isDiskFull(inner.reason ?? inner.cause)
+  )
+}
+
+/** Seconds after which there may be room again, as for uploads. */
+const roomRetryAfter = 60
 
 /** Seconds after which it may be open, as often as that is tried. */
 const openRetryAfter = 5
 
 const retryAfter = (cause: unknown): number | undefined => {
   if (isLockTimeout(cause)) return heldRetryAfter
-  return isSqlError(cause) && cause.reason.cause instanceof NotOpen ? openRetryAfter : undefined
+  if (isSqlError(cause) && cause.reason.cause instanceof NotOpen) return openRetryAfter
+  return isDiskFull(cause) ? roomRetryAfter : undefined
 }
 
 /** What failed; where something is only held or away at the moment it says when to try again. */
@@ -78,6 +98,7 @@ export const unavailable = (operation: string, cause: unknown): StoreUnavailable
     operation,
     cause,
     ...(seconds === undefined ? {} : { retryAfter: seconds }),
+    ...(isDiskFull(cause) ? { isDiskFull: true } : {}),
   })
 }
 

@@ -98,6 +98,11 @@ export class PgliteThread {
     })
   }
 
+  /** Why it ended, once it has. */
+  get reason(): string | undefined {
+    return this.#reason
+  }
+
   get isOpen(): boolean {
     return this.#isOpen && this.#reason === undefined
   }

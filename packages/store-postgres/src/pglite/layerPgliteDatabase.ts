@@ -54,7 +54,7 @@ const openThread = (options: ThreadOptions, handOver: (thread: PgliteThread) => 
  */
 const keepOpen = Effect.fnUntraced(function* (options: ThreadOptions) {
   const runLog = Effect.runSyncWith(yield* Effect.context<never>())
-  const current: { thread?: PgliteThread } = {}
+  const current: { thread?: PgliteThread; ended: string } = { ended: "it has ended" }
   const open = openThread(options, (thread) => {
     thread.onFailure = (reason) =>
       runLog(Effect.logWarning(`Housekeeping of the embedded database failed: ${reason}`))
@@ -64,6 +64,7 @@ const keepOpen = Effect.fnUntraced(function* (options: ThreadOptions) {
   const first = yield* open
   const reopen = Effect.gen(function* () {
     const reason = yield* Effect.promise(async () => current.thread?.ended)
+    current.ended = reason ?? current.ended
     if (options.dataDir === undefined) {
       yield* Effect.logError(`The database in memory has ended: ${reason}`)
       return yield* Effect.never
@@ -78,12 +79,17 @@ const keepOpen = Effect.fnUntraced(function* (options: ThreadOptions) {
   return {
     connect: () => (current.thread ?? first).connect(),
     isOpen: () => current.thread?.isOpen === true,
+    // One that opens again has not ended; the one before it has.
+    ended: () => current.thread?.reason ?? current.ended,
   }
 })
 
 /** Refuses at once while the database is not open; what had been asked of it before fails as lost connections do. */
-const whileOpen = (pool: ConnectionPool, isOpen: () => boolean): ConnectionPool => {
-  const refused = Effect.fail(sqlErrorOf(new NotOpen()))
+const whileOpen = (
+  pool: ConnectionPool,
+  { ended, isOpen }: { readonly isOpen: () => boolean; readonly ended: () => string },
+): ConnectionPool => {
+  const refused = Effect.suspend(() => Effect.fail(sqlErrorOf(new NotOpen({ because: ended() }))))
   const ifOpen = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     Effect.suspend((): Effect.Effect<A, E | SqlError, R> => (isOpen() ? effect : refused))
   const { get, use } = pool
@@ -102,14 +108,14 @@ export const layerPgliteDatabase = (
     Database,
     Effect.gen(function* () {
       yield* locked(options)
-      const { connect, isOpen } = yield* keepOpen({ dataDir: options.dataDir, housekeepingMillis })
+      const kept = yield* keepOpen({ dataDir: options.dataDir, housekeepingMillis })
       const pool = yield* ownConnections(
-        { stream: connect, username: "postgres", database: "postgres", prepare: false },
+        { stream: kept.connect, username: "postgres", database: "postgres", prepare: false },
         maxConnections,
       )
       // A statement under way there cannot be called off: it is waited for like any other.
       const limits = { acquireMillis, statementMillis, listMillis: statementMillis }
-      return yield* fromConnections(whileOpen(pool, isOpen), limits, {
+      return yield* fromConnections(whileOpen(pool, kept), limits, {
         ...options,
         joinable: false,
       })

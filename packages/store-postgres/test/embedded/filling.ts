@@ -3,7 +3,7 @@
  * prints each statement that it begins, then what was acknowledged and what was lost. See `fullDisk.slow.test.ts`.
  */
 import { processes } from "@messaging-service/testkit"
-import { Effect, Exit, Schedule } from "effect"
+import { Cause, Effect, Exit, Option, Schedule } from "effect"
 import { Database } from "../../src/database/Database.ts"
 import { layerPgliteDatabase } from "../../src/pglite/layerPgliteDatabase.ts"
 
@@ -17,13 +17,20 @@ const program = Effect.gen(function* () {
   const acknowledged: Array<number> = []
   let id = 0
   let refusals = 0
+  /** Failures that do not say that the disk is full, and when to try again. */
+  const faults: Array<string> = []
   /** Whether it was done. What hangs is the last one printed. */
   const isDone = Effect.fnUntraced(function* (text: string, given: ReadonlyArray<unknown> = []) {
     process.stdout.write(`${text}\n`)
     const exit = yield* Effect.exit(database.query("work", text, given))
     if (Exit.hasDies(exit)) return yield* Effect.die(exit)
-    if (Exit.isFailure(exit)) refusals++
-    return Exit.isSuccess(exit)
+    if (Exit.isSuccess(exit)) return true
+    refusals++
+    const error = Option.getOrNull(Exit.findErrorOption(exit))
+    if (error?.retryAfter === undefined || error.isDiskFull !== true) {
+      faults.push(Cause.pretty(exit.cause))
+    }
+    return false
   })
   const insert = Effect.gen(function* () {
     const own = ++id
@@ -36,7 +43,7 @@ const program = Effect.gen(function* () {
   /** What takes room in every way: rows, a new segment of WAL, a checkpoint, files of tables. */
   const work = Effect.gen(function* () {
     yield* insert
-    yield* isDone("select pg_switch_wal()")
+    yield* isDone("select pg_switch_wal()::text")
     yield* insert
     yield* isDone("checkpoint")
     yield* isDone(`create table files_${id} as select * from things`)
@@ -54,7 +61,7 @@ const program = Effect.gen(function* () {
   const rows = yield* database.query<{ readonly id: number }>("read", "select id from things")
   const found = new Set(rows.map((row) => row.id))
   const lost = acknowledged.filter((each) => !found.has(each))
-  return { acknowledged: acknowledged.length, lost, refusals }
+  return { acknowledged: acknowledged.length, lost, refusals, faults }
 })
 
 const result = await Effect.runPromise(Effect.provide(program, layerPgliteDatabase({ dataDir })))
