@@ -14,8 +14,9 @@ import type {
   ClaimedCheck,
   NumberCheckStore,
   Phone,
+  WorkspaceId,
 } from "@messaging-service/core"
-import { newestFirst, visitInSteps } from "./collections.ts"
+import { newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { standing } from "./lanes.ts"
 import { finishClaim, isLost, laneIn } from "./tables.ts"
@@ -150,6 +151,18 @@ const checkSteps = (
     ),
 })
 
+/** Forgets checks that were complete before; of one workspace, or of all. */
+export const forgetChecks = (tables: Tables, before: number, workspaceId?: WorkspaceId) => {
+  for (const row of tables.checks.rows) {
+    const { completedAt, workspaceId: owner } = row.check
+    if (completedAt === null || completedAt >= before) continue
+    if (workspaceId !== undefined && owner !== workspaceId) continue
+    row.forgotten = true
+    row.results = []
+    row.check = { ...row.check, name: null }
+  }
+}
+
 /** The worker's operations. */
 const checkWorkSteps = (
   tables: Tables,
@@ -169,13 +182,7 @@ const checkWorkSteps = (
     return true
   },
 
-  forget: (completedBefore) =>
-    visitInSteps(tables.checks.rows, (row) => {
-      const { completedAt } = row.check
-      if (completedAt === null || completedAt >= completedBefore) return
-      row.forgotten = true
-      row.results = []
-    }),
+  forget: (completedBefore) => forgetChecks(tables, completedBefore),
 })
 
 export const numberCheckStore = (tables: Tables): NumberCheckStoreSteps => ({

@@ -53,6 +53,17 @@ const advance = (
   return id
 }
 
+/** A message that was erased is named no more. */
+const unlessErased = <Run extends Pick<LoggedRun, "messageId">>(tables: Tables, run: Run): Run =>
+  run.messageId === null || tables.messages.get(run.messageId) !== undefined
+    ? run
+    : { ...run, messageId: null }
+
+export const reminderOf = (tables: Tables, { reminder }: ReminderRow): Reminder =>
+  reminder.lastRun === null
+    ? reminder
+    : { ...reminder, lastRun: unlessErased(tables, reminder.lastRun) }
+
 type ReminderStoreSteps = Steps<ReminderStore>
 
 /** The callers' operations. */
@@ -81,24 +92,29 @@ const reminderSteps = (
     return { _tag: "Inserted", reminder: row.reminder }
   },
 
-  get: (scope, id) => rowIn(tables, scope, id)?.reminder ?? null,
+  get: (scope, id) => {
+    const row = rowIn(tables, scope, id)
+    return row === undefined ? null : reminderOf(tables, row)
+  },
 
   toRun: (scope, id) => {
     const row = rowIn(tables, scope, id)
     if (row === undefined) return null
-    return { reminder: row.reminder, previousNumberId: row.previousNumberId }
+    return { reminder: reminderOf(tables, row), previousNumberId: row.previousNumberId }
   },
 
   made: (id) => {
     const row = tables.reminders.get(id)
-    return row === undefined || row.forgotten ? null : { ...row.reminder, ...row.original }
+    return row === undefined || row.forgotten
+      ? null
+      : { ...reminderOf(tables, row), ...row.original }
   },
 
   list: (scope, { active }, page) =>
     newestFirst(
       tables.workspaces.get(scope.workspaceId)?.reminders ?? [],
       page,
-      ({ reminder }) => reminder,
+      (row) => reminderOf(tables, row),
       (row) => isSeen(scope, row) && (active === null || row.reminder.active === active),
     ),
 
@@ -126,7 +142,9 @@ const runSteps = (
 ): Pick<ReminderStoreSteps, "due" | "run" | "pass" | "runs" | "forget"> => ({
   due: (now, limit) => {
     const due = []
-    for (const { previousNumberId, reminder } of tables.dueReminders) {
+    for (const row of tables.dueReminders) {
+      const { previousNumberId } = row
+      const reminder = reminderOf(tables, row)
       const dueAt = reminder.nextRunAt
       if (due.length >= limit || dueAt === null || dueAt > now) break
       const owner = tables.workspaces.get(reminder.workspaceId)
@@ -158,7 +176,8 @@ const runSteps = (
     return { _tag: "Passed", runId: advance(tables, row, run, line) }
   },
 
-  runs: (id, page) => newestFirst(tables.reminders.get(id)?.runs ?? [], page, (run) => run),
+  runs: (id, page) =>
+    newestFirst(tables.reminders.get(id)?.runs ?? [], page, (run) => unlessErased(tables, run)),
 
   forget: (before) =>
     visitInSteps(tables.reminders.rows, (row) => {

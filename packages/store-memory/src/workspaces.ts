@@ -34,6 +34,8 @@ import { endPortal, removePortal } from "./browserSessions.ts"
 import { newestFirst } from "./collections.ts"
 import type { Steps } from "./collections.ts"
 import { eraseFigures } from "./figures.ts"
+import { forgetChecks } from "./numberChecks.ts"
+import { reminderOf } from "./reminders.ts"
 import { closeLane, holdLane, openLane, resume, turnWithFirst, turnWithWorkspace } from "./lanes.ts"
 import { contactOf, forgetShown, messageOf, transportKey, workspaceOf } from "./tables.ts"
 import type {
@@ -309,6 +311,12 @@ const eraseEnded = (tables: Tables, { endedBefore, workspaceId }: EndedBefore): 
     row.log = row.log.filter(({ attempt }) => attempt.attemptedAt >= endedBefore)
   }
   owner.callbackLog = owner.callbackLog.filter(({ attempt }) => attempt.attemptedAt >= endedBefore)
+  forgetChecks(tables, endedBefore, workspaceId)
+  for (const row of owner.reminders) {
+    if (row.removedAt === null || row.removedAt >= endedBefore) continue
+    row.forgotten = true
+    row.runs = []
+  }
 }
 
 /** Nothing of it waits or is in flight. */
@@ -352,13 +360,8 @@ const eraseDeleted = (tables: Tables, { claimants, id }: DeletedWorkspace): void
     row.forgotten = true
   }
   owner.reminders.length = 0
+  forgetChecks(tables, Infinity, id)
   const checks = tables.checks.rows.filter(({ check }) => check.workspaceId === id)
-  for (const row of checks) {
-    if (row.check.completedAt === null) continue
-    row.forgotten = true
-    row.results = []
-    row.check = { ...row.check, name: null }
-  }
   const files = tables.media.rows.filter(({ file }) => file.workspaceId === id)
   for (const row of files) if (isFileEnded(row.state) && !row.hasBytes) row.forgotten = true
   for (const row of owner.endpoints) eraseEndpoint(row)
@@ -504,8 +507,8 @@ export const restoreStore = (tables: Tables): Steps<RestoreStore> => ({
     heldReminders(tables, workspaceId)
       .filter(({ reminder }) => passes(filter, reminder.from, reminder.createdAt))
       .slice(0, limit)
-      .flatMap(({ heldRunAt, reminder }) =>
-        heldRunAt === null ? [] : { reminder, dueAt: heldRunAt },
+      .flatMap((row) =>
+        row.heldRunAt === null ? [] : { reminder: reminderOf(tables, row), dueAt: row.heldRunAt },
       ),
 
   releaseHeld: (messages, now) => {

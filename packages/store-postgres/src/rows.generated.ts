@@ -295,6 +295,22 @@ export const sqlTypes = {
     params: { owners: "bigint[]", befores: "timestamptz[]", limit: "bigint" },
     columns: { number_id: "bigint" },
   },
+  "erasure.endedResults": {
+    params: { owners: "bigint[]", befores: "timestamptz[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.endedChecks": {
+    params: { owners: "bigint[]", befores: "timestamptz[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.endedRuns": {
+    params: { owners: "bigint[]", befores: "timestamptz[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
+  "erasure.endedReminders": {
+    params: { owners: "bigint[]", befores: "timestamptz[]", limit: "bigint" },
+    columns: { id: "bigint" },
+  },
   "erasure.workspaces": {
     params: { after: "bigint", limit: "bigint" },
     columns: { id: "bigint", retention_days: "integer?", deleted_at: "timestamptz?" },

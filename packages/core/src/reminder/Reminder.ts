@@ -102,7 +102,7 @@ export interface Reminder extends ReminderContent {
 export interface LastRun {
   readonly dueAt: number
   readonly outcome: "accepted" | "refused" | "missed"
-  /** Of the accepted message, else null. */
+  /** Of the accepted message, else null; null too once that was erased. */
   readonly messageId: MessageId | null
   /** Why it was refused, else null. */
   readonly code: Code | null

@@ -43,8 +43,9 @@ export interface ErasureStore {
     limit: number,
   ): Effect.Effect<ReadonlyArray<RetainedWorkspace>, StoreUnavailable>
   /**
-   * Erases, of each workspace, the messages that ended before its moment, the events made and the
-   * deliveries attempted before it, and which recipients its numbers first wrote to before it. An
+   * Erases, of each workspace, the messages and number checks that ended before its moment, the events
+   * made and the deliveries attempted before it, what is kept of reminders that were deleted before it,
+   * and which recipients its numbers first wrote to before it. An
    * event that is still to be delivered stays until a later call.
    */
   eraseEnded(workspaces: ReadonlyArray<EndedBefore>): Effect.Effect<void, StoreUnavailable>

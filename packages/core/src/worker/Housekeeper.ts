@@ -15,26 +15,20 @@ import { processesKeptMillis } from "../monitoring/Processes.ts"
 import { countFigures } from "../monitoring/WorkspaceFigures.ts"
 import { WakeUp } from "../queue/DueWork.ts"
 import { runsKeptMillis } from "../reminder/Reminder.ts"
-import { DeferrableSleep, sleep } from "../time/Time.ts"
+import { DeferrableSleep } from "../time/Time.ts"
 import { runLoop } from "./LeaseLoop.ts"
 import { Store } from "../store/Store.ts"
 
 /**
- * Milliseconds between rounds: real time, and at most service time, which tests and the emulator's
- * controls advance.
+ * Milliseconds of service time between rounds. A clock that is moved on does not stop for a round; one
+ * follows.
  */
-export const HousekeepingRest = Context.Reference<{
-  readonly real: number
-  readonly service: number
-}>("core/HousekeepingRest", {
-  defaultValue: () => ({ real: 600_000, service: 3_600_000 }),
+export const HousekeepingRest = Context.Reference<number>("core/HousekeepingRest", {
+  defaultValue: () => 600_000,
 })
 
-const rest = Effect.flatMap(HousekeepingRest, ({ real, service }) =>
-  Effect.raceFirst(
-    sleep(real),
-    Effect.provideService(Effect.sleep(service), DeferrableSleep, true),
-  ),
+const rest = Effect.flatMap(HousekeepingRest, (millis) =>
+  Effect.provideService(Effect.sleep(millis), DeferrableSleep, true),
 )
 
 /** Whether this process is tidying: a change of service time waits for the round's end. */

@@ -16,6 +16,64 @@ where gone.number_id = found.number_id
   and gone.recipient = found.recipient
 returning gone.number_id
 
+-- name: endedResults
+-- Of number checks that were complete before their workspace's moment. Indexes
+-- number_checks_by_workspace and number_check_results_by_check.
+delete from number_check_results gone
+using (
+  select found.id
+  from unnest(:owners::bigint[], :befores::timestamptz[]) list (owner, before)
+  join number_checks c on c.workspace_id = list.owner
+    and c.completed_at < before
+  join number_check_results found on found.check_id = c.id
+  limit :limit
+) found
+where gone.id = found.id
+returning gone.id
+
+-- name: endedChecks
+-- Their results are gone by now.
+delete from number_checks gone
+using (
+  select found.id
+  from unnest(:owners::bigint[], :befores::timestamptz[]) list (owner, before)
+  join number_checks found on found.workspace_id = list.owner
+    and found.completed_at < before
+  limit :limit
+) found
+where gone.id = found.id
+returning gone.id
+
+-- name: endedRuns
+-- Of reminders that were deleted before their workspace's moment. Indexes reminders_removed and
+-- reminder_runs_by_reminder.
+delete from reminder_runs gone
+using (
+  select found.id
+  from unnest(:owners::bigint[], :befores::timestamptz[]) list (owner, before)
+  join reminders r on r.workspace_id = list.owner
+    and r.removed_at < before
+    and r.removed_at is not null
+  join reminder_runs found on found.reminder_id = r.id
+  limit :limit
+) found
+where gone.id = found.id
+returning gone.id
+
+-- name: endedReminders
+-- Their runs are gone by now. Index reminders_removed.
+delete from reminders gone
+using (
+  select found.id
+  from unnest(:owners::bigint[], :befores::timestamptz[]) list (owner, before)
+  join reminders found on found.workspace_id = list.owner
+    and found.removed_at < before
+    and found.removed_at is not null
+  limit :limit
+) found
+where gone.id = found.id
+returning gone.id
+
 -- name: workspaces
 select w.id, w.retention_days, w.deleted_at
 from workspaces w

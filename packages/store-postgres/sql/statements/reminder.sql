@@ -1,10 +1,12 @@
+-- A message that was erased is named no more.
+
 -- name: get
 select
   r.id, r.workspace_id, r.mode, r.next_run_at, r.created_at, r.name, r.active, r.recipient,
   r.number_id, r.text, r.media, r.cron, r.timezone, r.revision,
   (
     select json_build_object(
-      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', l.message_id,
+      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', (select m.id from messages m where m.id = l.message_id),
       'code', l.code
     )
     from reminder_runs l
@@ -25,7 +27,7 @@ select
   r.number_id, r.text, r.media, r.cron, r.timezone, r.revision,
   (
     select json_build_object(
-      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', l.message_id,
+      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', (select m.id from messages m where m.id = l.message_id),
       'code', l.code
     )
     from reminder_runs l
@@ -47,7 +49,7 @@ select
   r.number_id, r.text, r.media, r.cron, r.timezone, r.revision,
   (
     select json_build_object(
-      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', l.message_id,
+      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', (select m.id from messages m where m.id = l.message_id),
       'code', l.code
     )
     from reminder_runs l
@@ -66,7 +68,7 @@ select
   r.number_id, r.text, r.media, r.cron, r.timezone, r.revision,
   (
     select json_build_object(
-      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', l.message_id,
+      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', (select m.id from messages m where m.id = l.message_id),
       'code', l.code
     )
     from reminder_runs l
@@ -89,7 +91,7 @@ select
   r.number_id, r.text, r.media, r.cron, r.timezone, r.revision,
   (
     select json_build_object(
-      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', l.message_id,
+      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', (select m.id from messages m where m.id = l.message_id),
       'code', l.code
     )
     from reminder_runs l
@@ -113,7 +115,7 @@ select
   r.number_id, r.text, r.media, r.cron, r.timezone, r.revision,
   (
     select json_build_object(
-      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', l.message_id,
+      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', (select m.id from messages m where m.id = l.message_id),
       'code', l.code
     )
     from reminder_runs l
@@ -137,7 +139,7 @@ select
   r.number_id, r.text, r.media, r.cron, r.timezone, r.revision,
   (
     select json_build_object(
-      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', l.message_id,
+      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', (select m.id from messages m where m.id = l.message_id),
       'code', l.code
     )
     from reminder_runs l
@@ -200,7 +202,7 @@ select
   r.number_id, r.text, r.media, r.cron, r.timezone, r.revision,
   (
     select json_build_object(
-      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', l.message_id,
+      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', (select m.id from messages m where m.id = l.message_id),
       'code', l.code
     )
     from reminder_runs l
@@ -227,7 +229,9 @@ order by r.next_run_at, r.id
 
 -- name: runs
 -- Index reminder_runs_by_reminder.
-select l.id, l.ran_at, l.due_at, l.outcome, l.message_id, l.code
+select
+  l.id, l.ran_at, l.due_at, l.outcome,
+  (select m.id from messages m where m.id = l.message_id) as message_id, l.code
 from reminder_runs l
 where l.reminder_id = :id
   and l.id < :before

@@ -145,7 +145,7 @@ select
   r.number_id, r.text, r.media, r.cron, r.timezone, r.revision,
   (
     select json_build_object(
-      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', l.message_id,
+      'dueAt', epoch_millis(l.due_at), 'outcome', l.outcome, 'messageId', (select m.id from messages m where m.id = l.message_id),
       'code', l.code
     )
     from reminder_runs l

@@ -47,6 +47,14 @@ const eraseEvents = statement("erase_events")
 const eraseAttempts = statement("erase_attempts")
 const eraseCallbackAttempts = statement("erase_callback_attempts")
 const oldRecipients = statement("erasure.oldRecipients")
+/** In the order in which they go. */
+const endedRecords = [
+  oldRecipients,
+  statement("erasure.endedResults"),
+  statement("erasure.endedChecks"),
+  statement("erasure.endedRuns"),
+  statement("erasure.endedReminders"),
+]
 const endpointsOf = statement("erasure.endpoints")
 const beyond = statement("erasure.testMessages")
 
@@ -119,7 +127,9 @@ export const erasureStore = (database: DatabaseService): ErasureStore => ({
     yield* walkAll(database, eraseCallbackAttempts, lists)
     const owners = workspaces.map(({ workspaceId }) => workspaceId)
     const befores = workspaces.map(({ endedBefore }) => endedBefore)
-    yield* oldRecipients.untilDone(database, { owners, befores, limit: erasedAtOnce })
+    for (const one of endedRecords) {
+      yield* one.untilDone(database, { owners, befores, limit: erasedAtOnce })
+    }
     const endedBefore = new Map<number, number>(
       workspaces.map((one) => [one.workspaceId, one.endedBefore]),
     )

@@ -8,6 +8,7 @@ import {
   aCheck,
   answered,
   claimOne as claimCheck,
+  resultsOf,
   scopeOf as checkScope,
   settle as settleCheck,
 } from "../Checking.ts"
@@ -24,7 +25,15 @@ import {
   settleDeliveries,
 } from "../Delivering.ts"
 import { ids, only } from "../Expect.ts"
-import { aReminder } from "../Reminding.ts"
+import {
+  aReminder,
+  aRun,
+  get as getReminder,
+  list as listReminders,
+  logOf as runLogOf,
+  run,
+  scopeOf as reminderScope,
+} from "../Reminding.ts"
 import { followOutbox } from "../follow.ts"
 import { anAttempt, begun } from "../Linking.ts"
 import { atOnce, range } from "../Races.ts"
@@ -105,6 +114,56 @@ export const erasure: Topic = (it) => {
           store.byTransportId(sent.from.id, sent.transportId),
         ),
       )
+    }),
+  )
+
+  it.effect("number checks go with their results, and deleted reminders with their runs", () =>
+    Effect.gen(function* () {
+      const { reminders, numberChecks } = yield* Store
+      const { number, workspace } = yield* aStage()
+      const check = yield* aCheck(number)
+      yield* settleCheck(answered(yield* claimCheck(number)))
+      const open = yield* aCheck(number)
+      const reminder = yield* aReminder(workspace.id)
+      const kept = yield* aReminder(workspace.id)
+      for (const one of [reminder, kept]) yield* run(number, aRun(one, { ranAt: noon }))
+      yield* reminders.remove(reminderScope(reminder), reminder.id, noon)
+      const there = Effect.gen(function* () {
+        const checks = yield* Effect.forEach([check, open], (one) =>
+          numberChecks.get(checkScope(one), one.id),
+        )
+        const logs = yield* Effect.forEach([reminder, kept], runLogOf)
+        return [
+          ...checks.map((one) => one !== null),
+          (yield* resultsOf(check)).length,
+          (yield* reminders.made(reminder.id)) !== null,
+          ...logs.map(({ length }) => length),
+        ]
+      })
+      yield* eraseEnded(workspace.id, noon)
+      assert.deepStrictEqual(yield* there, [true, true, check.total, true, 1, 1])
+      yield* eraseEnded(workspace.id, noon + 1)
+      assert.deepStrictEqual(yield* there, [false, true, 0, false, 0, 1])
+      yield* settleCheck(answered(yield* claimCheck(number)))
+    }),
+  )
+
+  it.effect("a run names its message until that is erased", () =>
+    Effect.gen(function* () {
+      const { number, workspace } = yield* aStage()
+      const reminder = yield* aReminder(workspace.id)
+      yield* run(number, aRun(reminder, { ranAt: noon }))
+      const { id } = only(yield* messagesOf(workspace.id))
+      const named = Effect.gen(function* () {
+        const read = yield* getReminder(reminder)
+        const listed = yield* listReminders(reminderScope(reminder))
+        const log = yield* runLogOf(reminder)
+        return [read?.lastRun, listed.items[0]?.lastRun, log[0]].map((one) => one?.messageId)
+      })
+      assert.deepStrictEqual(yield* named, [id, id, id])
+      yield* sendNext(number, noon)
+      yield* eraseEnded(workspace.id, noon + 1)
+      assert.deepStrictEqual(yield* named, [null, null, null])
     }),
   )
 
