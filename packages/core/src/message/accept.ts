@@ -36,6 +36,10 @@ type SoundCode =
   | "contact_not_found"
   | "media_not_found"
   | "invalid_media_url"
+  | "message_rejected"
+
+/** Text beside a file that Telegram takes at most, in UTF-16 code units, as it counts. */
+const longestTelegramCaption = 1024
 
 /** What an acceptance can be refused with. */
 export type AcceptCode = SoundCode | "no_credits" | "number_daily_cap_reached"
@@ -245,6 +249,15 @@ const findSound = (
   }
   if (!context.linkAllowed) {
     return Result.fail(refuse("invalid_media_url", { field: "media.url" }))
+  }
+  const { platform } = number.success.number
+  if (
+    platform === "telegram" &&
+    request.media !== null &&
+    request.text.length > longestTelegramCaption
+  ) {
+    const message = `Telegram takes at most ${longestTelegramCaption.toLocaleString("en")} characters beside a file.`
+    return Result.fail(refuse("message_rejected", { field: "text", message }))
   }
 
   return Result.succeed({ number: number.success, recipients: recipients.success })

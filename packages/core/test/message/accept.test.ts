@@ -22,6 +22,7 @@ import {
   iso,
   to,
 } from "./Accepting.ts"
+import type { Platform } from "../../src/number/SendingNumber.ts"
 import type { Circumstances, Verdict } from "./Accepting.ts"
 
 describe("time_in_past", () => {
@@ -82,6 +83,23 @@ describe("references", () => {
         [refusal.code, refusal.status, refusal.field],
         ["media_not_found", 422, "media.mediaId"],
       )
+    }),
+  )
+
+  it.effect("a caption that Telegram does not take is refused, counted in UTF-16 code units", () =>
+    Effect.sync(() => {
+      const media = { url: "https://example.com/a.png" }
+      const judge = (text: string, fields: object = { media }, platform: Platform = "telegram") =>
+        verdict(
+          decide(aRequest({ to: to.phone, from: 1, text, ...fields }), {
+            numbers: [aNumber(1, platform)],
+          }),
+        )
+      assert.strictEqual(judge("a".repeat(1024)), "accepted")
+      assert.deepStrictEqual(judge("a".repeat(1025)), ["message_rejected", "text"])
+      assert.deepStrictEqual(judge("🌻".repeat(513)), ["message_rejected", "text"])
+      assert.strictEqual(judge("a".repeat(1025), {}), "accepted")
+      assert.strictEqual(judge("a".repeat(1025), { media }, "whatsapp"), "accepted")
     }),
   )
 
