@@ -119,10 +119,10 @@ const short = (name: string): string => {
   return points.length <= longestName ? name : `${points.slice(0, longestName).join("")}…`
 }
 
-/** A parameter is named in its message too. */
+/** A parameter is named in its message too, once. */
 const parameterProblem = (field: string, message: string) => ({
   field,
-  message: `${short(field)}: ${message}`,
+  message: message.startsWith(`${field}: `) ? message : `${short(field)}: ${message}`,
 })
 
 /** Field and message of a problem, the field as the request spells it. */

@@ -237,7 +237,7 @@ export const rateState = (count: RequestCount, now: number): RateState => {
 export const rateRefusal = (state: RateState): Refusal<"rate_limited"> | undefined =>
   state.exceeded
     ? refuse("rate_limited", {
-        message: `The key's limit of ${state.limit} requests is used up until the window restarts.`,
+        message: `The key's limit of ${state.limit} requests is used up until the window restarts. POST /messages/batch sends to up to 1,000 recipients in one request.`,
         retryAfter: state.reset,
       })
     : undefined

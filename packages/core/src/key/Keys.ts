@@ -1,7 +1,7 @@
 /** Creates, lists and revokes API keys (contract: Keys). */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { refuse } from "../error/Refusal.ts"
-import type { Code, Failure, Refusal, StoreUnavailable } from "../error/Refusal.ts"
+import { Refusal, refuse } from "../error/Refusal.ts"
+import type { Code, Failure, StoreUnavailable } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
 import type { KeyId, NumberId, WorkspaceId } from "../Ids.ts"
 import { logThrottled } from "../monitoring/logThrottled.ts"
@@ -213,8 +213,8 @@ export class Keys extends Context.Service<
       workspaceId: WorkspaceId | undefined,
     ): Effect.Effect<ReadonlyArray<ApiKey>, Failure<WorkspaceCode>>
     /**
-     * DELETE /workspaces/{id}/keys/{key_id}: the key stops working at once; a version 1 key is then
-     * unknown. Fails with `key_not_found`.
+     * DELETE /workspaces/{id}/keys/{key_id}: the key stops working at once. One that is revoked
+     * stays so. Fails with `key_not_found`.
      */
     revoke(
       role: Role,
@@ -244,9 +244,7 @@ export class Keys extends Context.Service<
         revoke: Effect.fn("Keys.revoke")(function* revoke(role, workspaceId, id) {
           const workspace = yield* workspaces.within(role, workspaceId, "keys_v1")
           const key = (yield* store.listKeys(workspace.id)).find((each) => each.id === id)
-          if (key === undefined || (key.version === 1 && key.revokedAt !== null)) {
-            return yield* refuse("key_not_found")
-          }
+          if (key === undefined) return yield* refuse("key_not_found")
           yield* requireRole(role, key.version === 1 ? "keys_v1" : "keys_v2")
           yield* store.revokeKey(workspace.id, key.id, yield* Clock.currentTimeMillis)
           return key
@@ -442,11 +440,13 @@ const admitV2 = Effect.fnUntraced(function* admitV2(
   return { caller: Caller.ofKey(admitted.key, admitted.workspace), rate }
 })
 
+const notVersion1 = refuse("invalid_api_key", { message: "This is not a version 1 API key." })
+
 const admitV1 = Effect.fnUntraced(function* admitV1(
   guard: KeyGuard,
   { apiKey, clientAddress, clientId }: CredentialsV1,
 ) {
-  const invalid = refuse("invalid_api_key", { message: "This is not a version 1 API key." })
+  const invalid = notVersion1
   if (!isKeyV1(apiKey)) return yield* wrong(guard, "v1", clientAddress, invalid)
   const now = yield* Clock.currentTimeMillis
   const named = clientId === null ? null : workspaceOfClient(clientId)
@@ -547,6 +547,14 @@ export class Admission extends Context.Service<
       >
     >
     /**
+     * What an admitted caller does. Once its workspace is deleted, every refusal that is not about
+     * fields is `api_key_revoked`, of version 1 `invalid_api_key`.
+     */
+    stillAdmitted<A, E, R>(
+      caller: Pick<Caller, "key" | "workspaceId">,
+      work: Effect.Effect<A, E, R>,
+    ): Effect.Effect<A, E | Failure<"api_key_revoked" | "invalid_api_key">, R>
+    /**
      * Checks the operator's token and counts wrong ones by address. An address over the limit is
      * refused without comparing, even a right token, so it learns nothing. From an unknown address
      * (null) the right token always passes, or strangers could lock the operator out.
@@ -595,6 +603,15 @@ export class Admission extends Context.Service<
           return admitted.count === null ? null : rateState(admitted.count, now)
         }),
         admitV1: Effect.fn("Admission.admitV1")((credentials) => admitV1(guard, credentials)),
+        stillAdmitted: ({ key, workspaceId }, work) =>
+          Effect.tapError(work, (error) =>
+            error instanceof Refusal && error.status === 400
+              ? Effect.void
+              : Effect.flatMap(store.get(workspaceId), (found) => {
+                  if (found !== null) return Effect.void
+                  return Effect.fail(key?.version === 1 ? notVersion1 : refuse("api_key_revoked"))
+                }),
+          ),
         admitOperator: Effect.fn("Admission.admitOperator")(
           function* admitOperator(authorization, operatorToken, clientAddress) {
             const token = bearerToken(authorization)

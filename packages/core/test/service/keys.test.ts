@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Admission, Keys, Store } from "../../src/index.ts"
-import type { CreateKey, KeyId, Role, WorkspaceId } from "../../src/index.ts"
-import { code, refusal } from "./Operations.ts"
-import { aNumber, aWorkspace, day, inAService, noon, pass } from "./Service.ts"
+import { Admission, Keys, refuse, Store, Workspaces } from "../../src/index.ts"
+import type { Caller, CreateKey, KeyId, Refusal, Role, WorkspaceId } from "../../src/index.ts"
+import { code, refusal, send } from "./Operations.ts"
+import { aNumber, aSender, aWorkspace, day, inAService, noon, pass } from "./Service.ts"
 
 const unknown = 999_999
 
@@ -135,7 +135,7 @@ describe("keys", () => {
           )
           const remove = Keys.use((keys) => keys.revoke("owner", workspace, first.id))
           assert.strictEqual((yield* remove).version, 1)
-          assert.strictEqual(yield* code(remove), "key_not_found")
+          assert.strictEqual((yield* remove).id, first.id)
           assert.strictEqual(
             yield* code(create(workspace, { version: 1, name: "Mine" } as CreateKey)),
             "validation_failed",
@@ -245,6 +245,26 @@ describe("keys", () => {
           yield* code(create(workspace, { version: 1 }, "member")),
           "role_required",
         )
+      }),
+    ),
+  )
+
+  it.effect("a request that meets the deletion of its workspace is refused as revoked", () =>
+    inAService(
+      Effect.gen(function* () {
+        const { key, workspace } = yield* aSender()
+        const admission = yield* Admission
+        const meets = (refused: Refusal, caller: Pick<Caller, "key" | "workspaceId"> = key) =>
+          code(admission.stillAdmitted(caller, Effect.fail(refused)))
+        const gone = refuse("number_not_found", { field: "from" })
+        assert.strictEqual(yield* meets(gone), "number_not_found")
+        yield* Workspaces.use((all) => all.delete("owner", workspace))
+        assert.strictEqual(yield* meets(gone), "api_key_revoked")
+        assert.strictEqual(yield* meets(refuse("validation_failed")), "validation_failed")
+        const first = { ...key, key: { ...key.key, version: 1 } } as const
+        assert.strictEqual(yield* meets(gone, first), "invalid_api_key")
+        const sent = admission.stillAdmitted(key, send(key))
+        assert.strictEqual(yield* code(sent), "api_key_revoked")
       }),
     ),
   )

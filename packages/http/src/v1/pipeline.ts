@@ -206,7 +206,8 @@ export const makeHandlerV1 = Effect.fnUntraced(function* makeHandlerV1(
     const caller = yield* admit(yield* Effect.fromResult(credentialsOf(route, body, request)))
 
     // Fields, number, allowance, quota
-    return { status: 200, body: yield* route.handler({ caller, body, file, parameter }) }
+    const work = route.handler({ caller, body, file, parameter })
+    return { status: 200, body: yield* admission.stillAdmitted(caller, work) }
   }, Effect.scoped)
 
   const handler: Handler<ServicesV1> = function handleV1(incoming) {

@@ -172,8 +172,11 @@ export const makeHandlerV2 = Effect.fnUntraced(function* makeHandlerV2(
     const id = <Id extends number>(name: string) => parseId<Id>(parameter(name))
     const input = { caller, id, request: read.request, idempotency }
     const { status = 200 } = route
-    if (route.idempotent !== true) return { status, body: yield* route.handler(input) }
-    const { answer, replayed } = yield* route.handler(input)
+    if (route.idempotent !== true) {
+      return { status, body: yield* admission.stillAdmitted(caller, route.handler(input)) }
+    }
+    const made = admission.stillAdmitted(caller, route.handler(input))
+    const { answer, replayed } = yield* made
     if (replayed) incoming.answerHeaders["idempotent-replayed"] = "true"
     return { status, body: answer }
   }, Effect.scoped)
