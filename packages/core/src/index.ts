@@ -781,6 +781,7 @@ export type {
 } from "./transport/Shards.ts"
 
 export {
+  namesPrivateTargets,
   EndpointBody,
   EndpointChangeBody,
   canBeRedelivered,

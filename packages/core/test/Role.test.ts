@@ -5,6 +5,7 @@ import type { Duty, Role } from "../src/workspace/Workspace.ts"
 
 /** Permissions by role, as the operator API defines them. */
 const table: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
+  reading: ["owner", "administrator", "member"],
   workspace: ["owner"],
   portal_links: ["owner"],
   keys_v2: ["owner"],

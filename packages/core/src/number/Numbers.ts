@@ -29,6 +29,7 @@ import type {
   TelegramLoginRequest,
   TelegramLoginView,
 } from "../transport/Transport.ts"
+import { may } from "../workspace/Workspace.ts"
 import type { Role } from "../workspace/Workspace.ts"
 import { makeOrphaned, Workspaces } from "../workspace/Workspaces.ts"
 import { makeConnectionCallbacks, makeConnectReader } from "./Connections.ts"
@@ -334,13 +335,12 @@ export class Numbers extends Context.Service<
     ): Effect.Effect<ReadonlyArray<SendingNumber>, Failure<WorkspaceCode>>
     /**
      * GET /workspaces/{id}/numbers/{number_id}. A code links the account for anyone who has it, so
-     * only `maySeeCodes` shows one. Fails with `number_not_found`.
+     * members see none. Fails with `number_not_found`.
      */
     get(
       role: Role,
       workspaceId: WorkspaceId | undefined,
       id: NumberId | undefined,
-      options: { readonly maySeeCodes: boolean },
     ): Effect.Effect<OperatedNumberView, Failure<WorkspaceCode | "number_not_found">>
     /** PATCH /workspaces/{id}/numbers/{number_id}. Fails with `number_not_found`. */
     update(
@@ -408,13 +408,13 @@ export class Numbers extends Context.Service<
           })
         }),
         list: Effect.fn("Numbers.list")(function* list(role, workspaceId) {
-          return yield* store.list((yield* workspaces.within(role, workspaceId, "numbers")).id)
+          return yield* store.list((yield* workspaces.within(role, workspaceId, "reading")).id)
         }),
-        get: Effect.fn("Numbers.get")(function* get(role, workspaceId, id, { maySeeCodes }) {
-          const workspace = yield* workspaces.within(role, workspaceId, "numbers")
+        get: Effect.fn("Numbers.get")(function* get(role, workspaceId, id) {
+          const workspace = yield* workspaces.within(role, workspaceId, "reading")
           const found = id === undefined ? null : yield* store.get(workspace.id, id)
           if (found === null) return yield* notFound
-          const connect = maySeeCodes ? yield* connectOf(found) : null
+          const connect = may(role, "numbers") ? yield* connectOf(found) : null
           return { ...(yield* operated(found)), connect }
         }),
         update: Effect.fn("Numbers.update")(function* update(role, workspaceId, id, command) {
@@ -515,9 +515,10 @@ interface Operations {
 
 const factsOf = Effect.fnUntraced(function* factsOf(
   { sendCap, store, workspaces }: Operations,
-  ...[role, workspaceId, id]: AddressedNumber
+  [role, workspaceId, id]: AddressedNumber,
+  duty: "numbers" | "reading" = "numbers",
 ): Effect.fn.Return<ConnectionFacts, Failure<WorkspaceCode | "number_not_found">> {
-  const workspace = yield* workspaces.within(role, workspaceId, "numbers")
+  const workspace = yield* workspaces.within(role, workspaceId, duty)
   const now = yield* Clock.currentTimeMillis
   const facts = id === undefined ? null : yield* store.connection(workspace.id, id, now, sendCap)
   return facts ?? (yield* notFound)
@@ -528,7 +529,7 @@ const connection = Effect.fnUntraced(function* connection(
   ...number: AddressedNumber
 ): Effect.fn.Return<NumberConnection, Failure<WorkspaceCode | "number_not_found">> {
   const { ownership, simulated } = operations
-  const facts = yield* factsOf(operations, ...number)
+  const facts = yield* factsOf(operations, number, "reading")
   const { id, mode } = facts.number
   // A test number has no remote.
   const keepsConnections = !simulated && mode === "live"
@@ -542,7 +543,7 @@ const listConnections = Effect.fnUntraced(function* listConnections(
   role: Role,
   workspaceId: WorkspaceId | undefined,
 ): Effect.fn.Return<ListedConnections, Failure<WorkspaceCode>> {
-  const { id } = yield* workspaces.within(role, workspaceId, "numbers")
+  const { id } = yield* workspaces.within(role, workspaceId, "reading")
   const now = yield* Clock.currentTimeMillis
   const found = yield* store.connections(id, now, sendCap, listedMax + 1)
   const holderOf = yield* ownership.holders
@@ -657,7 +658,7 @@ export class NumberOperations extends Context.Service<
           connection(operations, ...number),
         ),
         pause: Effect.fn("NumberOperations.pause")(function* pause(role, workspaceId, id, command) {
-          const { id: found } = (yield* factsOf(operations, role, workspaceId, id)).number
+          const { id: found } = (yield* factsOf(operations, [role, workspaceId, id])).number
           const { until = null } = yield* Effect.fromResult(decodePause(command))
           const now = yield* Clock.currentTimeMillis
           if (until !== null && until.millis <= now) {
@@ -676,17 +677,17 @@ export class NumberOperations extends Context.Service<
           return yield* connection(operations, role, workspaceId, found)
         }),
         resume: Effect.fn("NumberOperations.resume")(function* resume(role, workspaceId, id) {
-          const { id: found } = (yield* factsOf(operations, role, workspaceId, id)).number
+          const { id: found } = (yield* factsOf(operations, [role, workspaceId, id])).number
           const now = yield* Clock.currentTimeMillis
           yield* commitAndWake(lanes.resume(found, now), wakeUp.wake("lanes"))
           yield* logThrottled("number resumed", { number: found })
           return yield* connection(operations, role, workspaceId, found)
         }),
         checkProxy: Effect.fn("NumberOperations.checkProxy")(function* check(...addressed) {
-          return yield* checkProxy((yield* factsOf(operations, ...addressed)).number)
+          return yield* checkProxy((yield* factsOf(operations, addressed)).number)
         }),
         logOut: Effect.fn("NumberOperations.logOut")(function* logOut(role, workspaceId, id) {
-          const { changed, number: known } = yield* factsOf(operations, role, workspaceId, id)
+          const { changed, number: known } = yield* factsOf(operations, [role, workspaceId, id])
           // Never linked: there is no device to log out, and its reason stays true.
           if (known.status === "disconnected" && changed === null) return known
           const found = known.id

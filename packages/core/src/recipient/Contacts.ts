@@ -99,7 +99,7 @@ export class Contacts extends Context.Service<
         }),
         list: Effect.fn("Contacts.list")(function* list(role, workspaceId, query) {
           const request = yield* Effect.fromResult(parsePageRequest(query))
-          const { id } = yield* workspaces.within(role, workspaceId, "contacts")
+          const { id } = yield* workspaces.within(role, workspaceId, "reading")
           return yield* cursors.page(request, ["contacts", id], (page) =>
             store.listContacts(id, page),
           )

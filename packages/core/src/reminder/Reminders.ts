@@ -337,7 +337,7 @@ export class Reminders extends Context.Service<
         }),
         runs: Effect.fn("Reminders.runs")(function* runs(role, workspaceId, id, query) {
           const asked = yield* Effect.fromResult(parsePageRequest(query))
-          const workspace = yield* workspaces.within(role, workspaceId, "reminders")
+          const workspace = yield* workspaces.within(role, workspaceId, "reading")
           const scope = anyMode(workspace.id)
           const reminder = yield* findOrRefuse(notFound, id, (known) => store.get(scope, known))
           return yield* cursors.page(asked, ["reminder_runs", reminder.id], (page) =>

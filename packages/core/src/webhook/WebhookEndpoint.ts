@@ -8,7 +8,7 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Context, Effect, Layer, Result, Schema } from "effect"
 import { outboundUrlMessage, parseOutboundUrl } from "../egress/Egress.ts"
 import type { OutboundRule } from "../egress/Egress.ts"
-import { problem } from "../error/Refusal.ts"
+import { problem, refuse } from "../error/Refusal.ts"
 import type { Problem, Refusal } from "../error/Refusal.ts"
 import { Ids } from "../Ids.ts"
 import type { EventId, KeyId, WebhookId, WorkspaceId } from "../Ids.ts"
@@ -249,6 +249,21 @@ const urlProblems =
       ? []
       : [problem("invalid_webhook_url", "url", outboundUrlMessage(url, parsed.failure))]
   }
+
+/**
+ * The refusal of an address that the operator's own setting would allow names that setting. For
+ * operators alone: a customer cannot change it.
+ */
+export const namesPrivateTargets = (refusal: Refusal, url: unknown): Refusal =>
+  refusal.code === "invalid_webhook_url" &&
+  typeof url === "string" &&
+  Result.isSuccess(parseOutboundUrl(url, { allowHttp: true, allowPrivate: true }))
+    ? refuse("invalid_webhook_url", {
+        field: "url",
+        message: `${refusal.message} ALLOW_PRIVATE_TARGETS=true allows http:// and private addresses, for development.`,
+        errors: refusal.errors,
+      })
+    : refusal
 
 /**
  * The parser under a rule for outgoing links. Input is checked whatever its static type. Build

@@ -324,8 +324,9 @@ const scopeIn = (
   { workspaces }: EndpointOperations,
   role: Role,
   workspaceId: WorkspaceId | undefined,
+  duty: "webhooks" | "reading" = "webhooks",
 ) =>
-  Effect.map(workspaces.within(role, workspaceId, "webhooks"), ({ id }): WebhookScope => ({
+  Effect.map(workspaces.within(role, workspaceId, duty), ({ id }): WebhookScope => ({
     workspaceId: id,
     mode: null,
   }))
@@ -335,8 +336,9 @@ const endpointIn = Effect.fnUntraced(function* endpointIn(
   role: Role,
   workspaceId: WorkspaceId | undefined,
   id: WebhookId | undefined,
+  duty: "webhooks" | "reading" = "webhooks",
 ) {
-  const scope = yield* scopeIn(work, role, workspaceId)
+  const scope = yield* scopeIn(work, role, workspaceId, duty)
   const endpoint = yield* findOrRefuse(notFound, id, (known) => work.store.get(scope, known))
   return { endpoint, scope }
 })
@@ -512,12 +514,12 @@ export class WebhookOperations extends Context.Service<
 
       return WebhookOperations.of({
         list: Effect.fn("WebhookOperations.list")(function* list(role, workspaceId) {
-          return yield* store.list(yield* scopeIn(work, role, workspaceId), true)
+          return yield* store.list(yield* scopeIn(work, role, workspaceId, "reading"), true)
         }),
         deliveries: Effect.fn("WebhookOperations.deliveries")(
           function* deliveries(role, workspaceId, id, query) {
             const asked = yield* Effect.fromResult(decodeDeliveries(query))
-            const { endpoint } = yield* endpointIn(work, role, workspaceId, id)
+            const { endpoint } = yield* endpointIn(work, role, workspaceId, id, "reading")
             return yield* listDeliveries(work, endpoint, asked)
           },
         ),
@@ -545,7 +547,7 @@ export class WebhookOperations extends Context.Service<
         callbackDeliveries: Effect.fn("WebhookOperations.callbackDeliveries")(
           function* callbackDeliveries(role, workspaceId, query) {
             const asked = yield* Effect.fromResult(parsePageRequest(query))
-            const scope = yield* scopeIn(work, role, workspaceId)
+            const scope = yield* scopeIn(work, role, workspaceId, "reading")
             const binding = ["callback deliveries", scope.workspaceId]
             return yield* cursors.page(asked, binding, (page) =>
               store.callbackAttempts(scope.workspaceId, page),
@@ -573,7 +575,7 @@ export class WebhookOperations extends Context.Service<
 
 const tooLongAgo = refuse("validation_failed", {
   field: "since",
-  message: "since: must not be more than 30 days ago",
+  message: "must not be more than 30 days ago",
 })
 
 /** Queues what an endpoint has missed, a few events in each commit. */

@@ -117,8 +117,9 @@ export const roles = ["owner", "administrator", "member"] as const
 
 export type Role = (typeof roles)[number]
 
-/** What needs a role; every role may read the workspace itself. */
+/** What needs a role. `reading`: all but keys, secrets, and the bodies that webhooks got. */
 export type Duty =
+  | "reading"
   | "workspace"
   | "portal_links"
   | "keys_v2"
@@ -130,6 +131,7 @@ export type Duty =
   | "messages"
 
 const allowed: Readonly<Record<Duty, ReadonlyArray<Role>>> = {
+  reading: ["owner", "administrator", "member"],
   workspace: ["owner"],
   portal_links: ["owner"],
   keys_v2: ["owner"],

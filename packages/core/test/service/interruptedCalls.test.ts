@@ -200,9 +200,7 @@ describe("a call that is interrupted anywhere", () => {
         const logOut = NumberOperations.use((all) => all.logOut("owner", workspace, number))
         yield* interruptEverywhere(logOut, (operation) =>
           Effect.gen(function* () {
-            const { status } = yield* Numbers.use((all) =>
-              all.get("owner", workspace, number, { maySeeCodes: false }),
-            )
+            const { status } = yield* Numbers.use((all) => all.get("owner", workspace, number))
             const isRight = commits.count === 0 || status === "disconnected"
             assert.isTrue(isRight, `interrupted before operation ${operation}`)
             yield* reconnect(number)

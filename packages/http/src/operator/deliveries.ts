@@ -35,7 +35,7 @@ import {
   endpointJson,
   queuedJson,
 } from "../v2/webhooks.ts"
-import { operatorRoute, viewerOf, workspacePath } from "./pipeline.ts"
+import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
 /** A line of the delivery log of callbacks (contract: Webhook operations). */
@@ -112,13 +112,12 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
       "Oldest first, of live and test keys, including stopped ones. Members see each `url` without its query.",
     success: "The endpoints.",
     answer: listOf(EndpointJson, examples.webhook),
-    handler: Effect.fnUntraced(function* listWorkspaceWebhooks({ admitted, id, role }) {
+    handler: Effect.fnUntraced(function* listWorkspaceWebhooks({ id, role }) {
       const webhooks = yield* WebhookOperations
       const endpoints = yield* webhooks.list(role, id("id"))
-      const viewer = viewerOf(admitted, role)
       return {
         data: endpoints.map((endpoint) =>
-          endpointJson({ ...endpoint, url: receiverUrlFor(viewer, endpoint.url) }),
+          endpointJson({ ...endpoint, url: receiverUrlFor(role, endpoint.url) }),
         ),
       }
     }),
@@ -229,11 +228,10 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     request: query<ListPage>()(PageInput),
     success: "A page of attempts.",
     answer: pageOf(CallbackDeliveryJson, { ...delivery, url: "https://example.com/callback" }),
-    handler: Effect.fnUntraced(function* listCallbackDeliveries({ admitted, id, request, role }) {
+    handler: Effect.fnUntraced(function* listCallbackDeliveries({ id, request, role }) {
       const webhooks = yield* WebhookOperations
-      const viewer = viewerOf(admitted, role)
       const page = yield* webhooks.callbackDeliveries(role, id("id"), request)
-      return pageJson(page, (attempt) => callbackDeliveryJson(attempt, viewer))
+      return pageJson(page, (attempt) => callbackDeliveryJson(attempt, role))
     }),
   }),
   route(`GET ${workspacePath}/callback-secret`, {

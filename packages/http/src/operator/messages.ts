@@ -15,7 +15,7 @@ import { Clock, Effect, Schema } from "effect"
 import { examples } from "../openapi/examples.ts"
 import { bodyOf, IdJson, json, TimeJson } from "../Entry.ts"
 import { WorkspaceMessageJson, workspaceMessageJson } from "../v2/messages.ts"
-import { operatorRoute, viewerOf, workspacePath } from "./pipeline.ts"
+import { operatorRoute, workspacePath } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
 
 const route = operatorRoute("Workspace messages")
@@ -125,12 +125,11 @@ export const messageRoutes: ReadonlyArray<OperatorRoute> = [
       truncated: false,
     }),
     refused: ["message_not_found"],
-    handler: Effect.fnUntraced(function* getMessageTimeline({ admitted, id, role }) {
+    handler: Effect.fnUntraced(function* getMessageTimeline({ id, role }) {
       const operations = yield* MessageOperations
       const { link } = yield* MediaLinks
-      const viewer = viewerOf(admitted, role)
       const { entries, message, truncated, waiting } = yield* operations.timeline(
-        viewer,
+        role,
         id("id"),
         id("message_id"),
       )

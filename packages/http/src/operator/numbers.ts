@@ -269,15 +269,13 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     right: "read",
     summary: "Read a number",
     about:
-      "While it is `connecting`, `connect` shows the newest QR link or pairing code. A code links the account for anyone who has it, so a portal's member sees none.",
+      "While it is `connecting`, `connect` shows the newest QR link or pairing code. A code links the account for anyone who has it, so a member sees none.",
     success: "The number.",
     answer: bodyOf(OperatedNumberJson, linked),
     refused: [missingNumber],
-    handler: Effect.fnUntraced(function* getWorkspaceNumber({ admitted, id, role }) {
+    handler: Effect.fnUntraced(function* getWorkspaceNumber({ id, role }) {
       const numbers = yield* Numbers
-      const isMember = admitted.kind === "portal" && admitted.session.role === "member"
-      const options = { maySeeCodes: !isMember }
-      return operatedJson(yield* numbers.get(role, id("id"), id("number_id"), options))
+      return operatedJson(yield* numbers.get(role, id("id"), id("number_id")))
     }),
   }),
   route(`PATCH ${numberPath}`, {

@@ -7,6 +7,7 @@ import {
   BrowserSessions,
   makeRejectingBulkhead,
   MediaFiles,
+  namesPrivateTargets,
   parseId,
   refuse,
   roles,
@@ -156,10 +157,6 @@ export type Admitted =
       readonly session: BrowserSession & { readonly workspaceId: WorkspaceId }
     }
 
-/** The role of the person who looks: a portal acts as the owner where every role may read. */
-export const viewerOf = (admitted: Admitted, role: Role): Role =>
-  admitted.kind === "portal" ? admitted.session.role : role
-
 const operator: Admitted = { kind: "operator", sessionId: null }
 
 /** The roles that each right takes. */
@@ -176,10 +173,7 @@ const operatorRequired = refuse("operator_required")
 const workspaceNotFound = refuse("workspace_not_found")
 const roleRequired = refuse("role_required")
 
-/**
- * What a portal's session may do. It sees no workspace but its own: all others are missing. Returns the
- * role in which the core acts: its duties know no reading and sending, which every role of a portal may.
- */
+/** What a portal's session may do. It sees no workspace but its own: all others are missing. */
 const portalRole = (
   { role, workspaceId }: BrowserSession,
   right: Right,
@@ -187,8 +181,7 @@ const portalRole = (
 ): Result.Result<Role, Refusal> => {
   if (right === "operator") return Result.fail(operatorRequired)
   if (workspace !== workspaceId) return Result.fail(workspaceNotFound)
-  if (!rolesWith[right].includes(role)) return Result.fail(roleRequired)
-  return Result.succeed(right === "read" || right === "send" ? "owner" : role)
+  return rolesWith[right].includes(role) ? Result.succeed(role) : Result.fail(roleRequired)
 }
 
 /** The workspace that a request names; undefined for none. */
@@ -276,7 +269,12 @@ export const makeOperatorHandler = Effect.fnUntraced(function* makeOperatorHandl
     // Roles, fields, and checks of stored state
     const idempotency = idempotencyOf(key, route, incoming, read.fingerprinted)
     const input = { admitted, role, id, incoming, idempotency, request: read.request }
-    const body = yield* route.handler(input)
+    const { request: command } = read
+    const body = yield* Effect.mapError(route.handler(input), (error) =>
+      error._tag === "Refusal" && admitted.kind === "operator"
+        ? namesPrivateTargets(error, (command as { readonly url?: unknown } | undefined)?.url)
+        : error,
+    )
     if (body instanceof EventStream) return { status: 200, events: body.open } as const
     return { status: route.status ?? 200, body }
   }, Effect.scoped)

@@ -42,7 +42,7 @@ describe("roles", () => {
       call: (at) => ({ method: "POST", path: `${at}/numbers`, json: number }),
       allowed: administrators,
     },
-    { what: "list numbers", call: (at) => ({ path: `${at}/numbers` }), allowed: administrators },
+    { what: "list numbers", call: (at) => ({ path: `${at}/numbers` }), allowed: allRoles },
     {
       what: "label a number",
       call: (at, made) => ({
@@ -61,7 +61,7 @@ describe("roles", () => {
       }),
       allowed: administrators,
     },
-    { what: "list contacts", call: (at) => ({ path: `${at}/contacts` }), allowed: administrators },
+    { what: "list contacts", call: (at) => ({ path: `${at}/contacts` }), allowed: allRoles },
     {
       what: "delete a contact",
       call: (at, made) => ({ method: "DELETE", path: `${at}/contacts/${made.contact.id}` }),
@@ -80,6 +80,27 @@ describe("roles", () => {
     {
       what: "read what became of callbacks",
       call: (at) => ({ path: `${at}/callbacks/deliveries` }),
+      allowed: allRoles,
+    },
+    { what: "list webhooks", call: (at) => ({ path: `${at}/webhooks` }), allowed: allRoles },
+    { what: "list connections", call: (at) => ({ path: `${at}/connections` }), allowed: allRoles },
+    {
+      what: "read a number",
+      call: (at, made) => ({ path: `${at}/numbers/${made.number.id}` }),
+      allowed: allRoles,
+    },
+    {
+      what: "read a connection",
+      call: (at, made) => ({ path: `${at}/numbers/${made.number.id}/connection` }),
+      allowed: allRoles,
+    },
+    {
+      what: "pause a number",
+      call: (at, made) => ({
+        method: "POST",
+        path: `${at}/numbers/${made.number.id}/pause`,
+        json: {},
+      }),
       allowed: administrators,
     },
     {
