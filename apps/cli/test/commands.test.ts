@@ -39,6 +39,7 @@ const withoutCommand: Readonly<Record<string, string>> = {
   signIn: "Browsers keep a session; the program sends the operator token with each request.",
   getSession: "The session of a browser.",
   signOut: "The session of a browser.",
+  createSignInLink: "`messaging-server sign-in-link` prints one.",
 }
 
 /** Commands without an option that their siblings take, and why. */

@@ -104,6 +104,10 @@ Read it back:
 export const signInText = (link: string): string =>
   `Open the dashboard; this link signs in once, within 15 minutes:\n\n  ${link}\n`
 
+/** The same without a link, for a log. */
+export const howToSignInText = (url: string): string =>
+  `Open the dashboard at ${url}/. "messaging-server sign-in-link" prints a link that signs in.\n`
+
 /** URL for a client on the same machine when the server listens on every address. */
 export const localUrl = (url: string): string =>
   url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")

@@ -18,7 +18,14 @@ import type { HttpListener } from "@messaging-service/node/process"
 import { loadOrMakeSecret, openService, storeCannotStart } from "@messaging-service/service/compose"
 import { Effect, Redacted } from "effect"
 import type { Scope } from "effect"
-import { exampleText, keepKeys, localUrl, seedExample, signInText } from "./Example.ts"
+import {
+  exampleText,
+  howToSignInText,
+  keepKeys,
+  localUrl,
+  seedExample,
+  signInText,
+} from "./Example.ts"
 import type { Example } from "./Example.ts"
 import { operatorTokenKind } from "./ServerSettings.ts"
 import type { ServerSettings } from "./ServerSettings.ts"
@@ -123,7 +130,7 @@ const serve = Effect.fnUntraced(function* serve(settings: ServerSettings, listen
   const worker = inlineWorker ? (yield* Worker).run : Effect.never
   const isFirst = isNew || (yield* storeIsEmpty(settings))
   if (settings.seedExample) yield* showExample(settings, open)
-  if (isFirst && settings.dashboard && isTerminal()) yield* showSignIn(settings, listeners, token)
+  if (isFirst && settings.dashboard) yield* showSignIn(settings, listeners, token)
   yield* announce(service.log, readyLine(listeners))
   return yield* Effect.all([...served, worker], {
     concurrency: "unbounded",
@@ -159,16 +166,17 @@ const storeIsEmpty = ({ service }: ServerSettings) =>
     Effect.catchTag("StoreUnavailable", (error) => Effect.fail(storeCannotStart(service, error))),
   )
 
-/** A link for the person at the terminal; a log, which others read, never gets one. */
+/** A link for the person at the terminal. A log, which others read, only says how to get one. */
 const showSignIn = (
   { service }: ServerSettings,
   { admin, open }: Listeners,
   token: Redacted.Redacted,
 ) =>
   Effect.gen(function* () {
+    const url = admin === null ? (service.publicUrl ?? localUrl(open.url)) : localUrl(admin.url)
+    if (!isTerminal()) return yield* announce(service.log, howToSignInText(url))
     const sessions = yield* BrowserSessions
     const code = yield* sessions.operatorLink(Redacted.value(token))
-    const url = admin === null ? (service.publicUrl ?? localUrl(open.url)) : localUrl(admin.url)
     yield* announce(service.log, signInText(`${url}/sign-in#code=${code}`))
   }).pipe(
     Effect.catchTag("StoreUnavailable", (error) => Effect.fail(storeCannotStart(service, error))),

@@ -9,6 +9,7 @@ import {
 import { Effect } from "effect"
 import { runServer } from "./Server.ts"
 import { readServerSettings, serverVariableNames } from "./ServerSettings.ts"
+import { signInLink } from "./signInLink.ts"
 
 const settings = readServerSettings(process.env)
 
@@ -23,10 +24,17 @@ runProcess({
   name,
   summary: "Serves the HTTP interface, and sends messages unless WORKER=separate.",
   variables: serverVariableNames,
-  commands: { doctor: doctorSummary, ...databaseCommandSummaries },
-  runCommand: (command, options) =>
-    command === "doctor"
-      ? runDoctor(name, start, options)
-      : runDatabaseCommand(command, process.env, options),
+  commands: {
+    doctor: doctorSummary,
+    "sign-in-link": "Prints a link of the running server that signs an operator in, once.",
+    ...databaseCommandSummaries,
+  },
+  runCommand: (command, options) => {
+    if (command === "doctor") return runDoctor(name, start, options)
+    if (command === "sign-in-link") {
+      return Effect.flatMap(settings, (given) => signInLink(given, options))
+    }
+    return runDatabaseCommand(command, process.env, options)
+  },
   run: Effect.flatMap(settings, runServer),
 })

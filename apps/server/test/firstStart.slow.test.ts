@@ -17,6 +17,14 @@ const pasted = <Body>(line: string) =>
     return JSON.parse(stdout) as Body
   })
 
+/** What a command of the program prints. */
+const printed = (command: ReadonlyArray<string>, environment: Record<string, string>) =>
+  Effect.promise(async () => {
+    const env = { ...process.env, ...environment }
+    const { stdout } = await promisify(execFile)(process.execPath, [program, ...command], { env })
+    return stdout
+  })
+
 /** Makes standard output a terminal for a process. */
 const asTerminal = { NODE_OPTIONS: "--import=data:text/javascript,process.stdout.isTTY=true" }
 
@@ -104,6 +112,15 @@ describe.concurrent("a first start", () => {
       const stdout = yield* server.stdout
       assert.lengthOf(Object.values(server.kept), 4)
       assert.notInclude(stdout, "#code=")
+      assert.include(
+        stdout,
+        `Open the dashboard at ${server.url}/. "messaging-server sign-in-link"`,
+      )
+      const link = yield* printed(["sign-in-link"], {
+        ...settings,
+        PORT: new URL(server.url).port,
+      })
+      assert.match(link, new RegExp(`^${server.url}/sign-in#code=[0-9a-f]{64}\n$`))
       for (const secret of Object.values(server.kept)) assert.notInclude(stdout, secret)
       const files = ["operator-token", "live-key", "test-key", "version-1-key"].map((name) =>
         name === "operator-token" ? name : `example-${name}.memory`,

@@ -322,6 +322,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/admin/v1/sign-in-links": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Create a link for the operator */
+        readonly post: operations["createSignInLink"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/admin/v1/workspaces/{id}/portal-sessions": {
         readonly parameters: {
             readonly query?: never;
@@ -1562,6 +1579,7 @@ export interface components {
         readonly Settled: Settled;
         /** @description The operator token, or the code of a link. */
         readonly SignIn: SignIn;
+        readonly SignInLink: SignInLink;
         readonly SignedOut: SignedOut;
         readonly StoreRestored: StoreRestored;
         readonly TelegramCode: TelegramCode;
@@ -2320,6 +2338,26 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["SignedOut"];
+                };
+            };
+        };
+    };
+    readonly createSignInLink: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The link. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SignInLink"];
                 };
             };
         };
@@ -6059,6 +6097,10 @@ export type SignIn = {
     readonly token?: string;
     readonly code?: string;
 } & (unknown | unknown);
+export interface SignInLink {
+    /** @description Shown only here. */
+    readonly url: string;
+}
 export interface SignedOut {
     /** @enum {boolean} */
     readonly signed_out: true;
@@ -6501,6 +6543,8 @@ export interface TestWorkspaceWebhookQuery {
 export interface StreamNewsQuery {
     /** @description The workspace. A portal's session reads its own. */
     readonly workspace_id: number;
+    /** @description Whose session, where a browser holds both. */
+    readonly session?: "operator" | "portal";
 }
 export interface ReadFiguresQuery {
     /** @description The span of time. */

@@ -58,6 +58,8 @@ const portalSessionsOf = (at: Endpoints) => ({
 const sessionOf = (at: Endpoints) => ({
   /** Begins a session with the operator token, or with the code of a link. */
   signIn: at.post("/admin/v1/session"),
+  /** Creates a link that signs a browser of the operator in, once, within 15 minutes. */
+  createLink: at.order("/admin/v1/sign-in-links"),
   /** The session of the request's cookie; null without one. */
   get: at.get("/admin/v1/session"),
   /** Ends the session of the request's cookie. */

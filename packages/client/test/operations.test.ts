@@ -141,6 +141,11 @@ const entries: {
 
   signIn: async ({ operator }) =>
     assert.strictEqual((await operator.session.signIn({ token })).kind, "operator"),
+  createSignInLink: async ({ operator }) =>
+    assert.match(
+      (await operator.session.createLink()).url,
+      /^https:\/\/messages\.test\/sign-in#code=[0-9a-f]{64}$/,
+    ),
   getSession: async ({ operator }) => assert.isNull((await operator.session.get()).session),
   signOut: async ({ operator }) => assert.isTrue((await operator.session.signOut()).signed_out),
 

@@ -9,6 +9,7 @@ import { useEffect, useState, useSyncExternalStore } from "react"
 import { base } from "./base.ts"
 import type { Topic } from "./call.ts"
 import { setServiceTime } from "./serviceTime.ts"
+import { sessionKind } from "./sessionKind.ts"
 
 export type LiveState = "connecting" | "live" | "offline" | "paused"
 
@@ -41,7 +42,9 @@ export const useLive = (workspaceId: number, paused: boolean): LiveState => {
       if (!isLive) changedAll()
     }, reopenMillis)
     const open = () => {
-      source = new EventSource(`${base}admin/v1/events?workspace_id=${workspaceId}`)
+      const kind = sessionKind()
+      const session = kind === null ? "" : `&session=${kind}`
+      source = new EventSource(`${base}admin/v1/events?workspace_id=${workspaceId}${session}`)
       // No event tells what happened before the stream opened, or while it was broken.
       source.addEventListener("open", changedAll)
       source.addEventListener("error", () => {

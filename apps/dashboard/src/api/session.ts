@@ -4,15 +4,21 @@ import type { QueryClient } from "@tanstack/react-query"
 import type { BrowserSession } from "@messaging-service/client"
 import { Refused, call } from "./call.ts"
 import { setServiceTime } from "./serviceTime.ts"
+import { setSessionKind } from "./sessionKind.ts"
 
 const queryKey = ["session"] as const
+
+const note = (session: BrowserSession): void => {
+  setServiceTime(session.now)
+  setSessionKind(session)
+}
 
 export const loadSession = (client: QueryClient): Promise<BrowserSession | null> =>
   client.ensureQueryData({
     queryKey,
     queryFn: async () => {
       const { session } = await call("GET /admin/v1/session", {})
-      if (session !== null) setServiceTime(session.now)
+      if (session !== null) note(session)
       return session
     },
     staleTime: Number.POSITIVE_INFINITY,
@@ -20,7 +26,7 @@ export const loadSession = (client: QueryClient): Promise<BrowserSession | null>
 
 /** After signing in. */
 export const setSession = (client: QueryClient, session: BrowserSession): void => {
-  setServiceTime(session.now)
+  note(session)
   client.setQueryData(queryKey, session)
   client.setQueryData(endedKey, false)
 }

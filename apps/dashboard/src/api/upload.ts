@@ -2,6 +2,7 @@
 import type { MediaFile } from "@messaging-service/client"
 import { base } from "./base.ts"
 import { Refused, readAnswer } from "./call.ts"
+import { sessionHeaders } from "./sessionKind.ts"
 
 export interface FileUpload {
   readonly workspaceId: number
@@ -34,7 +35,8 @@ export const upload = ({
     const request = new XMLHttpRequest()
     request.open("POST", `${base}admin/v1/workspaces/${workspaceId}/media?mode=${mode}`)
     request.responseType = "json"
-    request.setRequestHeader("idempotency-key", idempotencyKey)
+    const headers = { ...sessionHeaders(), "idempotency-key": idempotencyKey }
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
     request.upload.addEventListener("progress", ({ loaded, total }) => progress?.(loaded / total))
     request.addEventListener("error", () => reject(new TypeError("no answer")))
     request.addEventListener("load", () => {

@@ -93,6 +93,9 @@ const WorkspaceParameter = Schema.Struct({
     description: "The workspace. A portal's session reads its own.",
     parameter: { type: "integer", minimum: 1 },
   }),
+  session: Schema.optionalKey(Schema.Literals(["operator", "portal"])).annotate({
+    description: "Whose session, where a browser holds both.",
+  }),
 })
 
 const missing = refuse("validation_failed", {

@@ -9,18 +9,30 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import { headerValues } from "../IncomingRequest.ts"
 import type { IncomingRequest } from "../IncomingRequest.ts"
 
+type SessionKind = "operator" | "portal"
+
+export const kindOf = ({ workspaceId }: Pick<BrowserSession, "workspaceId">): SessionKind =>
+  workspaceId === null ? "operator" : "portal"
+
 export interface SessionCookie {
   /**
-   * The id in the request's cookie; undefined without one. Several different ones are as good as one
-   * that is unknown: another port of the host may have set one of them.
+   * The id in the request's cookie of that kind; undefined without one. Default: the kind that the
+   * request names, else the operator's cookie before a portal's. Several different ids are as good as
+   * one that is unknown: another port of the host may have set one of them.
    */
-  readonly read: (request: HttpServerRequest) => string | undefined
+  readonly read: (request: HttpServerRequest, kind?: SessionKind) => string | undefined
   readonly set: (incoming: IncomingRequest, id: string, session: BrowserSession) => void
   readonly clear: (incoming: IncomingRequest) => void
   /** Fails with `cross_site_request` unless the request reads only, or its page is the dashboard's. */
   readonly requireOwnPage: (request: HttpServerRequest) => Effect.Effect<void, Refusal>
   /** The same of a request that may come from no browser. */
   readonly refuseOtherSites: (request: HttpServerRequest) => Effect.Effect<void, Refusal>
+}
+
+/** A browser may hold both: its pages name theirs, in a stream's query for want of a header. */
+const kindAsked = ({ headers, url }: HttpServerRequest): SessionKind | undefined => {
+  const asked = headers["messaging-session"] ?? /[?&]session=(\w+)/.exec(url)?.[1]
+  return asked === "operator" || asked === "portal" ? asked : undefined
 }
 
 const idForm = /^[0-9a-f]{64}$/
@@ -52,7 +64,10 @@ export const makeSessionCookie = (publicUrl: string) =>
     const path = pathname.replace(/(.)\/$/, "$1")
     const isSecure = protocol === "https:"
     const prefix = isSecure ? (path === "/" ? "__Host-" : "__Secure-") : ""
-    const name = `${prefix}messaging-${cookieSuffix}`
+    const names = {
+      operator: `${prefix}messaging-${cookieSuffix}`,
+      portal: `${prefix}messaging-portal-${cookieSuffix}`,
+    }
     const attributes = `Path=${path}; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`
 
     const isOwnPage = (request: HttpServerRequest, otherwise: boolean): boolean => {
@@ -65,18 +80,27 @@ export const makeSessionCookie = (publicUrl: string) =>
 
     const requireIf = (isAllowed: boolean) => (isAllowed ? Effect.void : Effect.fail(crossSite))
 
+    const readKind = (request: HttpServerRequest, kind: SessionKind): string | undefined => {
+      const [value, ...others] = new Set(valuesOf(request, names[kind]))
+      if (value === undefined || value === "") return undefined
+      return others.length === 0 && idForm.test(value) ? value : ambiguous
+    }
+
     return {
-      read: (request) => {
-        const [value, ...others] = new Set(valuesOf(request, name))
-        if (value === undefined || value === "") return undefined
-        return others.length === 0 && idForm.test(value) ? value : ambiguous
-      },
-      set: ({ answerHeaders }, id, { createdAt, expiresAt }) => {
+      read: (request, kind = kindAsked(request)) =>
+        kind === undefined
+          ? (readKind(request, "operator") ?? readKind(request, "portal"))
+          : readKind(request, kind),
+      set: ({ answerHeaders }, id, session) => {
+        const { createdAt, expiresAt } = session
+        const kind = kindOf(session)
         const seconds = Math.floor((expiresAt - createdAt) / 1000)
-        answerHeaders["set-cookie"] = `${name}=${id}; ${attributes}; Max-Age=${seconds}`
+        answerHeaders["set-cookie"] = `${names[kind]}=${id}; ${attributes}; Max-Age=${seconds}`
       },
-      clear: ({ answerHeaders }) => {
-        answerHeaders["set-cookie"] = `${name}=; ${attributes}; Max-Age=0`
+      clear: ({ answerHeaders, request }) => {
+        const isPortal = readKind(request, "operator") === undefined && readKind(request, "portal")
+        const kind = kindAsked(request) ?? (isPortal ? "portal" : "operator")
+        answerHeaders["set-cookie"] = `${names[kind]}=; ${attributes}; Max-Age=0`
       },
       requireOwnPage: (request) =>
         requireIf(["GET", "HEAD"].includes(request.method) || isOwnPage(request, false)),

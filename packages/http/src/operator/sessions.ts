@@ -3,6 +3,7 @@ import {
   BrowserSessions,
   described,
   formatInstant,
+  refuse,
   roles,
   SignInBody,
   TelegramLogins,
@@ -10,11 +11,13 @@ import {
 import type { BrowserSession, SignIn } from "@messaging-service/core"
 import { Clock, Effect, Redacted, Schema } from "effect"
 import { bodyOf, IdJson, json, TimeJson } from "../Entry.ts"
+import { publicUrlOf } from "../HttpOptions.ts"
 import type { HttpSettings } from "../HttpOptions.ts"
 import { authorizationOf, knownAddress } from "../IncomingRequest.ts"
 import type { ClientAddressOf, IncomingRequest } from "../IncomingRequest.ts"
 import { operatorRoute } from "./pipeline.ts"
 import type { OperatorRoute } from "./pipeline.ts"
+import { kindOf } from "./sessionCookie.ts"
 import type { SessionCookie } from "./sessionCookie.ts"
 
 const SessionJson = Schema.Struct({
@@ -66,8 +69,12 @@ const tokenOf = ({ settings: { operatorToken } }: SessionDoor): string | null =>
   operatorToken === null ? null : Redacted.value(operatorToken)
 
 /** The id in the cookie. A request with `Authorization` has no session. */
-const idOf = ({ cookie }: SessionDoor, { request }: IncomingRequest): string | undefined =>
-  authorizationOf(request) === undefined ? cookie.read(request) : undefined
+const idOf = (
+  { cookie }: SessionDoor,
+  { request }: IncomingRequest,
+  kind?: ReturnType<typeof kindOf>,
+): string | undefined =>
+  authorizationOf(request) === undefined ? cookie.read(request, kind) : undefined
 
 const requireOwnPage = (door: SessionDoor) => (incoming: IncomingRequest) =>
   idOf(door, incoming) === undefined
@@ -81,7 +88,7 @@ const sessionJson = Effect.fnUntraced(function* sessionJson(
   const { workspaceId } = session
   const logins = yield* TelegramLogins
   const shown: typeof SessionJson.Type = {
-    kind: workspaceId === null ? "operator" : "portal",
+    kind: kindOf(session),
     workspace_id: workspaceId,
     role: session.role,
     created_at: formatInstant(session.createdAt),
@@ -112,7 +119,7 @@ const signInRoute = (door: SessionDoor): OperatorRoute =>
       const clientAddress = knownAddress(door.addressOf(incoming.request))
       const place = { operatorToken: tokenOf(door), clientAddress }
       const { id, session } = yield* sessions.signIn(request, place)
-      const former = idOf(door, incoming)
+      const former = idOf(door, incoming, kindOf(session))
       if (former !== undefined) yield* sessions.end(former)
       door.cookie.set(incoming, id, session)
       return yield* sessionJson(door, session)
@@ -158,11 +165,34 @@ const signOutRoute = (door: SessionDoor): OperatorRoute =>
     }),
   })
 
+const SignInLinkJson = Schema.Struct({
+  url: described(Schema.String, "Shown only here."),
+}).annotate({ identifier: "SignInLink" })
+
+const signInLinkRoute = (door: SessionDoor): OperatorRoute =>
+  route("POST /admin/v1/sign-in-links", {
+    id: "createSignInLink",
+    right: "operator",
+    summary: "Create a link for the operator",
+    about: "It signs a browser in, once, within 15 minutes.",
+    status: 201,
+    success: "The link.",
+    answer: bodyOf(SignInLinkJson, { url: `https://example.com/sign-in#code=${"0".repeat(64)}` }),
+    refused: ["role_required"],
+    handler: Effect.fnUntraced(function* createSignInLink({ role }) {
+      const sessions = yield* BrowserSessions
+      const token = tokenOf(door)
+      if (role !== "owner" || token === null) return yield* refuse("role_required")
+      const code = yield* sessions.operatorLink(token)
+      return { url: `${yield* publicUrlOf(door.settings)}/sign-in#code=${code}` }
+    }),
+  })
+
 export const sessionRoutes = (
   settings: HttpSettings,
   cookie: SessionCookie,
   addressOf: ClientAddressOf,
 ): ReadonlyArray<OperatorRoute> => {
   const door = { settings, cookie, addressOf }
-  return [signInRoute(door), getSessionRoute(door), signOutRoute(door)]
+  return [signInRoute(door), getSessionRoute(door), signOutRoute(door), signInLinkRoute(door)]
 }

@@ -384,6 +384,7 @@ describe("the document and the service", () => {
             yield* ask({ method: "POST", path: session, json: { token: operatorToken } }, 200)
             yield* ask({ method: "POST", path: session, json: { code: "wrong" } }, 401)
             yield* ask({ path: session }, 200)
+            yield* ask(operator("POST", "/admin/v1/sign-in-links"), 201)
             yield* ask({ method: "DELETE", path: session }, 200)
 
             // News

@@ -20,6 +20,7 @@ const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
   signIn: everyone,
   getSession: everyone,
   signOut: everyone,
+  createSignInLink: operator,
 
   createPortalSession: owners,
   listPortalSessions: owners,

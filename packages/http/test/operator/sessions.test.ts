@@ -70,6 +70,39 @@ const withCookie = (cookie: string, { headers = [], ...call }: Call) =>
   ask({ ...call, headers: [["cookie", cookie], sameOrigin, ...headers] })
 
 layer(layerSessions())("browser sessions", (it) => {
+  it.effect("one browser holds an operator's and a portal's, and its pages name theirs", () =>
+    Effect.gen(function* () {
+      const shop = yield* aWorkspace()
+      const operator = yield* anOperator
+      const code = yield* aCode(shop, "member")
+      const headers = [["cookie", operator], sameOrigin] as const
+      const signedIn = yield* ask({ method: "POST", path, json: { code }, headers })
+      const portal = cookieOf(signedIn.headers["set-cookie"])
+      assert.notStrictEqual(portal.split("=")[0], operator.split("=")[0])
+      const both = `${operator}; ${portal}`
+      const kindOf = (cookie: string, named?: string) =>
+        Effect.map(
+          withCookie(cookie, {
+            path,
+            headers: named === undefined ? [] : [["messaging-session", named]],
+          }),
+          (answer) => bodyOf<{ session: { kind: string } | null }>(answer, 200).session?.kind,
+        )
+      assert.strictEqual(yield* kindOf(operator), "operator")
+      assert.strictEqual(yield* kindOf(portal), "portal")
+      assert.strictEqual(yield* kindOf(both), "operator")
+      assert.strictEqual(yield* kindOf(both, "portal"), "portal")
+      assert.isUndefined(yield* kindOf(operator, "portal"))
+      const list = { path: root, headers: [["messaging-session", "portal"]] } as const
+      assert.strictEqual(errorOf(yield* withCookie(both, list)).code, "operator_required")
+      const leaves = { method: "DELETE", path, headers: list.headers } as const
+      const left = yield* withCookie(both, leaves)
+      assert.strictEqual(cookieOf(left.headers["set-cookie"]), `${portal.split("=")[0]}=`)
+      assert.strictEqual(yield* kindOf(both), "operator")
+      assert.isUndefined(yield* kindOf(both, "portal"))
+    }),
+  )
+
   it.effect("the operator token is exchanged for a cookie that no script can read", () =>
     Effect.gen(function* () {
       const answer = yield* signIn({ token: operatorToken })
