@@ -210,7 +210,7 @@ describe("reminders", () => {
         }),
     )
 
-    it.effect("the operator's log of an unknown reminder is a 404, and needs a role", () =>
+    it.effect("the operator's log of an unknown reminder is a 404, and every role reads it", () =>
       Effect.gen(function* () {
         const { token, workspace } = yield* aSender()
         const stranger = yield* aSender()
@@ -223,7 +223,7 @@ describe("reminders", () => {
           path: `/admin/v1/workspaces/${workspace.id}/reminders/${id}/runs`,
           headers: [["acting-role", "member"]],
         })
-        assert.strictEqual(errorOf(member).code, "role_required")
+        assert.deepStrictEqual(bodyOf(member, 200), own)
       }),
     )
   })
