@@ -55,6 +55,11 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       ],
       [["get", "1000000"], 5, /message_not_found/],
       [["me", "--service", "http://127.0.0.1:9", "--retries", "0"], 6, /got no answer/],
+      [
+        ["events", "--workspace", "1", "--service", "http://127.0.0.1:9", "--retries", "0"],
+        6,
+        /got no answer/,
+      ],
     ]
     for (const [line, code, complaint] of wrong) {
       test(`${code}: ${line.join(" ")}`, async ({ url }) => {

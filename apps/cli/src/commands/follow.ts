@@ -126,6 +126,8 @@ export const followCommands = [
       after: maybe(text("EVENT", "Continues after that event, of the last hour at most.")),
     },
     run: async ({ after, workspace: inside }, { machine, operator, output }) => {
+      // Following waits for a service that is away, and so for one that is not at this address.
+      await operator().workspaces.get(inside)
       const following = operator().follow(inside, {
         signal: machine.signal,
         ...(after === undefined ? {} : { lastEventId: after }),

@@ -98,6 +98,10 @@ const setProfile = async (named: string, tools: Tools): Promise<void> => {
   const before = Object.hasOwn(kept.profiles, named) ? kept.profiles[named] : undefined
   const service = common.service ?? before?.service
   if (service === undefined) throw usageError("a new profile needs --service")
+  const given = [common.service, common["operator-service"], key, token]
+  if (given.every((each) => each === undefined)) {
+    throw usageError("give what to keep, such as --service or --key-file")
+  }
   const profile = checked({
     ...keptOf(before, service, common["operator-service"]),
     ...(key === undefined ? {} : { key }),
