@@ -309,7 +309,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       const { data } = await get(`messages?to=${encodeURIComponent(phone)}`)
       assert.isNotNull(data[0]?.["media"])
       await goTo(page, dashboard, `/w/1/messages?find=${encodeURIComponent(phone)}`)
-      await page.getByRole("row").getByText("With an image").click()
+      await shown(page, "With an image").first().click()
       await page.getByRole("complementary").getByText("With an image").waitFor()
       await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(phone)}`)
       await page.getByRole("navigation", { name: "Phones" }).getByText("An image").first().waitFor()
