@@ -177,6 +177,8 @@ export const keyStore = (tables: Tables): Steps<KeyStore> => ({
     if (owner === undefined) return null
     const keys = owner.keys.map(({ key }) => key)
     if (holdsAllKeys(keys, given.version, limit)) return null
+    const isNamed = keys.some(({ name, version }) => version === 1 && name === given.name)
+    if (given.version === 1 && isNamed) return null
     const row = tables.keys.insert((id): KeyRow => ({
       key: { ...given, id, lastUsedAt: null, lastUsedIp: null, revokedAt: null },
       hash,

@@ -146,7 +146,10 @@ export interface KeyStore {
    * request names. The count is per minute and shared by all its version 1 keys.
    */
   admitV1(query: AdmitV1Query): Effect.Effect<AdmittedV1 | null, StoreUnavailable>
-  /** Guard: fewer than `limit` non-revoked keys of that version; null when it fails. */
+  /**
+   * Guards: fewer than `limit` non-revoked keys of that version, and no version 1 key of that name in the workspace
+   * for another one; null when one fails.
+   */
   insertKey(key: NewKey, limit: number): Effect.Effect<ApiKey | null, StoreUnavailable>
   /** Oldest first, revoked ones included. */
   listKeys(workspaceId: WorkspaceId): Effect.Effect<ReadonlyArray<ApiKey>, StoreUnavailable>

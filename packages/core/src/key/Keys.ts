@@ -128,17 +128,10 @@ interface KeyWork {
   readonly ids: Ids["Service"]
 }
 
-const insert = Effect.fnUntraced(function* insert(
-  { store }: KeyWork,
-  text: string,
-  key: Omit<ApiKey, "id" | "last4" | "lastUsedAt" | "lastUsedIp" | "revokedAt">,
-) {
-  const record = yield* store.insertKey(
-    { ...key, hash: hashSecret(text), last4: text.slice(-4) },
-    keyLimit,
-  )
-  return record === null ? yield* refuse("key_limit_reached") : { record, key: text }
-})
+type KeyToMake = Omit<ApiKey, "id" | "last4" | "lastUsedAt" | "lastUsedIp" | "revokedAt">
+
+const insert = ({ store }: KeyWork, text: string, key: KeyToMake) =>
+  store.insertKey({ ...key, hash: hashSecret(text), last4: text.slice(-4) }, keyLimit)
 
 const createV2 = Effect.fnUntraced(function* createV2(
   keys: KeyWork,
@@ -157,7 +150,8 @@ const createV2 = Effect.fnUntraced(function* createV2(
   }
   const now = yield* Clock.currentTimeMillis
   const chosen = input.scopes ?? "all"
-  return yield* insert(keys, makeKeyV2(ids, mode), {
+  const text = makeKeyV2(ids, mode)
+  const record = yield* insert(keys, text, {
     workspaceId,
     version: 2,
     name: input.name,
@@ -167,7 +161,10 @@ const createV2 = Effect.fnUntraced(function* createV2(
     expiresAt: input.expiresIn == null ? null : now + lifetimes[input.expiresIn],
     createdAt: now,
   })
+  return record === null ? yield* refuse("key_limit_reached") : { record, key: text }
 })
+
+const numberInName = (name: string): number => Number(/^API Key (\d+)$/.exec(name)?.[1] ?? 0)
 
 const createV1 = Effect.fnUntraced(function* createV1(
   keys: KeyWork,
@@ -176,17 +173,29 @@ const createV1 = Effect.fnUntraced(function* createV1(
 ) {
   const { ids, store } = keys
   yield* Effect.fromResult(decodeV1(command))
-  const made = (yield* store.listKeys(workspaceId)).filter((key) => key.version === 1).length
-  return yield* insert(keys, makeKeyV1(ids), {
-    workspaceId,
-    version: 1,
-    name: `API Key ${made + 1}`,
-    mode: "live",
-    scopes,
-    numberIds: null,
-    expiresAt: null,
-    createdAt: yield* Clock.currentTimeMillis,
-  })
+  const text = makeKeyV1(ids)
+  const made = Effect.map(store.listKeys(workspaceId), (all) =>
+    all.filter(({ version }) => version === 1),
+  )
+  let known = yield* made
+  while (true) {
+    const number = Math.max(known.length, ...known.map(({ name }) => numberInName(name))) + 1
+    const record = yield* insert(keys, text, {
+      workspaceId,
+      version: 1,
+      name: `API Key ${number}`,
+      mode: "live",
+      scopes,
+      numberIds: null,
+      expiresAt: null,
+      createdAt: yield* Clock.currentTimeMillis,
+    })
+    if (record !== null) return { record, key: text }
+    // Another request may have taken the name meanwhile.
+    const now = yield* made
+    if (now.length === known.length) return yield* refuse("key_limit_reached")
+    known = now
+  }
 })
 
 /** Unchecked JSON, possibly null. */

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer, Result } from "effect"
 import { Admission, Keys, refuse, Store, Workspaces } from "../../src/index.ts"
 import type { Caller, CreateKey, KeyId, Refusal, Role, WorkspaceId } from "../../src/index.ts"
 import { code, refusal, send } from "./Operations.ts"
@@ -142,6 +142,40 @@ describe("keys", () => {
           )
         }),
       ),
+  )
+
+  it.effect("version 1 keys that are made at once have names of their own", () =>
+    inAService(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const slow = Layer.effect(
+          Store,
+          Effect.map(Store, (store) => ({
+            ...store,
+            workspaces: {
+              ...store.workspaces,
+              listKeys: (id: WorkspaceId) =>
+                Effect.tap(store.workspaces.listKeys(id), () => Effect.yieldNow),
+            },
+          })),
+        )
+        const make = Effect.provide(
+          create(workspace, { version: 1 }),
+          Layer.provide(Keys.layer, slow),
+        )
+        const made = yield* Effect.all(
+          Array.from({ length: 12 }, () => Effect.result(make)),
+          {
+            concurrency: "unbounded",
+          },
+        )
+        const names = made.flatMap((one) =>
+          Result.isSuccess(one) ? [one.success.record.name] : [],
+        )
+        const expected = Array.from({ length: 10 }, (_, index) => `API Key ${index + 1}`)
+        assert.sameMembers(names, expected)
+      }),
+    ),
   )
 
   it.effect("lists show time and address of last use", () =>

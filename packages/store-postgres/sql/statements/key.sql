@@ -104,6 +104,11 @@ select
   :workspaceId, :version::smallint, :name, :mode, :scopes, :numberIds, :expiresAt, :last4,
   :createdAt, :hash
 where not holds_all_keys(:workspaceId, :version, :limit)
+  and not exists (
+    select
+    from api_keys k
+    where :version = 1 and k.workspace_id = :workspaceId and k.version = 1 and k.name = :name
+  )
 returning *, null::timestamptz as last_used_at, null::text as last_used_ip
 
 -- name: list

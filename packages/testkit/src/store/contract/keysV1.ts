@@ -1,6 +1,6 @@
 /** `KeyStore.admitV1`: the minute that a workspace's version 1 keys share. */
 import { assert } from "@effect/vitest"
-import { Store } from "@messaging-service/core"
+import { keyLimit, Store } from "@messaging-service/core"
 import type { AdmitV1Query, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
@@ -11,6 +11,7 @@ import {
   admitsNone,
   aHash,
   aKey,
+  aNewKey,
   aWorkspace,
   minute,
   noon,
@@ -19,7 +20,7 @@ import {
 import type { IssuedKey } from "../Records.ts"
 
 const aKeyV1 = (workspaceId: WorkspaceId) =>
-  aKey(workspaceId, { version: 1, name: "API Key 1", hash: aHash() })
+  aKey(workspaceId, { version: 1, name: `API Key ${aHash()}` })
 
 const query = ({ hash, key }: IssuedKey, overrides: Partial<AdmitV1Query> = {}): AdmitV1Query => {
   const now = overrides.now ?? noon
@@ -75,6 +76,21 @@ export const keysV1: Topic = (it, { parallel }) => {
       assert.strictEqual(yield* countOf(second), 2)
       assert.strictEqual(yield* countOf(first), 3)
       assert.strictEqual(yield* countOf(stranger), 1)
+    }),
+  )
+
+  it.effect("no two version 1 keys of a workspace have one name, however they are made", () =>
+    Effect.gen(function* () {
+      const store = (yield* Store).workspaces
+      const workspace = yield* aWorkspace()
+      const named = (id: WorkspaceId, version: 1 | 2 = 1) =>
+        store.insertKey(aNewKey(id, { version, name: "API Key 1" }), keyLimit)
+      const made = yield* Effect.forEach(range(5), () => named(workspace.id), atOnce)
+      const key = only(made.filter((one) => one !== null))
+      yield* store.revokeKey(workspace.id, key.id, noon)
+      assert.isNull(yield* named(workspace.id))
+      assert.isNotNull(yield* named(workspace.id, 2))
+      assert.isNotNull(yield* named((yield* aWorkspace()).id))
     }),
   )
 
