@@ -18,11 +18,13 @@ layer(layerService())("a name of white space only", (it) => {
       const api = "/api/v2"
       const reminder = { ...aText, schedule: { cron: "0 9 * * *" } }
       const media = { url: "https://files.example/a.pdf", file_name: blank }
+      const aWhatsApp = { platform: "whatsapp", phone: "+15550007001" }
       const requests = [
         [operate, "POST", root, { name: blank }, "name"],
         [operate, "PATCH", at, { name: blank }, "name"],
         [operate, "PATCH", at, { plan: aPlan({ name: blank }) }, "plan.name"],
         [operate, "POST", `${at}/keys`, { version: 2, name: blank }, "name"],
+        [operate, "POST", `${at}/numbers`, { ...aWhatsApp, label: blank }, "label"],
         [operate, "POST", `${at}/contacts`, { name: blank, phone: aText.to.phone }, "name"],
         [socket.call, "POST", `${api}/reminders`, { ...reminder, name: blank }, "name"],
         [socket.call, "POST", `${api}/messages`, { ...aText, to: { group: blank } }, "to.group"],

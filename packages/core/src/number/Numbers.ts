@@ -15,6 +15,7 @@ import {
   InstantInput,
   integerBetween,
   parsed,
+  optionalNameUpTo,
   textBetween,
 } from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
@@ -136,7 +137,7 @@ export class NumberProxies extends Context.Service<
   )
 }
 
-const LabelInput = textBetween(0, 100)
+const LabelInput = optionalNameUpTo(100)
 
 export const NumberBody = Schema.Struct({
   platform: Schema.Literals(platforms),
