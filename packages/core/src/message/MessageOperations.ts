@@ -14,6 +14,7 @@ import {
   inputDecoder,
   InstantInput,
   parsed,
+  refuseFuture,
 } from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
 import { Store } from "../store/Store.ts"
@@ -208,6 +209,7 @@ export class MessageOperations extends Context.Service<
             const { id } = yield* workspaces.within(role, workspaceId, "messages")
             const { filter, ids, mode = "live" } = yield* Effect.fromResult(decodeCancel(command))
             const now = yield* Clock.currentTimeMillis
+            yield* refuseFuture(boundMillis(filter?.since), now, "filter.since")
             const chosen =
               filter === undefined
                 ? ((ids ?? []) as ReadonlyArray<MessageId>)

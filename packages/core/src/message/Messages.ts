@@ -25,7 +25,7 @@ import { parsePhone, phoneDescribed } from "../recipient/Recipient.ts"
 import type { Phone } from "../recipient/Recipient.ts"
 import { judgeClaim } from "../request/Idempotency.ts"
 import type { IdempotencyCode, IdempotencyClaim, IdempotencyKey } from "../request/Idempotency.ts"
-import { instantParameter, parsed, textBetween } from "../request/Input.ts"
+import { instantParameter, parsed, refuseFuture, textBetween } from "../request/Input.ts"
 import {
   defaultLimit,
   makeCursors,
@@ -565,6 +565,7 @@ const listOf = Effect.fnUntraced(function* listOf(
   const { filter, text } = request
   const binding = ["messages", workspaceId, mode, restriction, ...Object.values(filter), text]
   const now = yield* Clock.currentTimeMillis
+  yield* refuseFuture(filter.since, now, "since")
   if (text === null) {
     return yield* cursors.page(request, binding, (page) =>
       listPage(sending, scope, filter, page, now),

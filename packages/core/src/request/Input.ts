@@ -12,7 +12,7 @@ import {
   SchemaIssue,
   SchemaTransformation,
 } from "effect"
-import { maximumErrors, problem, refuseAll } from "../error/Refusal.ts"
+import { maximumErrors, problem, refuse, refuseAll } from "../error/Refusal.ts"
 import type { Code, Problem, Refusal } from "../error/Refusal.ts"
 import { momentText, parseInstant } from "../time/Time.ts"
 import type { Instant, Moment } from "../time/Time.ts"
@@ -312,6 +312,16 @@ const instantDescribed: Described = {
   examples: ["2030-01-31T09:00:00+02:00"],
   [takesDate]: true,
 }
+
+/** Fails on that field where a filter of what has happened begins in the future. */
+export const refuseFuture = (
+  since: number | null,
+  now: number,
+  field: string,
+): Effect.Effect<void, Refusal<"validation_failed">> =>
+  since !== null && since > now
+    ? Effect.fail(refuse("validation_failed", { field, message: "must not be in the future" }))
+    : Effect.void
 
 /** A time; of a program also a date, which is text by the time that the schema sees it. */
 export const InstantInput: Schema.Codec<Instant, Moment> = parsed(

@@ -22,6 +22,7 @@ import {
   inputDecoder,
   InstantInput,
   integerBetween,
+  refuseFuture,
 } from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
 import { makeCursors, parsePageRequest } from "../request/Page.ts"
@@ -208,6 +209,7 @@ const decide = Effect.fnUntraced(function* decide(
   const workspace = yield* workspaces.within(role, workspaceId, "workspace")
   const now = yield* Clock.currentTimeMillis
   const { decideMessages, selection } = yield* Effect.fromResult(decision(now))
+  if ("filter" in selection) yield* refuseFuture(selection.filter.since, now, "filter.since")
   const held = yield* store.heldMessages(workspace.id, selection, heldAtOnce + 1)
   const room = heldAtOnce - Math.min(held.length, heldAtOnce)
   const heldReminders =

@@ -28,6 +28,7 @@ import {
   InstantInput,
   inputDecoder,
   instantParameter,
+  refuseFuture,
   refusedFor,
 } from "../request/Input.ts"
 import type { CommandOf } from "../request/Input.ts"
@@ -343,20 +344,21 @@ const endpointIn = Effect.fnUntraced(function* endpointIn(
   return { endpoint, scope }
 })
 
-const listDeliveries = (
+const listDeliveries = Effect.fnUntraced(function* listDeliveries(
   { cursors, store }: EndpointOperations,
   { id }: WebhookEndpoint,
   { failed, since, type, until, ...asked }: typeof DeliveriesQuery.Type,
-) => {
+) {
   const filter: DeliveryFilter = {
     types: type ?? null,
     failed: failed === true,
     since: boundMillis(since),
     until: boundMillis(until),
   }
+  yield* refuseFuture(filter.since, yield* Clock.currentTimeMillis, "since")
   const binding = ["deliveries", id, ...Object.values(filter).map(String)]
-  return cursors.page(asked, binding, (page) => store.attempts(id, filter, page))
-}
+  return yield* cursors.page(asked, binding, (page) => store.attempts(id, filter, page))
+})
 
 const changeEndpoint = Effect.fnUntraced(function* changeEndpoint(
   { egress, parseChange, store }: EndpointOperations,
@@ -589,6 +591,7 @@ const recoverSince = Effect.fnUntraced(function* recoverSince(
 > {
   const now = yield* Clock.currentTimeMillis
   if (since < now - eventsKeptMillis) return yield* tooLongAgo
+  yield* refuseFuture(since, now, "since")
   if (endpoint.disabledReason !== null) return yield* refuse("webhook_stopped")
   const found = yield* store.undelivered(scope, endpoint.id, since, recoveredAtOnce + 1)
   const positions = found.positions.slice(0, recoveredAtOnce)

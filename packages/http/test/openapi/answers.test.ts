@@ -375,6 +375,8 @@ describe("the document and the service", () => {
             )
             yield* ask(operator("POST", `${at}/held/cancel`, {}), 400)
             yield* ask(operator("POST", `${at}/held/cancel`, { filter: { since: "now" } }), 400)
+            const future = { filter: { since: "2999-01-01T00:00:00Z" } }
+            yield* ask(operator("POST", `${at}/held/cancel`, future), 400)
             yield* ask(operator("POST", `${at}/held/cancel`, { filter: {} }), 200)
             yield* ask(customer("POST", `${v2}/messages`, kept), 202)
             yield* ask(operator("POST", store), 409)

@@ -89,7 +89,11 @@ export const workspaceTour = Effect.fnUntraced(function* workspaceTour(
   yield* ask(operator("POST", `${path}/test`), 202)
   yield* ask(operator("PATCH", path, { description: "Till" }), 200)
   yield* ask(operator("PATCH", path, { url: "mailto:a@shop.example" }), 422)
-  yield* ask(operator("POST", `${path}/recover`, { since: "2999-01-31T09:00:00Z" }), 202)
+  const { now } = yield* ask<{ readonly now: string }>(
+    operator("GET", "/admin/v1/simulator/clock"),
+    200,
+  )
+  yield* ask(operator("POST", `${path}/recover`, { since: now }), 202)
   yield* ask(operator("POST", `${path}/recover`, { since: "1899-01-31T09:00:00Z" }), 400)
   yield* ask(operator("GET", `${path}/deliveries?type=ping&failed=true`), 200)
   yield* ask(operator("POST", "/admin/v1/simulator/settle"), 200)

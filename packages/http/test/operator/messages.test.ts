@@ -280,6 +280,7 @@ layer(layerWithWayOut())("a workspace's messages", (it) => {
         [{}, ""],
         [{ ids: [1], filter: { status: "queued" } }, ""],
         [{ filter: { status: "sent" } }, "filter.status"],
+        [{ filter: { since: "2999-01-01T00:00:00Z" } }, "filter.since"],
         [{ filter: { status: "queued" }, mode: "dead" }, "mode"],
       ]
       for (const [body, field] of refused) {

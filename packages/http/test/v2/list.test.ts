@@ -67,6 +67,8 @@ layer(layerService())("the list of messages", (it) => {
     ["?to=0171", "invalid_phone", "to"],
     ["?since=yesterday", "invalid_datetime", "since"],
     ["?since=2026-03-02T15:00:00+02:00", "invalid_datetime", "since"],
+    ["?since=2099-03-02T15:00:00Z", "validation_failed", "since"],
+    ["?since=2026-03-02T15:00:00-12:01", "invalid_datetime", "since"],
     ["?to=%", "validation_failed", "to"],
     ["?limit=1&to=%ff", "validation_failed", "to"],
     ["?%ff=1", "validation_failed", "%ff"],

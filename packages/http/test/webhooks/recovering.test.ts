@@ -138,7 +138,13 @@ layer(layerWithWayOut())("an endpoint's log", (it) => {
         [2, 1, 0, 2, 1],
       )
       assert.strictEqual(yield* counted(`?since=${since}&failed=true`), 1)
-      for (const query of ["?failed=yes", "?failed=false", "?type=message.read", "?since=monday"]) {
+      for (const query of [
+        "?failed=yes",
+        "?failed=false",
+        "?type=message.read",
+        "?since=monday",
+        "?since=2099-01-01T00:00Z",
+      ]) {
         const refused = yield* operate({
           path: operatorPath(workspace, endpoint, `/deliveries${query}`),
         })
@@ -224,6 +230,7 @@ layer(layerWithWayOut())("recovering events", (it) => {
       const endpoint = yield* anEndpoint(token, receiver)
       for (const [since, status, code] of [
         [yield* ago(31 * 24), 400, "validation_failed"],
+        [yield* ago(-1), 400, "validation_failed"],
         ["yesterday", 400, "invalid_datetime"],
       ] as const) {
         const refused = yield* recover(workspace, endpoint, since)
