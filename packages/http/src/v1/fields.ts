@@ -16,7 +16,7 @@ import {
   uploadedFileName,
 } from "@messaging-service/core"
 import type { MediaType, Message, SpooledContent } from "@messaging-service/core"
-import { Result } from "effect"
+import { Effect, Result } from "effect"
 import type { JsonValue } from "../StrictJson.ts"
 import { failV1 } from "./failures.ts"
 import type { FailureV1, TextName } from "./failures.ts"
@@ -242,22 +242,31 @@ const compact = (text: string): string => text.replaceAll(/[ -]+/g, "")
 /** The digits of a country code, parsed once for all its phones: it may be long. */
 const prefixOf = (code: string | null): string => compact(code ?? "").replace(/^\+/, "")
 
-/** `+` and digits; a phone with its own `+` already has its country code. */
-const international = (phone: string, prefix: string): string => {
-  const digits = compact(phone)
-  if (digits.startsWith("+")) return digits
-  return prefix === "" ? `+${digits}` : `+${prefix}${digits.replace(/^0+/, "")}`
-}
+type Join = (code: string, phone: string) => string
+
+const alone: Join = (_, phone) => phone
+
+/** The numbering plans load with the first country code. */
+const joining = (code: string): Effect.Effect<Join> =>
+  code === ""
+    ? Effect.succeed(alone)
+    : Effect.promise(async () => (await import("./countryCodes.ts")).withCountryCode)
 
 /** A phone, whose country code may be separate, or a username. Fails with `invalid_phone`. */
-const personOf = (given: string, prefix = ""): Result.Result<RecipientV1, FailureV1> => {
+const personOf = (
+  given: string,
+  code = "",
+  join: Join = alone,
+): Result.Result<RecipientV1, FailureV1> => {
   const text = given.trim()
   if (text.startsWith("@")) {
     return parseUsername(text) === undefined
       ? Result.fail(failV1("invalid_phone"))
       : Result.succeed({ username: text })
   }
-  const phone = parsePhone(international(text, prefix))
+  const digits = compact(text)
+  // A phone with its own `+` already has its country code.
+  const phone = parsePhone(digits.startsWith("+") ? digits : `+${join(code, digits)}`)
   return phone === undefined ? Result.fail(failV1("invalid_phone")) : Result.succeed({ phone })
 }
 
@@ -271,31 +280,33 @@ export const groupOf = ({
 }
 
 /** The recipient of a single send. Fails unless exactly one of `phone` and `group_name` is given. */
-export const recipientOf = (
+export const recipientOf = Effect.fnUntraced(function* recipientOf(
   fields: ReadFieldsV1<typeof phoneFields & typeof groupFields>,
-): Result.Result<RecipientV1, FailureV1> => {
+) {
   const { country_code, group_name, phone } = fields
-  if (phone !== null && group_name !== null) return Result.fail(failV1("two_recipients"))
-  if (phone !== null) return personOf(phone, prefixOf(country_code))
-  return group_name === null ? Result.fail(failV1("no_recipient")) : groupOf(fields)
-}
+  if (phone !== null && group_name !== null) return yield* failV1("two_recipients")
+  if (phone !== null) {
+    const code = prefixOf(country_code)
+    return yield* Effect.fromResult(personOf(phone, code, yield* joining(code)))
+  }
+  return yield* group_name === null ? failV1("no_recipient") : Effect.fromResult(groupOf(fields))
+})
 
 /** Fails with `no_phones`, `too_many_phones`, `invalid_phone`. */
-export const recipientsOf = ({
+export const recipientsOf = Effect.fnUntraced(function* recipientsOf({
   country_code,
   phones,
-}: ReadFieldsV1<typeof phonesFields>): Result.Result<ReadonlyArray<RecipientV1>, FailureV1> => {
-  if (phones.length === 0) return Result.fail(failV1("no_phones"))
-  if (phones.length > maximumRecipients) return Result.fail(failV1("too_many_phones"))
-  const prefix = prefixOf(country_code)
+}: ReadFieldsV1<typeof phonesFields>) {
+  if (phones.length === 0) return yield* failV1("no_phones")
+  if (phones.length > maximumRecipients) return yield* failV1("too_many_phones")
+  const code = prefixOf(country_code)
+  const join = yield* joining(code)
   const recipients: Array<RecipientV1> = []
   for (const phone of phones) {
-    const recipient = personOf(phone ?? "", prefix)
-    if (Result.isFailure(recipient)) return Result.fail(recipient.failure)
-    recipients.push(recipient.success)
+    recipients.push(yield* Effect.fromResult(personOf(phone ?? "", code, join)))
   }
-  return Result.succeed(recipients)
-}
+  return recipients
+})
 
 /** E.164; its `+` may be missing. Fails with `invalid_phone`. */
 export const phoneOf = (given: string): Result.Result<string, FailureV1> =>

@@ -156,7 +156,7 @@ const remindV1 = Effect.map(OutboundRule, (rule) => {
     function* remind({ caller, fields, file }: AskedReminder) {
       const { cron_expression, reminder_name, timezone, whatsapp_client: from } = fields
       if (reminder_name === null || isBlank(reminder_name)) return yield* failV1("no_reminder_name")
-      const to = yield* Effect.fromResult(recipientOf(fields))
+      const to = yield* recipientOf(fields)
       const kind = yield* Effect.fromResult(kindOf(fields))
       const content = {
         name: reminder_name,

@@ -102,10 +102,10 @@ const sendV1 = Effect.gen(function* sendV1() {
    */
   return Effect.fnUntraced(function* (
     { caller, fields, file }: AskedSend,
-    recipients: Result.Result<Recipients, FailureV1>,
+    recipients: Effect.Effect<Recipients, FailureV1>,
     sendAt: Result.Result<number | null, FailureV1> = atOnce,
   ) {
-    const to = yield* Effect.fromResult(recipients)
+    const to = yield* recipients
     const kind = yield* Effect.fromResult(kindOf(fields))
     const text = textOfContent(fields)
     yield* checkText(to, text, kind)
@@ -176,7 +176,7 @@ export const sendRoutes = Effect.gen(function* sendRoutes() {
         const isNoType = fields.msg_type === unreadable && !isWholeNumber(body.one("msg_type"))
         return mistyped || isNoType
           ? Effect.fail(new ErrorPageV1())
-          : Effect.map(send(asked, groupOf(fields)), sent("Message queued"))
+          : Effect.map(send(asked, Effect.fromResult(groupOf(fields))), sent("Message queued"))
       },
     }),
     routeV1("POST /api/v1/send_msg/multi", {

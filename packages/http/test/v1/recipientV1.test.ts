@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
 import { phonesFields, readFields, recipientsOf } from "../../src/v1/fields.ts"
 import { vi } from "vitest"
 
@@ -12,30 +12,28 @@ const fieldsOf = (body: Readonly<Record<string, string>>) =>
 
 const long = 100_000
 
-/** How often a long text is scanned meanwhile. */
-const longReplacements = (run: () => void): number => {
-  const spy = vi.spyOn(String.prototype, "replaceAll")
-  try {
-    run()
-    return spy.mock.contexts.filter((text) => String(text).length >= long).length
-  } finally {
-    spy.mockRestore()
-  }
-}
+/** What it gives, and how often a long text is scanned meanwhile. */
+const longReplacements = <A, E>(run: Effect.Effect<A, E>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => vi.spyOn(String.prototype, "replaceAll")),
+    (spy) =>
+      Effect.map(run, (given) => ({
+        given,
+        replacements: spy.mock.contexts.filter((text) => String(text).length >= long).length,
+      })),
+    (spy) => Effect.sync(() => spy.mockRestore()),
+  )
 
 describe("the phones of one request", () => {
   it.effect("share a country code that is parsed once, however long it is", () =>
-    Effect.sync(() => {
+    Effect.gen(function* () {
       const phones = Array.from({ length: 1000 }, (_, at) => `0555 ${1_000_000 + at}`)
       const fields = fieldsOf({ country_code: `+1${"-".repeat(long)}`, phones: phones.join() })
-      let recipients: ReturnType<typeof recipientsOf> = Result.succeed([])
-      const replacements = longReplacements(() => {
-        recipients = recipientsOf(fields)
-      })
+      const { given, replacements } = yield* longReplacements(recipientsOf(fields))
       assert.strictEqual(replacements, 1)
       assert.deepStrictEqual(
-        recipients,
-        Result.succeed(phones.map((_, at) => ({ phone: `+1555${1_000_000 + at}` }))),
+        given,
+        phones.map((_, at) => ({ phone: `+1555${1_000_000 + at}` })),
       )
     }),
   )
