@@ -130,7 +130,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     request: query<ListDeliveries>()(DeliveriesQuery),
     success: "A page of attempts.",
     answer: pageOf(DeliveryJson, delivery),
-    refused: ["webhook_not_found"],
+    refused: ["webhook_not_found", "invalid_datetime"],
     handler: Effect.fnUntraced(function* listDeliveries({ id, request, role }) {
       const webhooks = yield* WebhookOperations
       return pageJson(
@@ -183,7 +183,7 @@ export const deliveryRoutes: ReadonlyArray<OperatorRoute> = [
     status: 202,
     success: "The events are on their way.",
     answer: bodyOf(RecoveredJson, { queued: 12, more: false }),
-    refused: ["webhook_not_found", "webhook_stopped"],
+    refused: ["webhook_not_found", "webhook_stopped", "invalid_datetime"],
     handler: Effect.fnUntraced(function* recoverEvents({ id, request, role }) {
       const webhooks = yield* WebhookOperations
       return yield* webhooks.recover(role, id("id"), id("webhook_id"), request)

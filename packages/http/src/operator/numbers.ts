@@ -285,7 +285,7 @@ export const numberRoutes: ReadonlyArray<OperatorRoute> = [
     request: json<ChangeNumber>()(NumberPatch, { label: "Front desk", pacing: { per_minute: 10 } }),
     success: "The number as it is now.",
     answer: bodyOf(OperatedNumberJson, operated),
-    refused: [missingNumber],
+    refused: [missingNumber, "operator_required"],
     handler: Effect.fnUntraced(function* updateNumber({ admitted, id, request, role }) {
       const numbers = yield* Numbers
       if (admitted.kind === "portal") yield* refuseOperatorsFields(request)
