@@ -1,8 +1,8 @@
 /**
- * What packing changes in manifests, and in none of the tree. Each gets the address of its source. Only the
- * clone that is packed knows that, by its `origin`, or else the variable `REPOSITORY`. An address that others
- * cannot reach, such as a folder of this machine, is none. Programs lose their dependencies, which their
- * bundles hold, and name the one library that is not in them.
+ * Which commands install less than everything; and what packing changes in manifests, and in none of the tree.
+ * Each gets the address of its source. Only the clone that is packed knows that, by its `origin`, or else the
+ * variable `REPOSITORY`. An address that others cannot reach, such as a folder of this machine, is none.
+ * Programs lose their dependencies, which their bundles hold, and name the one library that is not in them.
  */
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -74,7 +74,22 @@ const bundled = ({ dependencies = {}, ...manifest }) => ({
   ...("@messaging-service/transport-whatsapp" in dependencies ? whatsAppLibrary() : {}),
 })
 
+/** They call `.ci/installProduct`. Before all other commands, pnpm installs the whole workspace. */
+const installThemselves = ["start", "start:worker", "dev", "bundle", "install:product"]
+
+/** What pnpm was called with: its hooks do not get it. Where processes have no files, nothing: all is installed. */
+const calledWith = () => {
+  try {
+    const [, ...args] = readFileSync(`/proc/${process.ppid}/cmdline`, "utf8").split("\0")
+    return args.find((each) => each !== "run" && !each.startsWith("-"))
+  } catch {
+    return undefined
+  }
+}
+
 export const hooks = {
+  updateConfig: (config) =>
+    installThemselves.includes(calledWith()) ? { ...config, verifyDepsBeforeRun: false } : config,
   beforePacking: (manifest, directory) => {
     const url = repository()
     const packed = isBundle(manifest) ? bundled(manifest) : manifest

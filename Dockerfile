@@ -1,12 +1,23 @@
 # The programs as bundles, without the workspace that they were made from. The HTTP app is what the image runs;
 # the worker is the same image with another command (compose.production.yaml), and cli/main.js is the command
 # line. The image holds libsignal, licensed under GPL-3.0 (docs/live.md).
-FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
+# What is installed depends on these alone: an edit of the sources does not install again.
+FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS manifests
 WORKDIR /build
-COPY .pnpmfile.mjs package.json pnpm-lock.yaml pnpm-workspace.yaml rolldown.config.ts tsconfig.base.json ./
 COPY packages packages
 COPY apps apps
-RUN npx -y pnpm@12.21.0 install --frozen-lockfile && npx -y pnpm@12.21.0 bundle --no-sourcemap
+RUN find packages apps -mindepth 2 -maxdepth 2 ! -name package.json -exec rm -r {} +
+
+FROM --platform=$BUILDPLATFORM node:24-bookworm-slim AS build
+WORKDIR /build
+COPY .pnpmfile.mjs package.json pnpm-lock.yaml pnpm-workspace.yaml ./
+COPY .ci/installProduct .ci/
+COPY --from=manifests /build ./
+RUN npx -y pnpm@12.21.0 install:product
+COPY rolldown.config.ts tsconfig.base.json ./
+COPY packages packages
+COPY apps apps
+RUN npx -y pnpm@12.21.0 bundle --no-sourcemap
 # A new volume takes its owner from here: nothing else of the file system is written to.
 RUN install --directory --mode=0700 /volumes/data
 
@@ -20,7 +31,7 @@ COPY --from=build --chown=node:node /volumes/ /
 VOLUME /data
 USER node
 EXPOSE 8080
-# The worker listens on METRICS_PORT alone.
+# The worker listens on METRICS_PORT alone. The shell asks by itself, so that no check starts a Node.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.METRICS_PORT || process.env.PORT || 8080}/health/ready`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${METRICS_PORT:-${PORT:-8080}} && printf 'GET /health/ready HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && read -r _ status _ <&3 && [[ $status == 200 ]]"]
 CMD ["node", "server/main.js"]

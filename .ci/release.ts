@@ -4,11 +4,12 @@
  *
  *     pnpm release prepare 0.2.0         versions and changelog, for the commit that gets the tag
  *     pnpm release build --tag v0.2.0    tarballs, bill of materials, notes and checksums in dist/release
+ *     pnpm release build server worker   only these tarballs
  *     pnpm release publish               the tarballs that the registry lacks
  *     pnpm release image                 the image, for both processors
  *     pnpm release announce              the page of the release, with its files
  */
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { globSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -95,12 +96,15 @@ export const inOrder = (own: ReadonlyArray<Manifest>): ReadonlyArray<string> => 
 
 /** Through a pipe of its own: pnpm gives up when it writes faster than the pipe of a log is read. */
 const run = (program: string, ...args: ReadonlyArray<string>): void => {
-  const output = execFileSync(program, args, {
+  const { error, status, stdout } = spawnSync(program, args, {
     cwd: root,
     stdio: ["ignore", "pipe", "inherit"],
     maxBuffer: 64 * 2 ** 20,
   })
-  process.stdout.write(output)
+  if (error !== undefined) throw error
+  // What failed has told why here.
+  process.stdout.write(stdout)
+  if (status !== 0) throw new Error(`failed: ${[program, ...args].join(" ")}`)
 }
 
 const tarballOf = (name: string, version: string): string =>
@@ -123,6 +127,30 @@ const prepare = (version: string): void => {
   console.log(`Commit this as "release: ${version}", then: git tag v${version} && git push --tags`)
 }
 
+/** Some packages by their names, with or without the scope; all without names. */
+export const someOf = (
+  own: ReadonlyArray<Manifest>,
+  names: ReadonlyArray<string>,
+): ReadonlyArray<Manifest> => {
+  const wanted = names.map((name) => (name.includes("/") ? name : `@messaging-service/${name}`))
+  const unknown = wanted.filter((name) => !own.some((each) => each.name === name))
+  if (unknown.length > 0) throw new Error(`no package to publish: ${unknown.join(", ")}`)
+  return names.length === 0 ? own : own.filter(({ name }) => wanted.includes(name))
+}
+
+/** One after the other: each first builds what it depends on, and two builds of one project would meet. */
+const pack = (into: string, own: ReadonlyArray<Manifest>): void => {
+  rmSync(into, { recursive: true, force: true })
+  mkdirSync(into, { recursive: true })
+  const chosen = own.flatMap(({ name }) => ["--filter", name])
+  const oneByOne = ["-r", "--workspace-concurrency=1", ...chosen]
+  run("npx", "-y", pnpm, ...oneByOne, "pack", "--pack-destination", into)
+  const missing = own.filter(
+    ({ name, version }) => !readdirSync(into).includes(tarballOf(name, version)),
+  )
+  if (missing.length > 0) throw new Error(`not packed: ${missing.map(({ name }) => name).join()}`)
+}
+
 /** Without a tag the notes are those of what is unreleased. */
 const build = (into: string, tag: string | undefined): void => {
   const own = published()
@@ -131,10 +159,8 @@ const build = (into: string, tag: string | undefined): void => {
   const problems = tag === undefined ? [] : tagProblems(tag, own, source, changelog)
   if (problems.length > 0) throw new Error(`${tag} cannot be released:\n${problems.join("\n")}`)
   const version = versionIn(source)
-  rmSync(into, { recursive: true, force: true })
-  mkdirSync(into, { recursive: true })
+  pack(into, own)
   const chosen = own.flatMap(({ name }) => ["--filter", name])
-  run("npx", "-y", pnpm, "-r", ...chosen, "pack", "--pack-destination", into)
   const materials = join(into, `messaging-service-${version}.cdx.json`)
   run("npx", "-y", pnpm, "sbom", "--prod", ...chosen, ...sbomOptions, "--out", materials)
   writeFileSync(materials, versioned(readFileSync(materials, "utf8"), version))
@@ -142,8 +168,6 @@ const build = (into: string, tag: string | undefined): void => {
     join(into, "notes.md"),
     `${notesOf(changelog, tag === undefined ? "Unreleased" : version) ?? ""}\n`,
   )
-  const missing = own.filter(({ name }) => !readdirSync(into).includes(tarballOf(name, version)))
-  if (missing.length > 0) throw new Error(`not packed: ${missing.map(({ name }) => name).join()}`)
   writeFileSync(join(into, "SHA256SUMS"), checksums(into))
 }
 
@@ -270,11 +294,13 @@ const main = (): void => {
     },
     allowPositionals: true,
   })
-  const [step, version = ""] = positionals
+  const [step, ...given] = positionals
+  const [version = ""] = given
   const into = resolve(values.into)
   const steps: Readonly<Record<string, () => void>> = {
     prepare: () => prepare(version),
-    build: () => build(into, values.tag),
+    build: () =>
+      given.length === 0 ? build(into, values.tag) : pack(into, someOf(published(), given)),
     publish: () => publish(into, values.dry),
     image: () => image(values.dry),
     announce: () => announce(into, values.dry),

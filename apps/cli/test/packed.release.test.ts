@@ -24,8 +24,8 @@ it.live("messaging installs without dependencies, and runs on Node 22 and 24", (
     const directory = yield* processes.temporaryDirectory
     yield* Effect.promise(async () => {
       const guide = await readFile(join(root, "docs/clients.md"), "utf8")
-      const [, line = ""] = /^pnpm (--filter .* pack --pack-destination) dist$/m.exec(guide) ?? []
-      await runFile("npx", ["-y", "pnpm@12.21.0", ...line.split(" "), directory], {
+      const [, line = ""] = /^pnpm (release build .*)$/m.exec(guide) ?? []
+      await runFile("npx", ["-y", "pnpm@12.21.0", ...line.split(" "), "--into", directory], {
         cwd: root,
         env: { ...process.env, REPOSITORY: "https://git.example.com/team/messaging.git" },
       })

