@@ -10,7 +10,7 @@ describe("a failure for want of room", () => {
     ["a server's", Object.assign(new Error("could not extend file"), { code: "53100" }), 60],
     ["that of an embedded database in the middle of a statement", new Error(panic), 60],
     ["that of an embedded database that opens again", new NotOpen({ because: panic }), 5],
-  ] as const)("is a refusal that says when to come back: %s", ([, cause, seconds]) => {
+  ] as const)("is a refusal that says when to come back: %s", (_, cause, seconds) => {
     const failure = unavailable("accept", sqlErrorOf(cause))
     assert.strictEqual(failure.isDiskFull, true)
     const { code, retryAfter, status } = refusalOfStore(failure)

@@ -75,7 +75,7 @@ export class Readiness extends Context.Service<
     /** The current reasons. A change since the last query logs one line. */
     readonly notReady: Effect.Effect<NotReady>
     /** Whether the store was slow at the last query: it answered, but later than two seconds. */
-    isStoreSlow(): boolean
+    readonly isStoreSlow: Effect.Effect<boolean>
     /** Raises a reason, or clears it with null. */
     raise(reason: Exclude<NotReadyReason, AskedReason>, because: string | null): Effect.Effect<void>
   }
@@ -125,7 +125,7 @@ export class Readiness extends Context.Service<
 
       return Readiness.of({
         notReady,
-        isStoreSlow: () => isSlow,
+        isStoreSlow: Effect.sync(() => isSlow),
         raise: Effect.fnUntraced(function* raise(reason, because) {
           if (because === null) raised.delete(reason)
           else raised.set(reason, because)

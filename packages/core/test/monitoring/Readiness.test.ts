@@ -104,12 +104,12 @@ it.effect(
             yield* TestClock.adjust(millis)
             return [...(yield* Fiber.join(asked))]
           })
-        assert.deepStrictEqual([yield* after(0), isStoreSlow()], [[], false])
+        assert.deepStrictEqual([yield* after(0), yield* isStoreSlow], [[], false])
         answers.ping = Effect.sleep("5 seconds")
-        assert.deepStrictEqual([yield* after(5000), isStoreSlow()], [[], true])
+        assert.deepStrictEqual([yield* after(5000), yield* isStoreSlow], [[], true])
         answers.ping = Effect.never
         const away = ["store", "no answer within 6 seconds"]
-        assert.deepStrictEqual([yield* after(6000), isStoreSlow()], [[away], false])
+        assert.deepStrictEqual([yield* after(6000), yield* isStoreSlow], [[away], false])
       }).pipe(Effect.provideContext(context))
     }),
 )

@@ -90,7 +90,7 @@ export const healthRoutes: ReadonlyArray<OpenRoute<MonitoringServices>> = [
     handler: Effect.fnUntraced(function* isReady() {
       const readiness = yield* Readiness
       if ((yield* readiness.notReady).size > 0) return unavailable
-      if (readiness.isStoreSlow()) return slow
+      if (yield* readiness.isStoreSlow) return slow
       const ownership = yield* NumberOwnership
       return (yield* ownership.room) > 0 ? ok : full
     }),
