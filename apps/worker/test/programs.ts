@@ -1,7 +1,7 @@
 /**
  * The programs of the tests, built by `pnpm bundle`: they start in a third of the time that their
- * sources take. The runner builds them beside the tests that need none of them, unless those in `dist` are of
- * the same sources. The tutorials start the sources.
+ * sources take. The runner builds them while other tests run, unless those in `dist` are of the same sources.
+ * The tutorials start the sources.
  */
 import { execFile } from "node:child_process"
 import { createHash } from "node:crypto"

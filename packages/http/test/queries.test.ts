@@ -14,7 +14,11 @@ interface Described {
           string,
           {
             readonly requestBody?: { readonly content: object }
-            readonly parameters?: ReadonlyArray<{ readonly in: string; readonly name: string }>
+            readonly parameters?: ReadonlyArray<{
+              readonly in: string
+              readonly name: string
+              readonly required?: boolean
+            }>
           }
         >
       >
@@ -89,9 +93,13 @@ layer(layerService())("query parameters", (it) => {
             if (place !== "query") continue
             const what = `${method} ${path} ${name}`
             const there = filled(path, workspace)
+            const needed = parameters
+              .filter((other) => other.in === "query" && other.required && other.name !== name)
+              .map((other) => `${other.name}=1&`)
+              .join("")
             const answer = yield* socket.call({
               method: method.toUpperCase(),
-              path: `${there}?${name}=a%00`,
+              path: `${there}?${needed}${name}=a%00`,
               token: path.startsWith("/admin/") ? operatorToken : token,
               ...exampleBody(requestBody?.content),
             })

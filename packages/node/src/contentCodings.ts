@@ -1,6 +1,6 @@
 /**
  * Content codings of answers (RFC 9110, 8.4.1), undone with `node:zlib`. Servers compress files although a
- * request asks for `identity`: object stores keep files compressed, and CDNs and PHP ask nobody.
+ * request asks for `identity`: object stores keep files compressed, and CDNs and PHP compress unasked.
  */
 import { EgressError } from "@messaging-service/core"
 import { pipeline } from "node:stream"

@@ -74,7 +74,7 @@ describe("a portal link", () => {
     const signedIn = await signIn(handler, url)
     assert.strictEqual(signedIn.status, 200)
     const cookie = signedIn.headers.get("set-cookie") ?? ""
-    assert.match(cookie, /^messaging-\w{6}=[^;]+; .*Path=\/inner\/messaging(;|$)/)
+    assert.match(cookie, /^messaging-portal-\w{6}=[^;]+; .*Path=\/inner\/messaging(;|$)/)
     assert.deepStrictEqual(await codeOf(await signIn(handler, url)), [401, "invalid_portal_code"])
 
     const headers = { cookie: cookie.split(";")[0] ?? "" }

@@ -62,7 +62,7 @@ describe("a disabled workspace", () => {
     ),
   )
 
-  it.effect("and a demo workspace refuse new sends and runs, whoever asks", () =>
+  it.effect("and a demo workspace refuse new sends and runs of every caller", () =>
     inAService(
       Effect.gen(function* () {
         const { key, workspace } = yield* aSender()
