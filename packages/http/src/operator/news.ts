@@ -88,12 +88,14 @@ const bytesOf = (
 
 const EventsJson = Schema.Unknown.annotate({ identifier: "NewsEvents" })
 
+const SessionKind = Schema.Literals(["operator", "portal"])
+
 const WorkspaceParameter = Schema.Struct({
   workspace_id: Schema.String.annotate({
     description: "The workspace. A portal's session reads its own.",
     parameter: { type: "integer", minimum: 1 },
   }),
-  session: Schema.optionalKey(Schema.Literals(["operator", "portal"])).annotate({
+  session: Schema.optionalKey(SessionKind).annotate({
     description: "Whose session, where a browser holds both.",
   }),
 })
@@ -103,11 +105,20 @@ const missing = refuse("validation_failed", {
   message: "workspace_id: is required, and given only once",
 })
 
+const noKind = refuse("validation_failed", {
+  field: "session",
+  message: "session: must be operator or portal",
+})
+
 /** Of a query without exactly one; undefined where it is no id. */
 const workspaceOfQuery = ({
   query,
 }: IncomingRequest): Result.Result<WorkspaceId | undefined, Refusal> =>
   Result.flatMap(parseQuery(query), (entries) => {
+    const isKind = Schema.is(SessionKind)
+    if (entries.some(([name, text]) => name === "session" && !isKind(text))) {
+      return Result.fail(noKind)
+    }
     const [value, ...more] = entries.flatMap(([name, text]) =>
       name === "workspace_id" ? text : [],
     )
