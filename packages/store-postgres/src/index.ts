@@ -14,6 +14,7 @@ export type {
   HostClient,
   HostPool,
 } from "./database/Connection.ts"
+export { hostsIn } from "./database/DatabaseUrl.ts"
 export { examineDatabase, examineEmbeddedDatabase } from "./database/examine.ts"
 export type { DatabaseExamination } from "./database/examine.ts"
 export { defaultSchema, isSchemaName, qualifier, schemaNameRule } from "./database/Schema.ts"

@@ -9,7 +9,7 @@ import { PgConnection } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
-import { readUrl } from "../src/database/DatabaseUrl.ts"
+import { hostsIn, readUrl } from "../src/database/DatabaseUrl.ts"
 import { Database, fromConnections } from "../src/database/Database.ts"
 import { defaultLimits } from "../src/database/Connection.ts"
 import type { ConnectionPool } from "../src/database/Connection.ts"
@@ -159,6 +159,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("roles and starts
     Effect.gen(function* () {
       const error = yield* Effect.flip(Effect.scoped(Layer.build(Database.layer({ url }))))
       assert.match(lineOf(error), /percent-encode the password/)
+      assert.deepStrictEqual(hostsIn(url), [])
       assert.notMatch(String(error) + lineOf(error), /topsecret|w#rd/)
     }),
   )

@@ -311,16 +311,15 @@ const webPageForm =
   /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^]*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b/i
 
 /**
- * Whether a file is a web page, by its server's word or by its beginning. Content with the signature of another
- * format is none, whatever its server says.
+ * Whether a file is a web page, by its server's word or by its beginning.
  */
 export const isWebPage = (
   contentType: string | undefined,
   sniffed: string,
   beginning: string,
 ): boolean => {
-  if (sniffed !== unknownMimeType && sniffed !== anyXml) return false
-  return /^\s*text\/html\b/i.test(contentType ?? "") || webPageForm.test(beginning)
+  if (/^\s*text\/html\b/i.test(contentType ?? "")) return true
+  return (sniffed === unknownMimeType || sniffed === anyXml) && webPageForm.test(beginning)
 }
 
 /** A message's media; exactly one of `mediaId`, `attachmentId` and `url` is set. */

@@ -102,6 +102,7 @@ describe("a link", () => {
           { beginning: `<?xml version="1.0"?>\n${page}`, mimeType: "application/xml" },
         ],
         [{ url: "https://example.com/", type: "image" }, { replies: [html] }],
+        [{ url: "https://example.com/a.png" }, { replies: [html], mimeType: "image/png" }],
         [{ url: "https://example.com/", type: "image" }, { beginning: page }],
         [{ url: "https://example.com/", fileName: "report.pdf" }, { beginning: page }],
         [{ url: "https://example.com/a.php", fileName: "report.xlsx" }, { replies: [html] }],
@@ -124,8 +125,6 @@ describe("a link", () => {
         [{ url: "https://example.com/" }, { replies: [html], beginning: page }],
         [{ url: "https://example.com/index.php" }, { replies: [html], beginning: page }],
         [{ url: "https://example.com/a", fileName: "Offer" }, { replies: [html] }],
-        // Content with a signature of its own is no web page.
-        [{ url: "https://example.com/a.png" }, { replies: [html], mimeType: "image/png" }],
         [{ url: "https://example.com/a.svg" }, { beginning: "<svg>", mimeType: "application/xml" }],
         [{ url: "https://example.com/a.md" }, { beginning: "<p align=center>" }],
         [{ url: "https://example.com/a.txt" }, { beginning: "About <html>" }],

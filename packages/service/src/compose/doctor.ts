@@ -5,13 +5,13 @@
 import { clockSkewOf, clockVerdict, version } from "@messaging-service/core"
 import type { ClockReading } from "@messaging-service/core"
 import { briefly, CannotStart, examineDisk } from "@messaging-service/node"
-import { Console, Effect, Redacted } from "effect"
+import { Console, Effect } from "effect"
 import { lookup } from "node:dns/promises"
 import { constants } from "node:fs"
 import { access, stat } from "node:fs/promises"
 import { connect, createServer, isIP } from "node:net"
 import { dirname } from "node:path"
-import { examineStore } from "./examine.ts"
+import { databaseHosts, examineStore } from "./examine.ts"
 import type { Matches } from "./examine.ts"
 import type { ServiceSettings } from "./Settings.ts"
 import { remoteServers } from "./transports.ts"
@@ -178,16 +178,6 @@ const embeddedStates: Readonly<Record<"none_yet" | "in_use" | "free", Finding>> 
   free: ok("database", "embedded; no service runs on it"),
 }
 
-/** The hosts in a PostgreSQL's address; sockets have none. */
-const databaseHosts = ({ service: { store } }: Start): ReadonlyArray<string> => {
-  if (store.kind !== "postgres") return []
-  const [, hosts = ""] = /^\w+:\/\/(?:[^@/]*@)?([^/?]*)/.exec(Redacted.value(store.url)) ?? []
-  return hosts
-    .split(",")
-    .map((host) => host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1"))
-    .filter((host) => host !== "" && !host.startsWith("%2F"))
-}
-
 /** Names that the settings need, each once. */
 const dns = async (
   settings: Start,
@@ -195,7 +185,7 @@ const dns = async (
 ): Promise<ReadonlyArray<Finding>> => {
   const { publicUrl } = settings.service
   const names = new Set([
-    ...databaseHosts(settings),
+    ...(await databaseHosts(settings.service.store)),
     ...(publicUrl === null ? [] : [new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, "$1")]),
     ...remotes.map(({ host }) => host),
   ])

@@ -129,3 +129,12 @@ export const examineStore = (
     }).pipe(Effect.mapError((error) => storeCannotStart(settings, error)))
     return { kind: "postgres", ...found, matches: yield* matchesOf(settings, found) }
   })
+
+/** The host of the database that a name server is asked for. */
+export const databaseHosts = async (
+  store: ServiceSettings["store"],
+): Promise<ReadonlyArray<string>> => {
+  if (store.kind !== "postgres") return []
+  const { hostsIn } = await import("@messaging-service/store-postgres")
+  return hostsIn(Redacted.value(store.url))
+}

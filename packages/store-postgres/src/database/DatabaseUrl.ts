@@ -96,3 +96,10 @@ export const readUrl = (text: string): UrlSettings | string => {
     ? rootCertificate(certificate)
     : `sslrootcert needs sslmode to be one of ${tlsModes.join(", ")}`
 }
+
+/** The host that a usable URL names, which a look-up may show: none for a socket, nor for a bare password. */
+export const hostsIn = (text: string): ReadonlyArray<string> => {
+  if (typeof readUrl(text) === "string") return []
+  const host = new URL(text).hostname.replace(/^\[(.*)\]$/, "$1")
+  return host === "" || host.startsWith("%2F") ? [] : [host]
+}
