@@ -176,7 +176,7 @@ describe.concurrent("a first start", () => {
       const server = yield* aServer(settings)
       assert.match(
         yield* server.stdout,
-        /^listening on http:\/\/127\.0\.0\.1:\d+ \(version \d+\.\d+\.\d+\)\n$/,
+        /^Open the dashboard at \S+ [^\n]+\n\nlistening on http:\/\/127\.0\.0\.1:\d+ \(version \d+\.\d+\.\d+\)\n$/,
       )
       const { body } = yield* server.operator.ask("GET", "/workspaces")
       assert.deepStrictEqual(body, { data: [], next_cursor: null })
