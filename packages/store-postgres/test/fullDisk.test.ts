@@ -17,7 +17,7 @@ describe("a failure for want of room", () => {
     assert.deepStrictEqual([code, status, retryAfter], ["service_unavailable", 503, seconds])
   })
 
-  it("is told from others", () => {
+  it("is not taken for another failure", () => {
     const failure = unavailable("accept", sqlErrorOf(new Error("connection refused")))
     assert.isUndefined(failure.isDiskFull)
     assert.strictEqual(refusalOfStore(failure).code, "internal_error")

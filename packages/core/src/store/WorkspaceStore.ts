@@ -88,7 +88,7 @@ export interface WantedNumber {
 
 /**
  * The wanted numbers that a workspace lacks (see `isSameNumber`), each once; null where its plan has no
- * room for them. Whoever has no plan, or an unlimited one, may add numbers.
+ * room for them. A workspace without a plan, or with an unlimited one, may add numbers.
  */
 export const missingNumbers = (
   wanted: ReadonlyArray<WantedNumber>,

@@ -79,7 +79,7 @@ export type WorkspaceRefusal =
   | "demo_account"
   | "api_v2_not_enabled"
 
-/** Why a workspace accepts no message, whoever asks, and makes no run of a reminder. */
+/** Why a workspace accepts no message of any caller, and makes no run of a reminder. */
 export const sendRefusal = (
   workspace: Pick<Workspace, "accountDisabled" | "demo">,
 ): "account_disabled" | "demo_account" | undefined => {
