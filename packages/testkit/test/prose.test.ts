@@ -11,9 +11,9 @@ const pages = globSync("{*.md,.github/**/*.md,docs/**/*.md,{apps,packages}/*/*.m
 
 /** Folders whose comments and test names are held to the same words. */
 const folders = [
-  "apps/{bench,cli,examples,fuzz,server,worker}",
+  "apps/{bench,cli,examples,fuzz,server,simulation,worker}",
   "packages/core/test",
-  "packages/{emulator,http,node,simulation,store-memory,testkit}",
+  "packages/{emulator,http,node,store-memory,testkit}",
   "packages/{telegram,whatsapp}-server",
   "packages/transport-*",
 ] as const

@@ -16,7 +16,7 @@ it("README has at most 150 lines", () => {
 
 it("README counts the planted faults, and those that are found", () => {
   const listed = ["deliveryFaults", "faults", "faultsOfMessages"]
-    .map((name) => read(`packages/simulation/src/planted/${name}.ts`))
+    .map((name) => read(`apps/simulation/src/planted/${name}.ts`))
     .join("\n")
   const all = listed.match(/^ +within: /gm)?.length
   const unfound = listed.match(/^ +unfound:/gm)?.length ?? 0
@@ -25,7 +25,7 @@ it("README counts the planted faults, and those that are found", () => {
 })
 
 it("README counts the seeds of every change", () => {
-  const seeds = read("packages/simulation/test/seeds.slow.test.ts")
+  const seeds = read("apps/simulation/test/seeds.slow.test.ts")
   const [, all] = /bySize\(\{ change: \d+, all: (\d+),/.exec(seeds) ?? []
   const [, named] = /\*\*(\d+) seeds\*\*/.exec(readme) ?? []
   assert.strictEqual(Number(named), Number(all))

@@ -21,7 +21,7 @@ export interface PlantedFault {
 
 export const edit = (file: string, from: string, to: string): Edit => ({ file, from, to })
 
-const packages = new URL("../../../", import.meta.url)
+const packages = new URL("../../../../packages/", import.meta.url)
 
 /** The file with all edits that the fault makes to it. Throws where one does not apply. */
 export const planted = (file: string, edits: ReadonlyArray<Edit>): string => {

@@ -1,2 +1,0 @@
-export { simulate } from "./simulate.ts"
-export type { Outcome, SimulateOptions } from "./simulate.ts"
