@@ -1,10 +1,12 @@
 /** Errors of a guarded library, and of others, in a process of their own. */
-import { assert, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { execFile } from "node:child_process"
-import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises"
+import { mkdtempSync, rmSync } from "node:fs"
+import { mkdir, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { rolldown } from "rolldown"
 
 /** A library that fails where no caller waits. */
 const library = `
@@ -13,32 +15,45 @@ export const throws = async () => { setTimeout(() => { throw new Error("thrown")
 `
 
 const program = (given: string) => `
-import { guard } from ${JSON.stringify(join(import.meta.dirname, "guardedLibrary.ts"))}
+import { guard } from "./guarded.mjs"
 import { rejects, throws } from "./node_modules/library/index.mjs"
 const guarded = await guard((error) => console.log("ended: " + error.message))
 setTimeout(() => console.log("lives"), 50)
 ${given}
 `
 
+const directory = mkdtempSync(join(tmpdir(), "guard-"))
+
+// Ten processes load one file: the sources of all of core would take each of them ten times as long.
+beforeAll(async () => {
+  const input = join(import.meta.dirname, "guardedLibrary.ts")
+  const bundle = await rolldown({ input, platform: "node" })
+  await bundle.write({ file: join(directory, "guarded.mjs") })
+  await mkdir(join(directory, "node_modules/library"), { recursive: true })
+  await writeFile(join(directory, "node_modules/library/index.mjs"), library)
+})
+
+afterAll(() => {
+  rmSync(directory, { recursive: true })
+})
+
+interface Ended {
+  readonly code: unknown
+  readonly out: string
+  readonly err: string
+}
+
 /** The exit code and the output of a program. */
 const run = (given: string) =>
-  Effect.acquireUseRelease(
-    Effect.promise(() => mkdtemp(join(tmpdir(), "guard-"))),
-    (directory) =>
-      Effect.promise(async () => {
-        await mkdir(join(directory, "node_modules/library"), { recursive: true })
-        await writeFile(join(directory, "node_modules/library/index.mjs"), library)
-        await writeFile(join(directory, "main.mjs"), program(given))
-        return new Promise<{ readonly code: unknown; readonly out: string; readonly err: string }>(
-          (resolve) => {
-            execFile(process.execPath, [join(directory, "main.mjs")], (error, out, err) => {
-              resolve({ code: error === null ? 0 : error.code, out, err })
-            })
-          },
-        )
-      }),
-    (directory) => Effect.promise(() => rm(directory, { recursive: true })),
-  )
+  Effect.promise(async () => {
+    const main = join(directory, "main.mjs")
+    await writeFile(main, program(given))
+    return new Promise<Ended>((resolve) => {
+      execFile(process.execPath, [main], (error, out, err) => {
+        resolve({ code: error === null ? 0 : error.code, out, err })
+      })
+    })
+  })
 
 const ends = `process.on("unhandledRejection", () => process.exit(3))
 process.on("uncaughtException", () => process.exit(4))
