@@ -1,17 +1,10 @@
 /** The whole service in memory with simulated phones, on a free port of loopback. */
 import { layerServer } from "@effect/platform-node/NodeHttpServer"
-import {
-  Egress,
-  NumberOwnership,
-  PublicUrl,
-  SecretsKey,
-  WakeUp,
-  layer,
-} from "@messaging-service/core"
-import { layer as layerPhones, layerEmulator, layerStoredClock } from "@messaging-service/emulator"
+import { PublicUrl, Worker } from "@messaging-service/core"
+import { layerPorts, layerService, layerStoredClock } from "@messaging-service/emulator"
 import { HttpOptions, layerHttp } from "@messaging-service/http"
 import { emulatorControls } from "@messaging-service/http/emulator"
-import { layerCryptoIds, layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
+import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
 import * as StoreMemory from "@messaging-service/store-memory/emulator"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServer } from "effect/http"
@@ -21,21 +14,6 @@ import { messagingClient, operatorClient } from "../src/index.ts"
 export const token = "an operator token for tests of the client"
 
 const publicUrl = "https://messages.test"
-
-const layerPorts = Layer.mergeAll(
-  StoreMemory.layerMediaFiles,
-  layerPhones,
-  layerQrCodeImages,
-  Egress.layerClosed,
-  WakeUp.layerLocal,
-  NumberOwnership.layerAll,
-  layerStoredClock({ poll: null }),
-).pipe(
-  Layer.provideMerge(StoreMemory.layer),
-  Layer.provideMerge(SecretsKey.layerHex("5e".repeat(32))),
-  Layer.provideMerge(layerCryptoIds),
-  Layer.provideMerge(realTimeLayer),
-)
 
 const layerServed = layerHttp.pipe(
   Layer.provide(
@@ -48,10 +26,21 @@ const layerServed = layerHttp.pipe(
     }),
   ),
   Layer.provideMerge(layerServer(createServer, { port: 0, host: "127.0.0.1" })),
-  Layer.provide(layerEmulator),
-  Layer.provide(layer),
-  Layer.provide(Layer.succeed(PublicUrl, publicUrl)),
-  Layer.provide(layerPorts),
+  Layer.provide(Worker.layerRunning),
+  Layer.provide(
+    Layer.provideMerge(
+      layerService,
+      layerPorts(
+        Layer.merge(StoreMemory.layer, StoreMemory.layerMediaFiles),
+        Layer.mergeAll(
+          layerQrCodeImages,
+          layerStoredClock({ poll: null }),
+          Layer.succeed(PublicUrl, publicUrl),
+        ),
+      ),
+    ),
+  ),
+  Layer.provide(realTimeLayer),
   Layer.orDie,
 )
 

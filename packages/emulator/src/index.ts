@@ -11,6 +11,7 @@ export {
   layerEmulator,
 } from "./Emulator.ts"
 export type { ListSent, SeenCopy } from "./Emulator.ts"
+export { layerPorts, layerService } from "./Service.ts"
 export { Idle, ParkedSends } from "./IdleMonitor.ts"
 export {
   layerLinking,

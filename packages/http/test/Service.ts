@@ -3,21 +3,11 @@
  * phones, served on a free port.
  */
 import { layerServer } from "@effect/platform-node/NodeHttpServer"
-import {
-  Egress,
-  Ids,
-  NumberOwnership,
-  PublicUrl,
-  WakeUp,
-  Worker,
-  layerServices,
-  SecretsKey,
-  layerWorker,
-} from "@messaging-service/core"
+import { Egress, PublicUrl, Worker } from "@messaging-service/core"
 import type { Admission, MediaFiles, StoreUnavailable, Store } from "@messaging-service/core"
 import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
 import { layer as layerMemory } from "@messaging-service/store-memory/emulator"
-import { layer as layerTransport, layerEmulator } from "@messaging-service/emulator"
+import * as Simulated from "@messaging-service/emulator"
 import { Layer, Redacted } from "effect"
 import { createServer } from "node:http"
 import { emulatorControls } from "../src/emulator.ts"
@@ -67,21 +57,10 @@ export const defaultSettings: HttpSettings = {
   clientAddress: () => "192.0.2.1",
 }
 
-export const layerPorts = layerTransport.pipe(
-  Layer.provideMerge(
-    Layer.mergeAll(
-      layerMemory,
-      layerDisk,
-      layerQrCodeImages,
-      WakeUp.layerLocal,
-      NumberOwnership.layerAll,
-      Egress.layerClosed,
-    ),
-  ),
-  Layer.provideMerge(SecretsKey.layerHex("5e".repeat(32))),
-  Layer.provideMerge(Ids.layerRandom),
-  Layer.provideMerge(realTimeLayer),
-)
+export const layerPorts = Simulated.layerPorts(
+  Layer.merge(layerMemory, layerDisk),
+  layerQrCodeImages,
+).pipe(Layer.provideMerge(realTimeLayer))
 
 export interface ServiceParts {
   readonly settings?: Partial<HttpSettings>
@@ -107,9 +86,7 @@ export const layerService = ({
     Layer.provideMerge(layerServer(createServer, { port: 0, host: "127.0.0.1" })),
     Layer.provideMerge(instead),
     Layer.provideMerge(Worker.layerRunning),
-    Layer.provide(layerWorker),
-    Layer.provideMerge(layerEmulator),
-    Layer.provideMerge(layerServices),
+    Layer.provideMerge(Simulated.layerService),
     Layer.provide(Layer.succeed(PublicUrl, publicUrl)),
     Layer.provideMerge(egress),
     Layer.provideMerge(ports),

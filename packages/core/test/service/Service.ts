@@ -6,10 +6,11 @@ import { assert } from "@effect/vitest"
 import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory/emulator"
 import {
   layerLinking,
+  layerPorts,
+  layerService,
   layerTransport,
   ParkedSends,
   SimulatedPhones,
-  layerEmulator,
 } from "@messaging-service/emulator"
 import { Clock, Context, Effect, Fiber, Layer, Random } from "effect"
 import type { Scope } from "effect"
@@ -23,14 +24,10 @@ import {
   NumberOwnership,
   Numbers,
   PhoneDirectory,
-  SecretsKey,
   TelegramTransport,
-  WakeUp,
   WhatsAppTransport,
   Worker,
   Workspaces,
-  layerServices,
-  layerWorker,
   sharedWork,
   Store,
 } from "../../src/index.ts"
@@ -78,13 +75,12 @@ const makeLayer = ({
   store = layerStore,
   transport = layerTransport,
 }: ServiceParts) =>
-  layerWorker.pipe(
-    Layer.provideMerge(layerEmulator),
-    Layer.provideMerge(layerServices),
-    Layer.provideMerge(Layer.merge(transport, linking)),
-    Layer.provideMerge(Layer.mergeAll(store, files, WakeUp.layerLocal, ownership, egress)),
-    Layer.provideMerge(SecretsKey.layerHex("5e".repeat(32))),
-    Layer.provideMerge(Ids.layerRandom),
+  Layer.provideMerge(
+    layerService,
+    layerPorts(
+      Layer.merge(store, files),
+      Layer.provideMerge(Layer.merge(transport, linking), Layer.merge(ownership, egress)),
+    ),
   )
 
 export type TestService = Layer.Success<ReturnType<typeof makeLayer>>

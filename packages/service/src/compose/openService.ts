@@ -207,21 +207,18 @@ const layerGround = (
     Layer.succeed(RunsWorker, worksElsewhere !== true && startsNoWorker !== true),
   )
 
-/** The core over a store and every adapter except the transport. */
-const layerOver = <Kept>(
+/** Every port except the transport's, over a store. */
+const layerPorts = <Kept>(
   settings: ComposedSettings,
   publicUrl: string,
   storage: Layer.Layer<Kept | Store | WakeUp, CannotStart | StoreUnavailable>,
-) => {
-  const below = layerAdapters(settings).pipe(
+) =>
+  layerAdapters(settings).pipe(
     Layer.provideMerge(layerTime(settings)),
     Layer.provideMerge(storage),
     Layer.provideMerge(layerSecretsKey(settings)),
     Layer.provideMerge(layerGround(settings, publicUrl)),
   )
-  const core = Layer.provideMerge(layerWorker, layerServices)
-  return { below, core }
-}
 
 const layerSimulated = (
   settings: ComposedSettings,
@@ -229,19 +226,22 @@ const layerSimulated = (
   publicUrl: string,
 ) =>
   Layer.unwrap(
-    Effect.map(emulator, ({ layer, layerEmulator, layerLogin }) => {
-      const storage = layerStorage(storageWithPhones, settings)
-      const { below, core } = layerOver<SimulatedPhones>(settings, publicUrl, storage)
-      return layerEmulator.pipe(
-        Layer.provideMerge(core),
+    Effect.map(emulator, ({ layer, layerLogin, layerService }) =>
+      layerService.pipe(
         Layer.provideMerge(layer),
         Layer.provideMerge(hasApplication ? layerLogin : Layer.empty),
-        Layer.provideMerge(below),
-      )
-    }),
+        Layer.provideMerge(
+          layerPorts<SimulatedPhones>(
+            settings,
+            publicUrl,
+            layerStorage(storageWithPhones, settings),
+          ),
+        ),
+      ),
+    ),
   )
 
-type Over = ReturnType<typeof layerOver<never>>
+const layerCore = Layer.provideMerge(layerWorker, layerServices)
 
 /** Only simulated phones have emulator controls. */
 const layerWhole = (
@@ -249,16 +249,17 @@ const layerWhole = (
   publicUrl: string,
   showCode: ShowCode,
 ): Layer.Layer<
-  Layer.Success<Over["core"] | Over["below"]>,
+  Layer.Success<typeof layerCore | ReturnType<typeof layerPorts<never>>>,
   Layer.Error<ReturnType<typeof layerSimulated>>
 > => {
   const { transport } = settings
-  if (transport.kind === "simulated") {
-    return layerSimulated(settings, transport, publicUrl)
-  }
-  const storage = layerStorage(storageAlone, settings)
-  const { below, core } = layerOver<never>(settings, publicUrl, storage)
-  return core.pipe(Layer.provideMerge(layerLive(transport, showCode)), Layer.provideMerge(below))
+  if (transport.kind === "simulated") return layerSimulated(settings, transport, publicUrl)
+  return layerCore.pipe(
+    Layer.provideMerge(layerLive(transport, showCode)),
+    Layer.provideMerge(
+      layerPorts<never>(settings, publicUrl, layerStorage(storageAlone, settings)),
+    ),
+  )
 }
 
 /** Every service, with its stores and transports. */
