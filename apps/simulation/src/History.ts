@@ -430,9 +430,13 @@ export class Recorder {
     this.#h2 = Math.imul((this.#h2 << 13) | (this.#h2 >>> 19), 5) + (value ^ this.#h1)
   }
 
+  mixText(text: string): void {
+    for (let i = 0; i < text.length; i++) this.mix(text.charCodeAt(i))
+  }
+
   /** Writes a line: part of the digest, and of the trace where one is kept. */
   note(text: string): void {
-    for (let i = 0; i < text.length; i++) this.mix(text.charCodeAt(i))
+    this.mixText(text)
     this.mix(this.#now() | 0)
     this.trace?.push(`${((this.#now() - this.#start) / 1000).toFixed(3)} ${text}`)
   }

@@ -55,6 +55,7 @@ export const layerReceiver = (
         const call = readCall(url, body, headers)
         const received = (reached: boolean, heard: boolean) => {
           coverage.hit(`receiver ${call.kind} ${heard ? "heard" : reached ? "refused" : "away"}`)
+          record.mixText(`${call.body} ${call.signature}`)
           const how = heard ? "" : reached ? " in vain" : " and does not reach it"
           record.add(
             { _tag: "Told", ...call, calledAt, reached, heard },
