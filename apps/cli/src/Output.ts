@@ -5,8 +5,12 @@
 import { Ended } from "./ending.ts"
 import type { Machine } from "./Machine.ts"
 
-/** A column of a table: its heading, and a record's value. */
-export type Column<Item> = readonly [heading: string, of: (item: Item) => unknown]
+/** A column of a table: a field under its own name, or a heading with a field or what a record gives. */
+export type Column<Item> =
+  | (keyof Item & string)
+  | readonly [heading: string, of: (keyof Item & string) | ((item: Item) => unknown)]
+
+type Cell<Item> = readonly [heading: string, of: (item: Item) => unknown]
 
 export interface Output {
   readonly json: boolean
@@ -52,8 +56,14 @@ const shown = (value: unknown): string => {
     .join(", ")
 }
 
+const cellOf = <Item>(column: Column<Item>): Cell<Item> => {
+  if (typeof column === "string") return [column, (item) => item[column]]
+  const [heading, of] = column
+  return [heading, typeof of === "function" ? of : (item) => item[of]]
+}
+
 /** A column's value. An answer of another form than the service's may lack what a column reads. */
-const valueOf = <Item>(of: Column<Item>[1], item: Item): unknown => {
+const valueOf = <Item>(of: Cell<Item>[1], item: Item): unknown => {
   try {
     return of(item)
   } catch {
@@ -155,9 +165,9 @@ const chosenFields = (
   readonly of: (item: object) => object
   readonly columns: <Item extends object>(
     own: ReadonlyArray<Column<Item>>,
-  ) => ReadonlyArray<Column<Item>>
+  ) => ReadonlyArray<Cell<Item>>
 } => {
-  if (fields === undefined) return { of: (item) => item, columns: (own) => own }
+  if (fields === undefined) return { of: (item) => item, columns: (own) => own.map(cellOf) }
   let isChecked = false
   /** The first record says which fields there are. */
   const check = (item: object) => {

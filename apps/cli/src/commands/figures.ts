@@ -1,6 +1,7 @@
 /** How a workspace and the service do. */
 import { isSilent, secondsSince } from "../ServiceFigures.ts"
 import { choice, command, maybe, workspace } from "../Command.ts"
+import { fieldsOf } from "./rows.ts"
 
 /** How long ago it was, and whether the process counts as dead. */
 const lifeOf = (seenAt: string, now: string): string => {
@@ -22,24 +23,21 @@ export const figureCommands = [
       range: maybe(choice(ranges, "The span of time; default 24h.")),
       mode: maybe(choice(["live", "test"], "Which messages count; default live.")),
     },
-    run: async ({ mode, range, workspace: inside }, { operator, output }) => {
-      const figures = await operator().figures.get(inside, {
-        ...(range === undefined ? {} : { range }),
-        ...(mode === undefined ? {} : { mode }),
-      })
+    run: async ({ workspace: inside, ...given }, { operator, output }) => {
+      const figures = await operator().figures.get(inside, fieldsOf(given))
       if (output.json) return output.one(figures)
       const { buckets, ...rest } = figures
       await output.all(buckets, [
-        ["from", ({ at }) => at],
-        ["accepted", ({ accepted }) => accepted],
-        ["sent", ({ sent }) => sent],
-        ["failed", ({ failed }) => failed],
-        ["expired", ({ expired }) => expired],
-        ["cancelled", ({ cancelled }) => cancelled],
-        ["deliveries", ({ deliveries }) => deliveries],
-        ["of them failed", ({ deliveries_failed }) => deliveries_failed],
-        ["half within ms", ({ wait_p50_ms }) => wait_p50_ms],
-        ["95% within ms", ({ wait_p95_ms }) => wait_p95_ms],
+        ["from", "at"],
+        "accepted",
+        "sent",
+        "failed",
+        "expired",
+        "cancelled",
+        "deliveries",
+        ["of them failed", "deliveries_failed"],
+        ["half within ms", "wait_p50_ms"],
+        ["95% within ms", "wait_p95_ms"],
       ])
       output.say("")
       output.one(rest)
@@ -58,12 +56,12 @@ export const figureCommands = [
       output.one({ now, ...rest })
       output.say("")
       await output.all(processes, [
-        ["process", ({ name }) => name],
-        ["kind", ({ kind }) => kind],
-        ["works", ({ works }) => works],
+        ["process", "name"],
+        "kind",
+        "works",
         ["last sign of life", ({ seen_at }) => lifeOf(seen_at, now)],
-        ["numbers", ({ numbers_held }) => numbers_held],
-        ["shards", ({ shards_held }) => shards_held],
+        ["numbers", "numbers_held"],
+        ["shards", "shards_held"],
       ])
     },
   }),

@@ -1,5 +1,5 @@
 /** `tail` and `events`: what happens, as it happens. */
-import type { Message, NewsEvent } from "@messaging-service/client"
+import type { Message } from "@messaging-service/client"
 import {
   any,
   choice,
@@ -20,18 +20,11 @@ import { restAfter, whileRead } from "./polling.ts"
 const mostWatched = 500
 
 const columns = [
-  ["seen", ({ seen }: Seen) => seen],
-  ["event", ({ event }: Seen) => event],
+  "seen",
+  "event",
   ["id", ({ message }: Seen) => message.id],
   ["to", ({ message }: Seen) => recipientText(message.to)],
   ["error", ({ message }: Seen) => message.error?.code],
-] as const
-
-const newsColumns = [
-  ["topic", ({ topic }: NewsEvent) => topic],
-  ["ids", ({ ids }: NewsEvent) => ids],
-  ["id", ({ id }: NewsEvent) => id],
-  ["now", ({ now }: NewsEvent) => now],
 ] as const
 
 interface Seen {
@@ -133,7 +126,7 @@ export const followCommands = [
         ...(after === undefined ? {} : { lastEventId: after }),
       })
       for await (const event of following) {
-        output.event(event, newsColumns)
+        output.event(event, ["topic", "ids", "id", "now"])
         if ((await machine.written()) !== null) return
       }
     },

@@ -1,5 +1,4 @@
 /** The media directory, and number checks. */
-import type { MediaFile, NumberCheck, NumberCheckResult } from "@messaging-service/client"
 import {
   any,
   choice,
@@ -20,28 +19,26 @@ import { placeText } from "../WorkspaceClient.ts"
 import { limit, listed } from "./lists.ts"
 import { readLines } from "./messages.ts"
 import { restAfter } from "./polling.ts"
+import { callerLists, callerShows, callerShowsEach, fieldsOf } from "./rows.ts"
 
 const columns = [
-  ["id", ({ id: number }: MediaFile) => number],
-  ["name", ({ file_name }: MediaFile) => file_name],
-  ["type", ({ mime_type }: MediaFile) => mime_type],
-  ["bytes", ({ size }: MediaFile) => size],
-  ["created", ({ created_at }: MediaFile) => created_at],
+  "id",
+  ["name", "file_name"],
+  ["type", "mime_type"],
+  ["bytes", "size"],
+  ["created", "created_at"],
 ] as const
 
 const checkColumns = [
-  ["id", ({ id: number }: NumberCheck) => number],
-  ["name", ({ name }: NumberCheck) => name],
-  ["status", ({ status }: NumberCheck) => status],
-  ["phones", ({ total }: NumberCheck) => total],
-  ["registered", ({ registered }: NumberCheck) => registered],
-  ["not registered", ({ not_registered }: NumberCheck) => not_registered],
+  "id",
+  "name",
+  "status",
+  ["phones", "total"],
+  "registered",
+  ["not registered", "not_registered"],
 ] as const
 
-const resultColumns = [
-  ["phone", ({ phone }: NumberCheckResult) => phone],
-  ["status", ({ status }: NumberCheckResult) => status],
-] as const
+const resultColumns = ["phone", "status"] as const
 
 export const mediaCommands = [
   command({
@@ -54,34 +51,11 @@ export const mediaCommands = [
       for (const file of given.file) tools.output.one(await upload(file, tools), columns)
     },
   }),
-  command({
-    words: "media list",
-    as: "key or operator",
-    summary: "Lists files, newest first.",
-    options: { ...placeOptions, type: maybe(choice(["image", "file"], "Only those.")), ...limit },
-    run: ({ type, ...given }, { caller, output }) =>
-      listed(given, output, columns, (page) =>
-        caller().media.list({ ...page, ...(type === undefined ? {} : { type }) }),
-      ),
+  callerLists("media list", "media.list", "Lists files, newest first.", columns, {
+    type: maybe(choice(["image", "file"], "Only those.")),
   }),
-  command({
-    words: "media get",
-    as: "key or operator",
-    summary: "Shows a file with a link to it.",
-    arguments: { id: once(id("file")) },
-    options: placeOptions,
-    run: async (given, { caller, output }) => output.one(await caller().media.get(given.id)),
-  }),
-  command({
-    words: "media delete",
-    as: "key or operator",
-    summary: "Deletes files.",
-    arguments: { id: many(id("file")) },
-    options: placeOptions,
-    run: async (given, { caller, output }) => {
-      for (const each of given.id) output.one(await caller().media.delete(each))
-    },
-  }),
+  callerShows("media get", "file", "media.get", "Shows a file with a link to it."),
+  callerShowsEach("media delete", "file", "media.delete", "Deletes files."),
 ]
 
 export const checkCommands = [
@@ -103,11 +77,7 @@ export const checkCommands = [
       const phones = [...phone, ...lines]
       if (phones.length === 0) throw usageError("give phones, or a --file with them")
       const { numberChecks } = caller()
-      let check = await numberChecks.create({
-        phones,
-        ...(name === undefined ? {} : { name }),
-        ...(from === undefined ? {} : { from }),
-      })
+      let check = await numberChecks.create({ phones, ...fieldsOf({ name, from }) })
       if (!wait) return output.one(check, checkColumns)
       const goesOn = () =>
         `check ${check.id} continues; messaging checks get ${check.id}${placeText(place, { withMode: true })} shows its progress`
@@ -120,22 +90,19 @@ export const checkCommands = [
       await output.all(numberChecks.results(check.id, { limit: 100 }), resultColumns)
     },
   }),
-  command({
-    words: "checks list",
-    as: "key or operator",
-    summary: "Lists number checks, newest first.",
-    options: { ...placeOptions, ...limit },
-    run: (given, { caller, output }) =>
-      listed(given, output, checkColumns, (page) => caller().numberChecks.list(page)),
-  }),
-  command({
-    words: "checks get",
-    as: "key or operator",
-    summary: "Shows a number check and its progress.",
-    arguments: { id: once(id("number check")) },
-    options: placeOptions,
-    run: async (given, { caller, output }) => output.one(await caller().numberChecks.get(given.id)),
-  }),
+  callerLists(
+    "checks list",
+    "numberChecks.list",
+    "Lists number checks, newest first.",
+    checkColumns,
+    {},
+  ),
+  callerShows(
+    "checks get",
+    "number check",
+    "numberChecks.get",
+    "Shows a number check and its progress.",
+  ),
   command({
     words: "checks results",
     as: "key or operator",
@@ -148,7 +115,7 @@ export const checkCommands = [
     },
     run: ({ id: of, status, ...given }, { caller, output }) =>
       listed(given, output, resultColumns, (page) =>
-        caller().numberChecks.results(of, { ...page, ...(status.length === 0 ? {} : { status }) }),
+        caller().numberChecks.results(of, { ...page, ...fieldsOf({ status }) }),
       ),
   }),
 ]

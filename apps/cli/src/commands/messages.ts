@@ -33,7 +33,7 @@ import { Ended, interruptible, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
 import { inputOf } from "../Machine.ts"
 import { placeText } from "../WorkspaceClient.ts"
-import { limit, listed } from "./lists.ts"
+import { callerLists, callerShowsEach, fieldsOf } from "./rows.ts"
 import { restAfter } from "./polling.ts"
 
 const statuses = [
@@ -75,12 +75,12 @@ export const recipientText = (to: Message["to"] | Reminder["to"]): string => {
 }
 
 export const messageColumns = [
-  ["id", ({ id: number }: Message) => number],
-  ["status", ({ status }: Message) => status],
+  "id",
+  "status",
   ["to", ({ to }: Message) => recipientText(to)],
-  ["created", ({ created_at }: Message) => created_at],
-  ["send at", ({ send_at }: Message) => send_at],
-  ["sent", ({ sent_at }: Message) => sent_at],
+  ["created", "created_at"],
+  ["send at", "send_at"],
+  ["sent", "sent_at"],
   ["text", ({ text: words }: Message) => (words.length > 40 ? `${words.slice(0, 39)}…` : words)],
   ["error", ({ error }: Message) => error?.code],
 ] as const
@@ -161,10 +161,7 @@ export const contentOf = async (
         : url === undefined
           ? undefined
           : { url, ...(type === undefined ? {} : { type }) }
-  return {
-    ...(words === undefined ? {} : { text: words }),
-    ...(media === undefined ? {} : { media }),
-  }
+  return fieldsOf({ text: words, media })
 }
 
 const textOf = async (
@@ -325,9 +322,7 @@ export const messageCommands = [
       )
       const message = {
         ...words,
-        ...(given.from === undefined ? {} : { from: given.from }),
-        ...(given.at === undefined ? {} : { send_at: given.at.at }),
-        ...(given.expires === undefined ? {} : { expires_at: given.expires.at }),
+        ...fieldsOf({ from: given.from, send_at: given.at?.at, expires_at: given.expires?.at }),
       }
       // Show each part at once: the service may refuse a later part.
       const shown = given.wait
@@ -337,41 +332,14 @@ export const messageCommands = [
       if (given.wait) await showEnds(sent, tools)
     },
   }),
-  command({
-    words: "list",
-    as: "key or operator",
-    summary: "Lists messages, newest first.",
-    options: {
-      ...placeOptions,
-      status: any(choice(statuses, "Only those.")),
-      from: maybe(count("ID", "Only messages of that number.")),
-      to: maybe(phoneValue("Only messages to that phone.")),
-      since: maybe(time("Only messages created then or later.")),
-      until: maybe(time("Only those created before.")),
-      ...limit,
-    },
-    run: ({ from, since, status, to, until, ...given }, { caller, output }) =>
-      listed(given, output, messageColumns, (page) =>
-        caller().messages.list({
-          ...page,
-          ...(status.length === 0 ? {} : { status }),
-          ...(from === undefined ? {} : { from }),
-          ...(to === undefined ? {} : { to }),
-          ...(since === undefined ? {} : { since }),
-          ...(until === undefined ? {} : { until }),
-        }),
-      ),
+  callerLists("list", "messages.list", "Lists messages, newest first.", messageColumns, {
+    status: any(choice(statuses, "Only those.")),
+    from: maybe(count("ID", "Only messages of that number.")),
+    to: maybe(phoneValue("Only messages to that phone.")),
+    since: maybe(time("Only messages created then or later.")),
+    until: maybe(time("Only those created before.")),
   }),
-  command({
-    words: "get",
-    as: "key or operator",
-    summary: "Shows a message.",
-    arguments: { id: many(id("message")) },
-    options: placeOptions,
-    run: async (given, { caller, output }) => {
-      for (const each of given.id) output.one(await caller().messages.get(each))
-    },
-  }),
+  callerShowsEach("get", "message", "messages.get", "Shows a message."),
   command({
     words: "cancel",
     as: "key or operator",

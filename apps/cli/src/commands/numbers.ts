@@ -19,21 +19,16 @@ import { qrCodeText } from "../qrCode.ts"
 import { inputOf } from "../Machine.ts"
 import { placeText } from "../WorkspaceClient.ts"
 import { follow } from "./polling.ts"
+import { fieldsOf, operatorShows } from "./rows.ts"
 
-const columns = [
-  ["id", ({ id: number }: SendingNumber) => number],
-  ["phone", ({ phone }: SendingNumber) => phone],
-  ["label", ({ label }: SendingNumber) => label],
-  ["platform", ({ platform }: SendingNumber) => platform],
-  ["status", ({ status }: SendingNumber) => status],
-] as const
+const columns = ["id", "phone", "label", "platform", "status"] as const
 
 const connectionColumns = [
-  ["number", ({ number_id: number }: ListedConnection) => number],
-  ["state", ({ state }: ListedConnection) => state],
-  ["reason", ({ reason }: ListedConnection) => reason],
-  ["waiting", ({ waiting }: ListedConnection) => waiting],
-  ["next_send_at", ({ next_send_at: next }: ListedConnection) => next],
+  ["number", "number_id"],
+  "state",
+  "reason",
+  "waiting",
+  "next_send_at",
   ["quota", ({ quota }: ListedConnection) => `${quota.used}/${quota.limit}`],
 ] as const
 
@@ -96,7 +91,7 @@ export const numberCommands = [
     },
     run: async ({ number, phone }, tools) => {
       const begun = await tools.caller().numbers.connect({
-        ...(number === undefined ? {} : { number_id: number }),
+        ...fieldsOf({ number_id: number }),
         ...(phone === undefined ? {} : { login_method: "phone_code", phone }),
       })
       const { output, machine } = tools
@@ -132,19 +127,10 @@ export const numberCommands = [
         ),
       ),
     },
-    run: async (
-      { label, phone, platform = "whatsapp", status, workspace: inside },
-      { operator, output },
-    ) =>
-      output.one(
-        await operator().numbers.create(inside, {
-          phone,
-          platform,
-          ...(label === undefined ? {} : { label }),
-          ...(status === undefined ? {} : { status }),
-        }),
-        columns,
-      ),
+    run: async ({ platform = "whatsapp", workspace: inside, ...given }, { operator, output }) => {
+      const added = await operator().numbers.create(inside, { platform, ...fieldsOf(given) })
+      output.one(added, columns)
+    },
   }),
   command({
     words: "numbers update",
@@ -180,21 +166,19 @@ export const numberCommands = [
       const address =
         proxy === "-" ? (await inputOf(tools.machine, "the URL of --proxy -")).trim() : proxy
       const changed = await tools.operator().numbers.update(inside, number, {
-        ...(label === undefined ? {} : { label }),
+        ...fieldsOf({ label }),
         ...(named.length === 0 ? {} : { pacing: Object.fromEntries(named) }),
         ...(address === undefined ? {} : { proxy_url: address === "none" ? null : address }),
       })
       tools.output.one(changed)
     },
   }),
-  command({
-    words: "numbers remove",
-    as: "operator",
-    summary: "Removes a number and cancels its waiting messages.",
-    ...inWorkspace,
-    run: async (given, { operator, output }) =>
-      output.one(await operator().numbers.delete(given.workspace, given.id)),
-  }),
+  operatorShows(
+    "numbers remove",
+    "number",
+    "numbers.delete",
+    "Removes a number and cancels its waiting messages.",
+  ),
   command({
     words: "numbers connections",
     as: "operator",
@@ -205,14 +189,12 @@ export const numberCommands = [
       await output.all(data, connectionColumns)
     },
   }),
-  command({
-    words: "numbers connection",
-    as: "operator",
-    summary: "Shows the state of a number's connection, and why its messages wait.",
-    ...inWorkspace,
-    run: async (given, { operator, output }) =>
-      output.one(await operator().numbers.connection(given.workspace, given.id)),
-  }),
+  operatorShows(
+    "numbers connection",
+    "number",
+    "numbers.connection",
+    "Shows the state of a number's connection, and why its messages wait.",
+  ),
   command({
     words: "numbers pause",
     as: "operator",
@@ -220,32 +202,20 @@ export const numberCommands = [
     arguments: inWorkspace.arguments,
     options: { workspace, until: maybe(time("When it resumes by itself.")) },
     run: async ({ id: number, until, workspace: inside }, { operator, output }) =>
-      output.one(
-        await operator().numbers.pause(inside, number, until === undefined ? {} : { until }),
-      ),
+      output.one(await operator().numbers.pause(inside, number, fieldsOf({ until }))),
   }),
-  command({
-    words: "numbers resume",
-    as: "operator",
-    summary: "Ends a pause.",
-    ...inWorkspace,
-    run: async (given, { operator, output }) =>
-      output.one(await operator().numbers.resume(given.workspace, given.id)),
-  }),
-  command({
-    words: "numbers check-proxy",
-    as: "operator",
-    summary: "Opens one connection through a number's proxy, within 10 seconds.",
-    ...inWorkspace,
-    run: async (given, { operator, output }) =>
-      output.one(await operator().numbers.checkProxy(given.workspace, given.id)),
-  }),
-  command({
-    words: "numbers logout",
-    as: "operator",
-    summary: "Logs a number out and forgets its credentials; its messages wait.",
-    ...inWorkspace,
-    run: async (given, { operator, output }) =>
-      output.one(await operator().numbers.logOut(given.workspace, given.id), columns),
-  }),
+  operatorShows("numbers resume", "number", "numbers.resume", "Ends a pause."),
+  operatorShows(
+    "numbers check-proxy",
+    "number",
+    "numbers.checkProxy",
+    "Opens one connection through a number's proxy, within 10 seconds.",
+  ),
+  operatorShows(
+    "numbers logout",
+    "number",
+    "numbers.logOut",
+    "Logs a number out and forgets its credentials; its messages wait.",
+    columns,
+  ),
 ]

@@ -17,16 +17,17 @@ import {
 import { usageError } from "../ending.ts"
 import { limit, listed } from "./lists.ts"
 import { messageColumns } from "./messages.ts"
+import { fieldsOf } from "./rows.ts"
 
 const phone = { id: once(id("number")) }
 
 const copyColumns = [
-  ["at", ({ at }: Sent) => at],
-  ["message", ({ message_id }: Sent) => message_id],
-  ["status", ({ status }: Sent) => status],
-  ["number", ({ number_id }: Sent) => number_id],
-  ["to", ({ to }: Sent) => to],
-  ["text", ({ text: words }: Sent) => words],
+  "at",
+  ["message", "message_id"],
+  "status",
+  ["number", "number_id"],
+  "to",
+  "text",
   ["file", ({ media }: Sent) => media?.file_name],
 ] as const
 
@@ -46,15 +47,8 @@ export const phoneCommands = [
       group: any(text("NAME", "A group that the phone belongs to. Default: Team.")),
       reset: flag("Sets all defaults."),
     },
-    run: async ({ group, id: of, reset, send, ...given }, { operator, output }) => {
-      const message = given["error-message"]
-      const latency = given["latency-ms"]
-      const wanted = {
-        ...(send === undefined ? {} : { send }),
-        ...(message === undefined ? {} : { error_message: message }),
-        ...(latency === undefined ? {} : { latency_ms: latency }),
-        ...(group.length === 0 ? {} : { groups: group }),
-      }
+    run: async ({ group, id: of, reset, ...given }, { operator, output }) => {
+      const wanted = fieldsOf({ ...given, groups: group })
       const isSet = Object.keys(wanted).length > 0
       if (isSet && reset) throw usageError("--reset excludes the other options")
       const { behaviour, setBehaviour } = operator().simulator
@@ -102,14 +96,9 @@ export const phoneCommands = [
       to: maybe(text("TO", "Only to exactly that recipient.")),
       ...limit,
     },
-    run: ({ number: from, to, workspace, ...given }, { operator, output }) =>
+    run: ({ number: number_id, to, workspace: workspace_id, ...given }, { operator, output }) =>
       listed(given, output, copyColumns, (page) =>
-        operator().simulator.sent({
-          ...page,
-          ...(from === undefined ? {} : { number_id: from }),
-          ...(workspace === undefined ? {} : { workspace_id: workspace }),
-          ...(to === undefined ? {} : { to }),
-        }),
+        operator().simulator.sent({ ...page, ...fieldsOf({ number_id, workspace_id, to }) }),
       ),
   }),
   command({

@@ -23,15 +23,13 @@ const shownOf = ({ isDefault, key, name, operator_key, operator_service, service
   default: isDefault,
 })
 
-type Shown = ReturnType<typeof shownOf>
-
 const columns = [
-  ["name", ({ name }: Shown) => name],
-  ["service", ({ service }: Shown) => service],
-  ["operator service", ({ operator_service }: Shown) => operator_service],
-  ["key", ({ key }: Shown) => key],
-  ["operator key", ({ operator_key }: Shown) => operator_key],
-  ["default", ({ default: isDefault }: Shown) => isDefault],
+  "name",
+  "service",
+  ["operator service", "operator_service"],
+  "key",
+  ["operator key", "operator_key"],
+  "default",
 ] as const
 
 const nameValue = text("NAME", "Letters, digits, dots, dashes and underscores; up to 50.")

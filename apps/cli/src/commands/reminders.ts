@@ -1,5 +1,5 @@
 /** Reminders: messages on a schedule. */
-import type { Reminder, ReminderPreview, ReminderRun } from "@messaging-service/client"
+import type { Reminder } from "@messaging-service/client"
 import {
   any,
   between,
@@ -7,7 +7,6 @@ import {
   count,
   flag,
   id,
-  many,
   maybe,
   once,
   placeOptions,
@@ -16,6 +15,7 @@ import {
 } from "../Command.ts"
 import type { NextRun } from "../nextRuns.ts"
 import { limit, listed } from "./lists.ts"
+import { callerLists, callerShows, callerShowsEach, fieldsOf, operatorShows } from "./rows.ts"
 import { content, contentOf, recipient, recipientText } from "./messages.ts"
 
 /** An active reminder without a next run is held since a restore, or its zone is no longer known. */
@@ -28,8 +28,8 @@ const nextRunText = ({ active, last_run, next_run_at }: Reminder): string => {
 }
 
 const columns = [
-  ["id", ({ id: number }: Reminder) => number],
-  ["name", ({ name }: Reminder) => name],
+  "id",
+  "name",
   ["to", ({ to }: Reminder) => recipientText(to)],
   ["cron", ({ schedule }: Reminder) => schedule.cron],
   ["zone", ({ schedule }: Reminder) => schedule.timezone],
@@ -38,26 +38,18 @@ const columns = [
 ] as const
 
 const runColumns = [
-  ["due", ({ due_at }: ReminderRun) => due_at],
-  ["ran", ({ ran_at }: ReminderRun) => ran_at],
-  ["outcome", ({ outcome }: ReminderRun) => outcome],
-  ["message", ({ message_id }: ReminderRun) => message_id],
-  ["code", ({ code }: ReminderRun) => code],
+  ["due", "due_at"],
+  ["ran", "ran_at"],
+  "outcome",
+  ["message", "message_id"],
+  "code",
 ] as const
 
 const nextRunColumns = [
-  ["due", ({ due_at }: NextRun) => due_at],
+  ["due", "due_at"],
   ["id", ({ reminder: { id: number } }: NextRun) => number],
   ["name", ({ reminder: { name } }: NextRun) => name],
   ["to", ({ reminder: { to } }: NextRun) => recipientText(to)],
-] as const
-
-type PreviewedRun = ReminderPreview["data"][number]
-
-const previewColumns = [
-  ["local time", ({ local }: PreviewedRun) => local],
-  ["at", ({ at }: PreviewedRun) => at],
-  ["clock", ({ mark }: PreviewedRun) => mark],
 ] as const
 
 const reminder = { id: once(id("reminder")) }
@@ -97,26 +89,20 @@ export const reminderCommands = [
         to: given.to,
         text: words,
         ...(media === undefined ? {} : { media }),
-        schedule: {
-          cron: given.cron,
-          ...(given.timezone === undefined ? {} : { timezone: given.timezone }),
-        },
-        ...(given.from === undefined ? {} : { from: given.from }),
+        schedule: fieldsOf({ cron: given.cron, timezone: given.timezone }),
+        ...fieldsOf({ from: given.from }),
         active: !given.paused,
       })
       tools.output.one(made, columns)
     },
   }),
-  command({
-    words: "reminders list",
-    as: "key or operator",
-    summary: "Lists reminders, each with its next run.",
-    options: { ...placeOptions, active: flag("Without paused ones."), ...limit },
-    run: ({ active, ...given }, { caller, output }) =>
-      listed(given, output, columns, (page) =>
-        caller().reminders.list({ ...page, ...(active ? { active } : {}) }),
-      ),
-  }),
+  callerLists(
+    "reminders list",
+    "reminders.list",
+    "Lists reminders, each with its next run.",
+    columns,
+    { active: flag("Without paused ones.") },
+  ),
   command({
     words: "reminders next",
     as: "key or operator",
@@ -137,26 +123,10 @@ export const reminderCommands = [
       await output.all(soonestRuns(found), nextRunColumns, most)
     },
   }),
-  command({
-    words: "reminders get",
-    as: "key or operator",
-    summary: "Shows a reminder.",
-    arguments: reminder,
-    options: placeOptions,
-    run: async (given, { caller, output }) => output.one(await caller().reminders.get(given.id)),
-  }),
+  callerShows("reminders get", "reminder", "reminders.get", "Shows a reminder."),
   setActive("reminders pause", "Pauses a reminder.", false),
   setActive("reminders resume", "Resumes a paused reminder from its next due time.", true),
-  command({
-    words: "reminders delete",
-    as: "key or operator",
-    summary: "Deletes reminders.",
-    arguments: { id: many(id("reminder")) },
-    options: placeOptions,
-    run: async (given, { caller, output }) => {
-      for (const each of given.id) output.one(await caller().reminders.delete(each))
-    },
-  }),
+  callerShowsEach("reminders delete", "reminder", "reminders.delete", "Deletes reminders."),
   command({
     words: "reminders preview",
     as: "operator",
@@ -171,22 +141,18 @@ export const reminderCommands = [
       count: maybe(between(1, 50, "COUNT", "How many runs, up to 50; 10.")),
     },
     run: async ({ cron, timezone, count: most, workspace: inside }, { operator, output }) => {
-      const { data } = await operator().reminders.preview(inside, {
-        schedule: { cron, ...(timezone === undefined ? {} : { timezone }) },
-        ...(most === undefined ? {} : { count: most }),
-      })
-      await output.all(data, previewColumns)
+      const asked = { schedule: fieldsOf({ cron, timezone }), ...fieldsOf({ count: most }) }
+      const { data } = await operator().reminders.preview(inside, asked)
+      await output.all(data, [["local time", "local"], "at", ["clock", "mark"]])
     },
   }),
-  command({
-    words: "reminders run",
-    as: "operator",
-    summary: "Runs a reminder now. Its schedule goes on as before.",
-    arguments: reminder,
-    options: { workspace },
-    run: async (given, { operator, output }) =>
-      output.one(await operator().reminders.run(given.workspace, given.id), runColumns),
-  }),
+  operatorShows(
+    "reminders run",
+    "reminder",
+    "reminders.run",
+    "Runs a reminder now. Its schedule goes on as before.",
+    runColumns,
+  ),
   command({
     words: "reminders runs",
     as: "operator",

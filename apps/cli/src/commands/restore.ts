@@ -13,8 +13,8 @@ import {
 } from "../Command.ts"
 import { usageError } from "../ending.ts"
 import { decideAboutHeld } from "../ServiceFigures.ts"
-import { limit, listed } from "./lists.ts"
 import { messageColumns } from "./messages.ts"
+import { fieldsOf, operatorLists } from "./rows.ts"
 
 const selection = {
   options: {
@@ -40,11 +40,7 @@ type Body = Parameters<OperatorClient["held"]["release"]>[1]
 
 /** Only this word selects everything: an omitted name must not mean all. */
 const bodyOf = ({ all, from, ids, since, until }: Selected): Body => {
-  const filter = {
-    ...(from === undefined ? {} : { from }),
-    ...(since === undefined ? {} : { since }),
-    ...(until === undefined ? {} : { until }),
-  }
+  const filter = fieldsOf({ from, since, until })
   const isFiltered = Object.keys(filter).length > 0
   if (ids.length > 0 && !isFiltered && !all) return { ids: [...ids] }
   if (ids.length > 0 || isFiltered === all) {
@@ -52,15 +48,6 @@ const bodyOf = ({ all, from, ids, since, until }: Selected): Body => {
   }
   return { filter }
 }
-
-/** The messages that had left, and when. */
-const markBody = ({
-  "sent-at": sentAt,
-  ...given
-}: Selected & { readonly "sent-at"?: string | undefined }) => ({
-  ...bodyOf(given),
-  ...(sentAt === undefined ? {} : { sent_at: sentAt }),
-})
 
 /** The service says how a program repeats it; here it is an option. */
 const inOptions = (error: unknown) => {
@@ -81,13 +68,8 @@ export const restoreCommands = [
       above: maybe(wholeNumber("ID", "The highest id of any kind known outside the store.")),
       again: flag("Confirms another restore, although messages were accepted since."),
     },
-    run: async ({ above, again }, { operator, output }) => {
-      const begun = await operator()
-        .store.restored({
-          ...(above === undefined ? {} : { above }),
-          ...(again ? { again } : {}),
-        })
-        .catch(inOptions)
+    run: async (given, { operator, output }) => {
+      const begun = await operator().store.restored(fieldsOf(given)).catch(inOptions)
       output.one(begun)
       const { held } = begun
       if (held > 0) output.remark(`${held} are held: ${decideAboutHeld}`, { held })
@@ -103,35 +85,27 @@ export const restoreCommands = [
     summary: "Lists the workspaces with held messages or reminders.",
     run: async (_, { operator, output }) =>
       output.all(await operator().store.held(), [
-        ["workspace", ({ workspace_id }) => workspace_id],
-        ["messages", ({ messages }) => messages],
-        ["reminders", ({ reminders }) => reminders],
+        ["workspace", "workspace_id"],
+        "messages",
+        "reminders",
       ]),
   }),
-  command({
-    words: "held list",
-    as: "operator",
-    summary: "Lists a workspace's held messages, newest first.",
-    options: { workspace, ...limit },
-    run: ({ workspace: inside, ...given }, { operator, output }) =>
-      listed(given, output, messageColumns, (page) => operator().held.list(inside, page)),
-  }),
-  command({
-    words: "held release",
-    as: "operator",
-    summary: "Releases held messages; reminders continue with their next run.",
-    ...selection,
-    run: async (given, { operator, output }) =>
-      output.one(await operator().held.release(given.workspace, bodyOf(given))),
-  }),
-  command({
-    words: "held cancel",
-    as: "operator",
-    summary: "Cancels held messages; reminders continue with their next run.",
-    ...selection,
-    run: async (given, { operator, output }) =>
-      output.one(await operator().held.cancel(given.workspace, bodyOf(given))),
-  }),
+  operatorLists(
+    "held list",
+    "held.list",
+    "Lists a workspace's held messages, newest first.",
+    messageColumns,
+  ),
+  ...(["release", "cancel"] as const).map((verb) =>
+    command({
+      words: `held ${verb}`,
+      as: "operator",
+      summary: `${verb === "release" ? "Releases" : "Cancels"} held messages; reminders continue with their next run.`,
+      ...selection,
+      run: async (given, { operator, output }) =>
+        output.one(await operator().held[verb](given.workspace, bodyOf(given))),
+    }),
+  ),
   command({
     words: "held mark-sent",
     as: "operator",
@@ -143,7 +117,9 @@ export const restoreCommands = [
       "sent-at": maybe(time("When they left. Default: each message's planned time.")),
     },
     arguments: selection.arguments,
-    run: async (given, { operator, output }) =>
-      output.one(await operator().held.markSent(given.workspace, markBody(given))),
+    run: async ({ "sent-at": sent_at, ...given }, { operator, output }) => {
+      const body = { ...bodyOf(given), ...fieldsOf({ sent_at }) }
+      output.one(await operator().held.markSent(given.workspace, body))
+    },
   }),
 ]

@@ -154,26 +154,21 @@ const columns = [
   ["ready", (status: Status) => (status.ready ? "yes" : `no: ${whyNot(status)}`)],
   ["store", ({ store_up }: Status) => (store_up === null ? null : store_up ? "up" : "away")],
   ["clock skew", ({ clock_skew_seconds: skew }: Status) => skew && `${skew} s`],
-  ["workers alive", ({ workers_alive }: Status) => workers_alive],
+  ["workers alive", "workers_alive"],
   ["last sign of a worker", ({ worker_seen_seconds: seen }: Status) => agoOf(seen)],
-  ["workers that share live numbers", ({ workers }: Status) => workers],
-  ["messages queued", ({ queued }: Status) => queued],
-  ["messages scheduled", ({ scheduled }: Status) => scheduled],
+  ["workers that share live numbers", "workers"],
+  ["messages queued", "queued"],
+  ["messages scheduled", "scheduled"],
   ["oldest due message", ({ oldest_waiting_seconds: oldest }: Status) => seconds(oldest)],
   ["workers behind by", ({ lane_lag_seconds: lag }: Status) => seconds(lag)],
   [
     "numbers sending now",
     ({ in_flight, leases_run_out }: Status) => in_flight && in_flight - (leases_run_out ?? 0),
   ],
-  ["numbers", ({ numbers }: Status) => numbers],
-  ["webhook deliveries pending", ({ deliveries_pending }: Status) => deliveries_pending],
-  ["webhook retries pending", ({ retries_pending }: Status) => retries_pending],
-  ["held since a restore", ({ held }: Status) => held],
-] as const
-
-const troubleColumns = [
-  ["trouble", ({ trouble }: Trouble) => trouble],
-  ["what to do", ({ what_to_do }: Trouble) => what_to_do],
+  "numbers",
+  ["webhook deliveries pending", "deliveries_pending"],
+  ["webhook retries pending", "retries_pending"],
+  ["held since a restore", "held"],
 ] as const
 
 export const statusCommands = [
@@ -201,7 +196,7 @@ export const statusCommands = [
       output.one(status, columns)
       if (!output.json && tools.common.fields === undefined && status.troubles.length > 0) {
         output.show("\n")
-        await output.all(status.troubles, troubleColumns)
+        await output.all(status.troubles, ["trouble", ["what to do", "what_to_do"]])
       }
       const refusal = operator.refusal()
       if (refusal !== null) throw refusalInWords(refusal)

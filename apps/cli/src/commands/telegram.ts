@@ -8,13 +8,14 @@ import type { Output } from "../Output.ts"
 import { qrCodeOf } from "../qrCode.ts"
 import { inputOf } from "../Machine.ts"
 import { follow } from "./polling.ts"
+import { operatorShows } from "./rows.ts"
 
 const columns = [
-  ["state", ({ state }: TelegramLogin) => state],
-  ["show as a QR code", ({ qr_url }: TelegramLogin) => qr_url],
-  ["code sent to", ({ code_sent_to }: TelegramLogin) => code_sent_to],
-  ["ends", ({ expires_at }: TelegramLogin) => expires_at],
-  ["error", ({ error }: TelegramLogin) => error],
+  "state",
+  ["show as a QR code", "qr_url"],
+  ["code sent to", "code_sent_to"],
+  ["ends", "expires_at"],
+  "error",
 ] as const
 
 const account = { arguments: { id: once(id("number")) }, options: { workspace } } as const
@@ -65,22 +66,19 @@ export const telegramCommands = [
       if (ended.state === "password_needed") {
         output.remark(
           `the account has a password: give it to messaging telegram password ${place}`,
-          {
-            state: ended.state,
-          },
+          { state: ended.state },
         )
       }
       mustGoOn(ended)
     },
   }),
-  command({
-    words: "telegram get",
-    as: "operator",
-    summary: "Shows the state of a Telegram login.",
-    ...account,
-    run: async (given, { operator, output }) =>
-      output.one(await operator().telegramLogins.get(given.workspace, given.id), columns),
-  }),
+  operatorShows(
+    "telegram get",
+    "number",
+    "telegramLogins.get",
+    "Shows the state of a Telegram login.",
+    columns,
+  ),
   command({
     words: "telegram code",
     as: "operator",
@@ -104,12 +102,5 @@ export const telegramCommands = [
       )
     },
   }),
-  command({
-    words: "telegram cancel",
-    as: "operator",
-    summary: "Gives a Telegram login up.",
-    ...account,
-    run: async (given, { operator, output }) =>
-      output.one(await operator().telegramLogins.cancel(given.workspace, given.id)),
-  }),
+  operatorShows("telegram cancel", "number", "telegramLogins.cancel", "Gives a Telegram login up."),
 ]

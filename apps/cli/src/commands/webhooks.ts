@@ -21,12 +21,13 @@ import { Ended, usageError } from "../ending.ts"
 import { placeText } from "../WorkspaceClient.ts"
 import { limit, listed } from "./lists.ts"
 import { restAfter, whileRead } from "./polling.ts"
+import { callerShows, fieldsOf, operatorLists, operatorShows } from "./rows.ts"
 
 const columns = [
-  ["id", ({ id: number }: Webhook) => number],
-  ["url", ({ url }: Webhook) => url],
+  "id",
+  "url",
   ["active", ({ active, disabled_reason }: Webhook) => disabled_reason ?? active],
-  ["events", ({ events }: Webhook) => events],
+  "events",
   [
     "last delivery",
     ({ last_delivery: last }: Webhook) => last && `${last.attempted_at} ${last.status}`,
@@ -34,13 +35,13 @@ const columns = [
 ] as const
 
 const deliveryColumns = [
-  ["at", ({ attempted_at }: Delivery | CallbackDelivery) => attempted_at],
-  ["event", ({ event_id }: Delivery | CallbackDelivery) => event_id],
-  ["type", ({ type }: Delivery | CallbackDelivery) => type],
-  ["attempt", ({ attempt }: Delivery | CallbackDelivery) => attempt],
+  ["at", "attempted_at"],
+  ["event", "event_id"],
+  "type",
+  "attempt",
   ["answer", ({ error, response_status }: Delivery | CallbackDelivery) => response_status ?? error],
-  ["millis", ({ duration_ms }: Delivery | CallbackDelivery) => duration_ms],
-  ["again", ({ next_attempt_at }: Delivery | CallbackDelivery) => next_attempt_at],
+  ["millis", "duration_ms"],
+  ["again", "next_attempt_at"],
 ] as const
 
 const one = { id: once(id("endpoint")) }
@@ -71,12 +72,7 @@ export const webhookCommands = [
       description: maybe(text("TEXT", "For people.")),
     },
     run: async ({ description, event, url }, { caller, output, place }) => {
-      const wanted = {
-        url,
-        ...(event.length === 0 ? {} : { events: event }),
-        ...(description === undefined ? {} : { description }),
-      }
-      const made = await caller().webhooks.create(wanted)
+      const made = await caller().webhooks.create(fieldsOf({ url, events: event, description }))
       output.one(made)
       if (made.secret !== null) return
       output.say(
@@ -111,31 +107,19 @@ export const webhookCommands = [
       output.one(found)
     },
   }),
-  command({
-    words: "webhooks delete",
-    as: "key or operator",
-    summary: "Removes an endpoint and its pending deliveries.",
-    arguments: one,
-    options: placeOptions,
-    run: async (given, { caller, output }) => output.one(await caller().webhooks.delete(given.id)),
-  }),
-  command({
-    words: "webhooks test",
-    as: "key or operator",
-    summary: "Sends an endpoint a ping.",
-    arguments: one,
-    options: placeOptions,
-    run: async (given, { caller, output }) => output.one(await caller().webhooks.test(given.id)),
-  }),
-  command({
-    words: "webhooks rotate-secret",
-    as: "key or operator",
-    summary: "Replaces an endpoint's secret, and shows the new one once.",
-    arguments: one,
-    options: placeOptions,
-    run: async (given, { caller, output }) =>
-      output.one(await caller().webhooks.rotateSecret(given.id)),
-  }),
+  callerShows(
+    "webhooks delete",
+    "endpoint",
+    "webhooks.delete",
+    "Removes an endpoint and its pending deliveries.",
+  ),
+  callerShows("webhooks test", "endpoint", "webhooks.test", "Sends an endpoint a ping."),
+  callerShows(
+    "webhooks rotate-secret",
+    "endpoint",
+    "webhooks.rotateSecret",
+    "Replaces an endpoint's secret, and shows the new one once.",
+  ),
   command({
     words: "webhooks log",
     as: "operator",
@@ -151,12 +135,7 @@ export const webhookCommands = [
       ...limit,
     },
     run: ({ failed, follow, id: of, since, type, until, workspace: inside, ...given }, tools) => {
-      const filter = {
-        ...(type.length === 0 ? {} : { type }),
-        ...(failed ? { failed } : {}),
-        ...(since === undefined ? {} : { since }),
-        ...(until === undefined ? {} : { until }),
-      }
+      const filter = fieldsOf({ type, failed, since, until })
       if (follow && (given.all || given.limit !== undefined)) {
         throw usageError("--follow excludes --all and --limit")
       }
@@ -188,11 +167,7 @@ export const webhookCommands = [
       description: maybe(text("TEXT", "For people.")),
     },
     run: async ({ description, event, id: of, url, workspace: inside }, { operator, output }) => {
-      const wanted = {
-        ...(url === undefined ? {} : { url }),
-        ...(event.length === 0 ? {} : { events: event }),
-        ...(description === undefined ? {} : { description }),
-      }
+      const wanted = fieldsOf({ url, events: event, description })
       if (Object.keys(wanted).length === 0) {
         throw usageError("give what to change: --url, --event or --description")
       }
@@ -228,25 +203,19 @@ export const webhookCommands = [
       }
     },
   }),
-  command({
-    words: "webhooks resume",
-    as: "operator",
-    summary: "Starts a stopped endpoint again.",
-    arguments: one,
-    options: { workspace },
-    run: async (given, { operator, output }) =>
-      output.one(await operator().webhooks.resume(given.workspace, given.id), columns),
-  }),
-  command({
-    words: "callbacks log",
-    as: "operator",
-    summary: "Shows every attempt of a version 1 callback, newest first.",
-    options: { workspace, ...limit },
-    run: ({ workspace: inside, ...given }, { operator, output }) =>
-      listed(given, output, deliveryColumns, (page) =>
-        operator().callbacks.deliveries(inside, page),
-      ),
-  }),
+  operatorShows(
+    "webhooks resume",
+    "endpoint",
+    "webhooks.resume",
+    "Starts a stopped endpoint again.",
+    columns,
+  ),
+  operatorLists(
+    "callbacks log",
+    "callbacks.deliveries",
+    "Shows every attempt of a version 1 callback, newest first.",
+    deliveryColumns,
+  ),
   command({
     words: "callbacks secret",
     as: "operator",

@@ -1,5 +1,5 @@
 /** Workspaces, with their keys and contacts, for operators. */
-import type { Contact, CreateKey, Key, PlanInput, Workspace } from "@messaging-service/client"
+import type { CreateKey, PlanInput, Workspace } from "@messaging-service/client"
 import {
   any,
   choice,
@@ -16,36 +16,32 @@ import {
 } from "../Command.ts"
 import { usageError } from "../ending.ts"
 import { limit, listed } from "./lists.ts"
+import { fieldsOf, operatorLists, operatorShows } from "./rows.ts"
 
 const columns = [
-  ["id", ({ id: number }: Workspace) => number],
-  ["name", ({ name }: Workspace) => name],
-  ["client id", ({ client_id }: Workspace) => client_id],
+  "id",
+  "name",
+  ["client id", "client_id"],
   ["plan", ({ plan }: Workspace) => plan?.name],
   [
     "messages left",
     ({ plan }: Workspace) => (plan === null ? 0 : (plan.messages_remaining ?? "unlimited")),
   ],
-  ["created", ({ created_at }: Workspace) => created_at],
+  ["created", "created_at"],
 ] as const
 
 const keyColumns = [
-  ["id", ({ id: number }: Key) => number],
-  ["name", ({ name }: Key) => name],
-  ["version", ({ version }: Key) => version],
-  ["mode", ({ mode }: Key) => mode],
-  ["ends with", ({ last4 }: Key) => last4],
-  ["scopes", ({ scopes: names }: Key) => names],
-  ["last used", ({ last_used_at }: Key) => last_used_at],
-  ["revoked", ({ revoked_at }: Key) => revoked_at],
+  "id",
+  "name",
+  "version",
+  "mode",
+  ["ends with", "last4"],
+  "scopes",
+  ["last used", "last_used_at"],
+  ["revoked", "revoked_at"],
 ] as const
 
-const contactColumns = [
-  ["id", ({ id: number }: Contact) => number],
-  ["name", ({ name }: Contact) => name],
-  ["phone", ({ phone }: Contact) => phone],
-  ["username", ({ username }: Contact) => username],
-] as const
+const contactColumns = ["id", "name", "phone", "username"] as const
 
 const scopes = [
   "messages:send",
@@ -61,7 +57,8 @@ const one = { id: once(id("workspace")) }
 const onOff = (about: string) => maybe(choice(["on", "off"], about))
 
 /** A plan in the operator API's format: JSON, or `none`. */
-const planOf = (given: string): PlanInput | null => {
+const planOf = (given: string | undefined): PlanInput | null | undefined => {
+  if (given === undefined) return undefined
   if (given === "none") return null
   try {
     const plan: unknown = JSON.parse(given)
@@ -73,7 +70,8 @@ const planOf = (given: string): PlanInput | null => {
 }
 
 /** Days in digits, or `none`. */
-const daysOf = (given: string): number | null => {
+const daysOf = (given: string | undefined): number | null | undefined => {
+  if (given === undefined) return undefined
   if (given === "none") return null
   if (/^\d{1,4}$/.test(given) && Number(given) >= 1 && Number(given) <= 3650) return Number(given)
   throw usageError("--retention is a number of days from 1 to 3650, or none")
@@ -90,14 +88,10 @@ export const workspaceCommands = [
     summary: "Makes a workspace.",
     arguments: { name: once(someName("1 to 100 characters.")) },
     options: { plan },
-    run: async (given, { operator, output }) =>
-      output.one(
-        await operator().workspaces.create({
-          name: given.name,
-          ...(given.plan === undefined ? {} : { plan: planOf(given.plan) }),
-        }),
-        columns,
-      ),
+    run: async ({ name, plan: given }, { operator, output }) => {
+      const wanted = { name, ...fieldsOf({ plan: planOf(given) }) }
+      output.one(await operator().workspaces.create(wanted), columns)
+    },
   }),
   command({
     words: "workspaces list",
@@ -130,10 +124,8 @@ export const workspaceCommands = [
     },
     run: async ({ disabled, id: of, name, plan: given, retention }, { operator, output }) => {
       const wanted = {
-        ...(name === undefined ? {} : { name }),
         ...(disabled === undefined ? {} : { account_disabled: disabled === "on" }),
-        ...(given === undefined ? {} : { plan: planOf(given) }),
-        ...(retention === undefined ? {} : { retention_days: daysOf(retention) }),
+        ...fieldsOf({ name, plan: planOf(given), retention_days: daysOf(retention) }),
       }
       if (Object.keys(wanted).length === 0) throw usageError("give what to change, such as --name")
       output.one(await operator().workspaces.update(of, wanted), columns)
@@ -175,10 +167,7 @@ export const workspaceCommands = [
         : {
             version: 2,
             name: name ?? "",
-            ...(mode === undefined ? {} : { mode }),
-            ...(scope.length === 0 ? {} : { scopes: scope }),
-            ...(number.length === 0 ? {} : { number_ids: number }),
-            ...(expires === undefined ? {} : { expires_in: expires }),
+            ...fieldsOf({ mode, scopes: scope, number_ids: number, expires_in: expires }),
           }
       tools.output.one(await tools.operator().keys.create(inside, wanted))
     },
@@ -191,15 +180,12 @@ export const workspaceCommands = [
     run: async (given, { operator, output }) =>
       output.all(await operator().keys.list(given.workspace), keyColumns),
   }),
-  command({
-    words: "keys revoke",
-    as: "operator",
-    summary: "Revokes a key at once, and stops the webhook endpoints that it created.",
-    arguments: { id: once(id("key")) },
-    options: { workspace },
-    run: async (given, { operator, output }) =>
-      output.one(await operator().keys.revoke(given.workspace, given.id)),
-  }),
+  operatorShows(
+    "keys revoke",
+    "key",
+    "keys.revoke",
+    "Revokes a key at once, and stops the webhook endpoints that it created.",
+  ),
 
   command({
     words: "contacts add",
@@ -219,21 +205,11 @@ export const workspaceCommands = [
       output.one(await operator().contacts.create(inside, contact), contactColumns)
     },
   }),
-  command({
-    words: "contacts list",
-    as: "operator",
-    summary: "Lists the contacts of a workspace, newest first.",
-    options: { workspace, ...limit },
-    run: ({ workspace: inside, ...given }, { operator, output }) =>
-      listed(given, output, contactColumns, (page) => operator().contacts.list(inside, page)),
-  }),
-  command({
-    words: "contacts delete",
-    as: "operator",
-    summary: "Deletes a contact.",
-    arguments: { id: once(id("contact")) },
-    options: { workspace },
-    run: async (given, { operator, output }) =>
-      output.one(await operator().contacts.delete(given.workspace, given.id)),
-  }),
+  operatorLists(
+    "contacts list",
+    "contacts.list",
+    "Lists the contacts of a workspace, newest first.",
+    contactColumns,
+  ),
+  operatorShows("contacts delete", "contact", "contacts.delete", "Deletes a contact."),
 ]
