@@ -102,6 +102,18 @@ const aShop = Effect.fnUntraced(function* (plan: Plan, limits: Partial<DatabaseO
   }
 })
 
+/** Starts what waits for the transaction; returns once it waits for a lock, or has not waited at all. */
+export const untilItWaits = <A, E, R>(client: Client, waits: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const fiber = yield* Effect.forkChild(waits, { startImmediately: true })
+    const isHeld = Effect.map(
+      say(client, "select from pg_stat_activity where wait_event_type = 'Lock'"),
+      ({ rows }) => rows.length > 0 || fiber.pollUnsafe() !== undefined,
+    )
+    yield* Effect.repeat(isHeld, { until: (is) => is })
+    return fiber
+  })
+
 export const phone = "+15550100001"
 
 /** Why the core refuses; undefined for a failure that is no refusal. */

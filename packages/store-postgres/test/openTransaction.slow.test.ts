@@ -18,19 +18,7 @@ import {
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { Client } from "pg"
-import { aClient, inShop, phone, refusalOf, say } from "./callers.ts"
-
-/** Starts what waits for the transaction; returns once it waits for a lock. */
-const untilItWaits = <A, E, R>(client: Client, waits: Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(waits, { startImmediately: true })
-    const isHeld = Effect.map(
-      say(client, "select from pg_stat_activity where wait_event_type = 'Lock'"),
-      ({ rows }) => rows.length > 0,
-    )
-    yield* Effect.repeat(isHeld, { until: (is) => is })
-    return fiber
-  })
+import { aClient, inShop, phone, refusalOf, say, untilItWaits } from "./callers.ts"
 
 /** It ends when the test says so, however slow the machine is: nothing here may wait for that. */
 const stayOpen = (client: Client) =>

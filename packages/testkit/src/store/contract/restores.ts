@@ -339,6 +339,8 @@ export const restores: Topic = (it) => {
       )
       assert.strictEqual(only(yield* remindersOf({ from: number.id })).reminder.id, due.id)
       assert.strictEqual(only(yield* remindersOf({ until: noon })).reminder.id, changed.id)
+      // A worker that read it before the epoch runs nothing.
+      assert.strictEqual((yield* run(number, aRun(due)))._tag, "Broken")
       assert.deepStrictEqual(yield* countsOf(workspace), [0, 2])
 
       // A change that keeps its times leaves it held.

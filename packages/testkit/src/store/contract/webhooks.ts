@@ -12,7 +12,9 @@ import {
   claimTheOne,
   lookUpEndpoint,
   manyEndpoints,
+  refused,
   scopeOf,
+  settleDeliveries,
 } from "../Delivering.ts"
 import { at, ids, present } from "../Expect.ts"
 import { claimKey } from "../Reading.ts"
@@ -191,7 +193,12 @@ export const webhooks: Topic = (it) => {
       const rotated = yield* store.rotate(scopeOf(key), endpoint.id, secret)
       assert.deepStrictEqual(rotated, { ...endpoint, ...secret })
       assert.deepStrictEqual(yield* lookUpEndpoint(endpoint), { ...endpoint, ...secret })
-      assert.strictEqual((yield* claimTheOne()).secretSalt, "another")
+      const claimed = yield* claimTheOne()
+      assert.strictEqual(claimed.secretSalt, "another")
+      // A retry has the secret of its own moment, not the one of the first attempt.
+      yield* store.rotate(scopeOf(key), endpoint.id, { ...secret, secretSalt: "a third one" })
+      yield* settleDeliveries(refused(claimed, noon))
+      assert.strictEqual((yield* claimTheOne()).secretSalt, "a third one")
     }),
   )
 
