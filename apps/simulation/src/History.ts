@@ -40,6 +40,8 @@ export type Ask =
       readonly leavesOutNumber?: true
       /** The name of its contact. */
       readonly contact?: string
+      /** Of a single message: if its number is full, it is stored as failed. */
+      readonly keepsRefused?: true
       readonly media?: AskedMedia
     }
   | { readonly _tag: "Upload" | "DeleteFile"; readonly file: string }
@@ -117,7 +119,8 @@ export type Answer =
   /** The status of the number after a scan; `over` where there was nothing to scan. */
   | { readonly _tag: "Scanned"; readonly status: string }
   | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<number> }
-  | { readonly _tag: "State"; readonly state: State }
+  /** `hasLink` of a message with a file: whether the answer leads to it. */
+  | { readonly _tag: "State"; readonly state: State; readonly hasLink?: boolean }
   /** An endpoint. A repeat of its creation omits the secret. */
   | {
       readonly _tag: "Made"
@@ -137,6 +140,8 @@ export type Answer =
       readonly status: State | null
       /** Whether a transport still has the message. */
       readonly isSending: boolean
+      /** The message that a refused send left. */
+      readonly kept?: number
     }
 
 export type Entry = {
@@ -257,6 +262,8 @@ export interface FinalMessage {
   readonly text: string
   readonly state: State
   readonly error: string | null
+  /** Whether it was refused and stored as failed all the same. */
+  readonly isKept: boolean
   readonly mode: "live" | "test"
   readonly number: number
   readonly transportId: string

@@ -852,6 +852,7 @@ class Simulation {
         text: message.text,
         state: message.state,
         error: message.error?.code ?? null,
+        isKept: message.error?.message === "Daily limit reached",
         mode: message.mode,
         number: message.from.id,
         transportId: message.transportId,

@@ -19,6 +19,7 @@ export const refusalOf = (failure: Failure | Lost): Extract<Answer, { _tag: "Ref
     code,
     status: (details?.["status"] as State | undefined) ?? null,
     isSending: details?.["sending"] === true,
+    ...(typeof details?.["messageId"] === "number" ? { kept: details["messageId"] } : {}),
   }
 }
 

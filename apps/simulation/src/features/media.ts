@@ -3,11 +3,13 @@ import { MediaDirectory, MediaFiles, filesUnavailable } from "@messaging-service
 import type { MediaId } from "@messaging-service/core"
 import { Effect, Stream } from "effect"
 import { oneOf } from "../calls.ts"
+import { nameOf } from "../History.ts"
 import { contentOf, linkTo, siteKinds } from "../faults/sites.ts"
 import type { SiteKind } from "../faults/sites.ts"
 import { askUntilAnswered, done } from "./asking.ts"
 import type { Command, Feature, Stage } from "./Feature.ts"
-import { planSendOf, sendProbe } from "./messages.ts"
+import { look, phoneOf, planSendOf, sendProbe } from "./messages.ts"
+import type { Probe } from "./messages.ts"
 import { pause, resume } from "./operations.ts"
 
 const second = 1000
@@ -18,57 +20,63 @@ const seedsWithMedia = 4
 
 const maximumBytes = 1000
 
-const upload = (file: string, content: string) => (stage: Stage) =>
-  Effect.asVoid(
-    askUntilAnswered(stage, {
-      ask: { _tag: "Upload", file },
-      effect: Effect.scoped(
-        Effect.gen(function* () {
-          const files = yield* MediaFiles
-          const spooled = yield* files.spool(
-            Stream.make(new TextEncoder().encode(content)),
-            maximumBytes,
-          )
-          // Each try has its own content, and one of them is stored.
-          stage.files.set(`${file} ${spooled.storageKey}`, {
-            storageKey: spooled.storageKey,
-            id: null,
-          })
-          return yield* MediaDirectory.use((directory) =>
-            directory.upload(
-              stage.given.callers.live,
-              { fileName: `${file}.txt`, content: spooled },
-              { key: file, fingerprint: file },
-            ),
-          )
-        }),
-      ).pipe(
-        Effect.catchTag("MediaFilesError", (error) =>
-          Effect.fail(filesUnavailable("media.spool")(error)),
-        ),
-      ),
-      answer: ({ answer }) => {
-        const { id, storageKey } = answer
-        stage.files.set(file, { storageKey, id })
-        return { _tag: "Accepted", ids: [id] }
-      },
-    }),
-  )
+type Mode = "live" | "test"
 
-const remove = (file: string) => (stage: Stage) =>
-  Effect.suspend(() => {
-    const id = stage.files.get(file)?.id ?? null
-    if (id === null) return Effect.void
-    return Effect.asVoid(
+const upload =
+  (file: string, content: string, mode: Mode = "live") =>
+  (stage: Stage) =>
+    Effect.asVoid(
       askUntilAnswered(stage, {
-        ask: { _tag: "DeleteFile", file },
-        effect: MediaDirectory.use((directory) =>
-          directory.delete(stage.given.callers.live, id as MediaId),
+        ask: { _tag: "Upload", file },
+        effect: Effect.scoped(
+          Effect.gen(function* () {
+            const files = yield* MediaFiles
+            const spooled = yield* files.spool(
+              Stream.make(new TextEncoder().encode(content)),
+              maximumBytes,
+            )
+            // Each try has its own content, and one of them is stored.
+            stage.files.set(`${file} ${spooled.storageKey}`, {
+              storageKey: spooled.storageKey,
+              id: null,
+            })
+            return yield* MediaDirectory.use((directory) =>
+              directory.upload(
+                stage.given.callers[mode],
+                { fileName: `${file}.txt`, content: spooled },
+                { key: file, fingerprint: file },
+              ),
+            )
+          }),
+        ).pipe(
+          Effect.catchTag("MediaFilesError", (error) =>
+            Effect.fail(filesUnavailable("media.spool")(error)),
+          ),
         ),
-        answer: done,
+        answer: ({ answer }) => {
+          const { id, storageKey } = answer
+          stage.files.set(file, { storageKey, id })
+          return { _tag: "Accepted", ids: [id] }
+        },
       }),
     )
-  })
+
+const remove =
+  (file: string, mode: Mode = "live") =>
+  (stage: Stage) =>
+    Effect.suspend(() => {
+      const id = stage.files.get(file)?.id ?? null
+      if (id === null) return Effect.void
+      return Effect.asVoid(
+        askUntilAnswered(stage, {
+          ask: { _tag: "DeleteFile", file },
+          effect: MediaDirectory.use((directory) =>
+            directory.delete(stage.given.callers[mode], id as MediaId),
+          ),
+          answer: done,
+        }),
+      )
+    })
 
 /** Index of the probe's number that is stopped while files are fetched. */
 const fetchedNumber = 4
@@ -88,6 +96,38 @@ const probeFetch = Effect.fnUntraced(function* (stage: Stage) {
   yield* Effect.sleep(4 * second)
   yield* resume(target)
   yield* Effect.sleep(6 * second)
+})
+
+/** However a message ends: what is reported of it leads to no file that is deleted by then. */
+const probeLinks = Effect.fnUntraced(function* (stage: Stage) {
+  const [file, testFile, content] = ["deleted", "deleted in test mode", "what is deleted"]
+  yield* upload(file, content)(stage)
+  yield* upload(testFile, content, "test")(stage)
+  const soon = stage.now() + 5 * second
+  const part = (text: string, more: Partial<Probe>) =>
+    sendProbe(stage, { number: fetchedNumber, text, media: { file, content }, ...more })
+  const [cancelled, waiting] = ["with a file, cancelled", { fate: "fetched" } as const]
+  yield* part("with a file, sent", {})
+  yield* Effect.sleep(2 * second)
+  yield* part(cancelled, { ...waiting, sendAt: soon + minute })
+  yield* part("with a file, expired", {
+    ...waiting,
+    sendAt: soon + minute,
+    expiresAt: soon + minute + 1,
+  })
+  yield* part("with a file, failed", { ...waiting, sendAt: soon })
+  yield* part("with a file, tested", {
+    ...waiting,
+    mode: "test",
+    media: { file: testFile, content },
+    sendAt: soon,
+  })
+  yield* look("Read", nameOf(cancelled, phoneOf(0)))(stage)
+  yield* remove(file)(stage)
+  yield* remove(testFile, "test")(stage)
+  yield* look("Read", nameOf(cancelled, phoneOf(0)))(stage)
+  yield* look("Cancel", nameOf(cancelled, phoneOf(0)))(stage)
+  yield* Effect.sleep(soon + 2 * minute - stage.now())
 })
 
 export const media: Feature = {
@@ -127,5 +167,5 @@ export const media: Feature = {
       yield* remove(file)(stage)
     }
   }),
-  probe: probeFetch,
+  probe: (stage) => Effect.andThen(probeFetch(stage), probeLinks(stage)),
 }

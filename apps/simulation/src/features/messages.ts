@@ -38,7 +38,7 @@ const sendOnce = (send: Send, stage: Stage) => {
   const terms = {
     callbackUrl: (callback ?? null) as CallbackUrl | null,
     attachment: null,
-    keepRefused: false,
+    keepRefused: send.keepsRefused === true,
   }
   const content = {
     from: leavesOutNumber === true ? null : Number(given.numbers[number]),
@@ -103,7 +103,10 @@ export interface Probe {
   /** Index of the sending number; one has room for nine messages. */
   readonly number: number
   readonly sendAt?: number | null
+  readonly expiresAt?: number | null
   readonly phone?: string
+  /** Its idempotency key. */
+  readonly key?: string
   /** It need not leave, and is not judged for that. */
   readonly fate?: "refused" | "saturated" | "fetched"
   readonly mode?: "live" | "test"
@@ -112,15 +115,16 @@ export interface Probe {
 
 /** Sends a message in calm. */
 export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe) {
-  const { fate, mode = "live", number, phone = phoneOf(0), sendAt = null, text } = probe
+  const { expiresAt = null, fate, key, mode = "live", number, phone = phoneOf(0) } = probe
+  const { sendAt = null, text } = probe
   const asked: Send = {
     _tag: "Send",
     text,
     phones: [phone],
     number,
     sendAt,
-    expiresAt: null,
-    idempotencyKey: text,
+    expiresAt,
+    idempotencyKey: key ?? text,
     mode,
     isProbe: fate === undefined,
     ...(fate === undefined ? {} : { fate }),
@@ -133,10 +137,14 @@ export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe
     to: { phone },
     text,
     sendAt: sendAt === null ? null : iso(sendAt),
+    expiresAt: expiresAt === null ? null : iso(expiresAt),
     ...(media === null ? {} : { media }),
   }
+  const idempotency = key === undefined ? null : { key, fingerprint: text }
   const result = yield* Effect.result(
-    stage.ask(Messages.use((service) => service.send(stage.given.callers[mode], command, null))),
+    stage.ask(
+      Messages.use((service) => service.send(stage.given.callers[mode], command, idempotency)),
+    ),
   )
   if (Result.isSuccess(result)) {
     const ids = result.success.messages.map(({ id }) => Number(id))
@@ -149,7 +157,7 @@ export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe
 })
 
 /** Reads or cancels a message until an answer comes. */
-const look = (tag: "Read" | "Cancel", name: string) =>
+export const look = (tag: "Read" | "Cancel", name: string) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const id = stage.ids.get(name) as MessageId | undefined
     if (id === undefined) return
@@ -165,7 +173,9 @@ const look = (tag: "Read" | "Cancel", name: string) =>
           )
       const result = yield* Effect.result(stage.ask(looking))
       if (Result.isSuccess(result)) {
-        stage.answered(call, { _tag: "State", state: result.success.state })
+        const { media, state } = result.success
+        const hasLink = media === null ? {} : { hasLink: media.isMissing !== true }
+        stage.answered(call, { _tag: "State", state, ...hasLink })
         return
       }
       const refusal = refusalOf(result.failure)
@@ -213,6 +223,7 @@ const planMessage = (
     isProbe: false,
     ...(callback === null ? {} : { callback }),
     ...(chance.below(15) === 0 ? { leavesOutNumber: true } : {}),
+    ...(callback !== null || chance.below(8) === 0 ? { keepsRefused: true } : {}),
   }
   const command = { at, name: `send ${text}`, perform: send(wanted, chance.below(3) === 0) }
   const name = nameOf(text, phoneOf(chance.below(recipients)))
@@ -297,10 +308,12 @@ const filledNumber = 5
 /** A full number refuses, and accepts again once one of its messages is cancelled. */
 const probeRoom = Effect.fnUntraced(function* (stage: Stage) {
   const sendAt = stage.now() + 20 * second
-  const part = (text: string) =>
-    sendProbe(stage, { number: filledNumber, text, sendAt, fate: "saturated" })
+  const part = (text: string, key = text) =>
+    sendProbe(stage, { number: filledNumber, text, sendAt, key, fate: "saturated" })
   for (let index = 0; index < quota.messages; index++) yield* part(`fills ${index}`)
-  yield* part("is too much")
+  // A refusal leaves its key to the corrected request.
+  yield* part("is too much", "a key")
+  yield* sendProbe(stage, { number: 0, text: "goes elsewhere", key: "a key" })
   yield* look("Cancel", nameOf("fills 0", phoneOf(0)))(stage)
   yield* part("fits again")
   yield* part("is too much again")

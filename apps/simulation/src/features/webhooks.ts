@@ -251,7 +251,10 @@ export const webhooks: Feature = {
     yield* outliveKey(stage)
     yield* outliveClaim(stage)
   }),
-  probe: (stage) => probeRetry(stage),
+  probe: Effect.fnUntraced(function* (stage) {
+    yield* probeRetry(stage)
+    yield* probeRotation({ ...stage, given: stage.audited })
+  }),
 }
 
 /** In one of so many seeds creations of endpoints take long in calm. */
@@ -322,6 +325,20 @@ const outliveClaim = Effect.fnUntraced(function* (stage: Stage) {
     concurrency: 2,
   })
   stage.delay(redelivery, 0)
+})
+
+/** Each attempt is signed with the secret of its own moment. */
+const probeRotation = Effect.fnUntraced(function* (stage: Stage) {
+  const wanted = wholeEndpoint("rotated", null)
+  yield* make(wanted)(stage)
+  // Long after any fault, so that no call may still follow the former state.
+  yield* Effect.sleep(4 * minute)
+  stage.refuseCalls(wanted.url, stage.now() + 2 * second)
+  yield* change("Ping", wanted.url, wanted.mode)(stage)
+  yield* Effect.sleep(second)
+  yield* change("RotateSecret", wanted.url, wanted.mode)(stage)
+  yield* Effect.sleep(10 * second)
+  yield* change("RemoveEndpoint", wanted.url, wanted.mode)(stage)
 })
 
 /** Index of the probe's number whose messages are reported to a failing receiver. */

@@ -3,6 +3,7 @@
  * simulation must find it. They show that the model can see.
  */
 
+import { answerFaults } from "./answerFaults.ts"
 import { deliveryFaults } from "./deliveryFaults.ts"
 import { faultsOfMessages } from "./faultsOfMessages.ts"
 import { edit } from "./PlantedFault.ts"
@@ -734,6 +735,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   ...deliveryFaults,
+  ...answerFaults,
   {
     name: "a worker trusts in its shards for as long as it likes",
     within: 90,

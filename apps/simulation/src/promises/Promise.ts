@@ -138,13 +138,22 @@ export interface ToldMessage {
   readonly type: string
   /** Null where several messages share the name: runs of a reminder do. */
   readonly name: string | null
+  /** Null for a message without media. */
+  readonly media: { readonly url: string | null } | null
+  /** When it happened, as the event says. */
+  readonly createdAt: number
   readonly isDoomed: boolean
   readonly index: number
 }
 
 interface ToldBody {
+  readonly created_at: string
   readonly data: {
-    readonly message?: { readonly text: string; readonly to: { readonly phone?: string } }
+    readonly message?: {
+      readonly text: string
+      readonly to: { readonly phone?: string }
+      readonly media: ToldMessage["media"]
+    }
   }
 }
 
@@ -153,13 +162,16 @@ export const toldMessages = (history: History): ReadonlyArray<ToldMessage> => {
   const sends = new Map(sendsOf(history).map(({ ask }) => [ask.text, ask] as const))
   return history.entries.flatMap((entry, index) => {
     if (entry._tag !== "Told" || entry.kind !== "webhook") return []
-    const { message } = (JSON.parse(entry.body) as ToldBody).data
+    const { created_at, data } = JSON.parse(entry.body) as ToldBody
+    const { message } = data
     if (message === undefined) return []
+    const { media } = message
+    const createdAt = Date.parse(created_at)
     const { eventId, type } = entry
     const send = sends.get(message.text)
     const { phone = send?.phones[0] ?? "" } = message.to
     const name = send === undefined ? null : nameOf(message.text, phone)
-    return [{ eventId, type, name, isDoomed: send?.fate === "deleted", index }]
+    return [{ eventId, type, name, media, createdAt, isDoomed: send?.fate === "deleted", index }]
   })
 }
 

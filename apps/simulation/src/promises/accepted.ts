@@ -79,14 +79,18 @@ const roomViolation = (facts: Facts, call: SendCall, isOfNumber: boolean): strin
 /** Why a refusal is wrong; null where it has its reason. */
 const violationOf = (facts: Facts, call: SendCall): string | null => {
   const { history, sends } = facts
-  const { answer, answered, answeredAt, ask } = call
+  const { answer, answered, answeredAt, ask, asked } = call
   if (answer?._tag !== "Refused") return null
+  const isCalm = asked > history.entries.findIndex(({ _tag }) => _tag === "Calm")
+  // A refusal frees its key; one whose process died holds it for a while.
   const ofKey = (isOther: boolean) =>
     sends.some(
       (each) =>
         each.ask.idempotencyKey === ask.idempotencyKey &&
         each.asked < answered &&
-        (isOther ? each.ask.text !== ask.text : each.call !== call.call),
+        (isOther
+          ? each.ask.text !== ask.text && each.answer?._tag !== "Refused"
+          : each.call !== call.call && (!isCalm || each.answered > asked)),
     )
   const isControlled = (key: string) =>
     controlsOf(history).some((control) => control.ask.key === key && control.asked < answered)

@@ -10,7 +10,7 @@ export const counted: JudgedPromise = {
     const { final, setting } = history
     const violations: Array<string> = []
     const counting = final.messages.filter(
-      ({ mode, state }) => mode === "live" && !isGivenBack(state),
+      ({ isKept, mode, state }) => mode === "live" && !isKept && !isGivenBack(state),
     )
     const left = setting.allowance - counting.length
     if (final.allowanceLeft !== left) {

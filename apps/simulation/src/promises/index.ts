@@ -12,6 +12,7 @@ import { idempotent, idempotentEndpoints, idempotentReminders } from "./idempote
 import { limited, revoked } from "./keys.ts"
 import { linked } from "./linked.ts"
 import { logged } from "./logged.ts"
+import { kept } from "./kept.ts"
 import { connected, keptAway } from "./connected.ts"
 import { flooded } from "./flooded.ts"
 import { inItsTime, neverAfterEnd } from "./neverAfterEnd.ts"
@@ -31,6 +32,7 @@ import { truthful } from "./truthful.ts"
 
 const promises = [
   accepted,
+  kept,
   neverLost,
   neverTwice,
   neverAfterEnd,

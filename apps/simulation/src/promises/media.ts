@@ -4,8 +4,8 @@
  */
 import { nameOf } from "../History.ts"
 import type { AskedMedia, History } from "../History.ts"
-import { callsOf, handedOf, sendsOf, toldMessages } from "./Promise.ts"
-import type { JudgedPromise } from "./Promise.ts"
+import { callsOf, handedOf, sendsOf, testNames, toldMessages } from "./Promise.ts"
+import type { Call, JudgedPromise } from "./Promise.ts"
 
 const mediaOf = (history: History): ReadonlyMap<string, AskedMedia> =>
   new Map(
@@ -37,11 +37,58 @@ const uploadViolations = (history: History): ReadonlyArray<string> => {
   })
 }
 
+/** Answers and events lead to a stored file until it is deleted, and not after that. */
+const linkViolations = (
+  history: History,
+  wanted: ReadonlyMap<string, AskedMedia>,
+): ReadonlyArray<string> => {
+  const calls = callsOf(history)
+  const deletions = Map.groupBy(
+    calls.filter(({ ask }) => ask._tag === "DeleteFile"),
+    ({ ask }) => ("file" in ask ? ask.file : ""),
+  )
+  const calm = history.entries.findIndex(({ _tag }) => _tag === "Calm")
+  const tests = testNames(history)
+  const deletionsOf = (name: string | null) => {
+    const asked = wanted.get(name ?? "")
+    return asked !== undefined && "file" in asked ? (deletions.get(asked.file) ?? []) : null
+  }
+  const judge = (
+    what: string,
+    hasLink: boolean,
+    of: ReadonlyArray<Call>,
+    isOver: (deletion: Call) => boolean,
+    until: number,
+  ): ReadonlyArray<string> => {
+    if (hasLink) return of.some(isOver) ? [`${what} leads to a deleted file`] : []
+    return of.some(({ asked }) => asked < until) ? [] : [`${what} does not lead to its file`]
+  }
+  const told = toldMessages(history).flatMap(({ createdAt, index, media: link, name, type }) => {
+    const of = deletionsOf(name)
+    if (of === null) return []
+    // A transport that has sent it had its file. In a storm a commit may follow its look by long.
+    const isSent = type === "message.sent" && !tests.has(name ?? "")
+    const isOver = ({ answer, answered, answeredAt }: Call) =>
+      !isSent && answer?._tag === "Done" && answered > calm && createdAt > answeredAt
+    return judge(`${type} of ${name}`, (link?.url ?? null) !== null, of, isOver, index)
+  })
+  const answers = calls.flatMap(({ answer, answered, ask, asked }) => {
+    if (answer?._tag !== "State" || answer.hasLink === undefined || !("name" in ask)) return []
+    const isOver = (deletion: Call) => deletion.answer?._tag === "Done" && deletion.answered < asked
+    const of = deletionsOf(ask.name)
+    return of === null
+      ? []
+      : judge(`the answer of ${ask.name}`, answer.hasLink, of, isOver, answered)
+  })
+  return [...told, ...answers]
+}
+
 export const media: JudgedPromise = {
   name: "media",
   check: (history) => {
     const violations: Array<string> = [...uploadViolations(history)]
     const wanted = mediaOf(history)
+    violations.push(...linkViolations(history, wanted))
     for (const entry of history.entries) {
       if (entry._tag !== "Shown") continue
       const content = wanted.get(entry.name)?.content ?? null
