@@ -37,6 +37,7 @@ declare
   -- one that was held.
   v_lanes bigint[];
   v_live_lanes bigint[];
+  v_announcements announcement[];
 begin
   perform
   from lanes l
@@ -75,69 +76,24 @@ begin
       and is_waiting(m)
       and not is_in_flight(m, l)
     returning
-      m.id, m.workspace_id, m.number_id, m.mode, s.gives_back,
-      m.allowance_taken and s.gives_back as allowance_back,
-      s.event_id, s.event_type, s.event_at, s.event_body, s.callback_target, s.callback_url,
-      s.callback_body, s.place, s.event_position
-  ),
-  announced as (
-    insert into outbox (id, workspace_id, message_id, created_at, event_id, type, mode, body)
-    select
-      ended.event_position, ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
-      ended.event_body
-    from ended
-    order by ended.place
-    returning id, workspace_id, mode, created_at, event_id, type
-  ),
-  queued as (
-    insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type)
-    select e.id, announced.id, announced.created_at, announced.event_id, announced.type
-    from announced
-    join webhook_endpoints e on is_told_of(
-      e, announced.workspace_id, announced.mode, announced.type
-    )
-    returning endpoint_id
-  ),
-  marked as (
-    insert into webhook_marks (lane_id)
-    select distinct queued.endpoint_id
-    from queued
-  ),
-  called as (
-    insert into webhook_deliveries (
-      endpoint_id, outbox_id, workspace_id, url, due_at, event_id, type, body
-    )
-    select
-      callback_lane(ended.workspace_id, ended.callback_target), ended.event_position,
-      ended.workspace_id, ended.callback_url, ended.event_at, ended.event_id, ended.event_type,
-      ended.callback_body
-    from ended
-    where ended.callback_url is not null
-      -- Asked of these alone: without callbacks nothing is joined.
-      and (
-        select w.deleted_at is null
-        from workspaces w
-        where w.id = ended.workspace_id
-      )
-    order by ended.place
-    returning endpoint_id, workspace_id
-  ),
-  marked_callbacks as (
-    insert into webhook_marks (lane_id, workspace_id)
-    select distinct called.endpoint_id, called.workspace_id
-    from called
+      m.id, m.workspace_id, m.number_id, m.mode, m.allowance_taken and s.gives_back as gives_back,
+      (
+        s.event_position, m.id, m.workspace_id, m.mode, s.event_id, s.event_type, s.event_at,
+        s.event_body, s.callback_target, s.callback_url, s.callback_body
+      )::announcement as announcement
   )
   select
     array_agg(ended.id),
-    array_agg(ended.workspace_id) filter (where ended.allowance_back),
+    array_agg(ended.workspace_id) filter (where ended.gives_back),
     array_agg(distinct ended.number_id),
     array_agg(distinct ended.number_id) filter (where ended.mode = 'live'),
-    exists (select from queued) or exists (select from called)
-  into v_ended, v_given_back, v_lanes, v_live_lanes, v_queued
+    array_agg(ended.announcement)
+  into v_ended, v_given_back, v_lanes, v_live_lanes, v_announcements
   from ended;
   if v_ended is null then
     return;
   end if;
+  v_queued := announce(v_announcements);
 
   -- A later statement: it sees the messages as they are now.
   update lanes l

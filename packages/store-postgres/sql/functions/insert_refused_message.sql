@@ -73,62 +73,12 @@ begin
     m_error_message, m_found_media_type, m_end_phone
   );
 
-  return query
-  with ended as (
-    select
-      m_id as id, m_workspace_id as workspace_id, m_mode as mode, 1 as place,
-      v_position as event_position,
-      p_event_id as event_id, p_event_type as event_type, p_event_at as event_at,
-      p_event_body as event_body, p_callback_target as callback_target,
-      p_callback_url as callback_url, p_callback_body as callback_body
-  ),
-  announced as (
-    insert into outbox (id, workspace_id, message_id, created_at, event_id, type, mode, body)
-    select
-      ended.event_position, ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
-      ended.event_body
-    from ended
-    order by ended.place
-    returning id, workspace_id, mode, created_at, event_id, type
-  ),
-  queued as (
-    insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type)
-    select e.id, announced.id, announced.created_at, announced.event_id, announced.type
-    from announced
-    join webhook_endpoints e on is_told_of(
-      e, announced.workspace_id, announced.mode, announced.type
-    )
-    returning endpoint_id
-  ),
-  marked as (
-    insert into webhook_marks (lane_id)
-    select distinct queued.endpoint_id
-    from queued
-  ),
-  called as (
-    insert into webhook_deliveries (
-      endpoint_id, outbox_id, workspace_id, url, due_at, event_id, type, body
-    )
-    select
-      callback_lane(ended.workspace_id, ended.callback_target), ended.event_position,
-      ended.workspace_id, ended.callback_url, ended.event_at, ended.event_id, ended.event_type,
-      ended.callback_body
-    from ended
-    where ended.callback_url is not null
-      -- Asked of these alone: without callbacks nothing is joined.
-      and (
-        select w.deleted_at is null
-        from workspaces w
-        where w.id = ended.workspace_id
-      )
-    order by ended.place
-    returning endpoint_id, workspace_id
-  ),
-  marked_callbacks as (
-    insert into webhook_marks (lane_id, workspace_id)
-    select distinct called.endpoint_id, called.workspace_id
-    from called
-  )
-  select exists (select from queued) or exists (select from called);
+  queued := announce(array[
+    (
+      v_position, m_id, m_workspace_id, m_mode, p_event_id, p_event_type, p_event_at,
+      p_event_body, p_callback_target, p_callback_url, p_callback_body
+    )::announcement
+  ]);
+  return next;
 end
 $$;

@@ -43,14 +43,16 @@ as $$
 #variable_conflict use_column
 declare
   -- Whether deliveries were queued.
-  v_queued boolean;
+  v_queued boolean = false;
   -- The places of the settlements whose lease still holds.
   v_held integer[];
   -- Whether any of their lanes has its new recipients limited by now.
   v_limits boolean;
   v_given_back bigint[];
+  v_announcements announcement[];
 begin
-  perform set_config('lock_timeout', p_lock_timeout, true);
+  -- An assignment runs no statement.
+  p_lock_timeout := set_config('lock_timeout', p_lock_timeout, true);
   perform
   from lanes l
   where l.number_id = any (p_number_id)
@@ -104,62 +106,20 @@ begin
       and m.id = s.message_id
       and is_waiting(m)
     returning
-      m.id, m.workspace_id, m.mode, m.allowance_taken and s.gives_back as gives_back,
-      s.event_id, s.event_type, s.event_at, s.event_body, s.callback_target, s.callback_url,
-      s.callback_body, s.place, s.event_position
-  ),
-  announced as (
-    insert into outbox (id, workspace_id, message_id, created_at, event_id, type, mode, body)
-    select
-      ended.event_position, ended.workspace_id, ended.id, ended.event_at, ended.event_id, ended.event_type, ended.mode,
-      ended.event_body
-    from ended
-    order by ended.place
-    returning id, workspace_id, mode, created_at, event_id, type
-  ),
-  queued as (
-    insert into webhook_deliveries (endpoint_id, outbox_id, due_at, event_id, type)
-    select e.id, announced.id, announced.created_at, announced.event_id, announced.type
-    from announced
-    join webhook_endpoints e on is_told_of(
-      e, announced.workspace_id, announced.mode, announced.type
-    )
-    returning endpoint_id
-  ),
-  marked as (
-    insert into webhook_marks (lane_id)
-    select distinct queued.endpoint_id
-    from queued
-  ),
-  called as (
-    insert into webhook_deliveries (
-      endpoint_id, outbox_id, workspace_id, url, due_at, event_id, type, body
-    )
-    select
-      callback_lane(ended.workspace_id, ended.callback_target), ended.event_position,
-      ended.workspace_id, ended.callback_url, ended.event_at, ended.event_id, ended.event_type,
-      ended.callback_body
-    from ended
-    where ended.callback_url is not null
-      -- Asked of these alone: without callbacks nothing is joined.
-      and (
-        select w.deleted_at is null
-        from workspaces w
-        where w.id = ended.workspace_id
-      )
-    order by ended.place
-    returning endpoint_id, workspace_id
-  ),
-  marked_callbacks as (
-    insert into webhook_marks (lane_id, workspace_id)
-    select distinct called.endpoint_id, called.workspace_id
-    from called
+      m.workspace_id, m.allowance_taken and s.gives_back as gives_back,
+      (
+        s.event_position, m.id, m.workspace_id, m.mode, s.event_id, s.event_type, s.event_at,
+        s.event_body, s.callback_target, s.callback_url, s.callback_body
+      )::announcement as announcement
   )
   select
     array_agg(ended.workspace_id) filter (where ended.gives_back),
-    exists (select from queued) or exists (select from called)
-  into v_given_back, v_queued
+    array_agg(ended.announcement)
+  into v_given_back, v_announcements
   from ended;
+  if v_announcements is not null then
+    v_queued := announce(v_announcements);
+  end if;
 
   if cardinality(p_unfinished) > 0 then
     insert into message_attempts (message_id, attempted_at, unfinished, next_attempt_at)
