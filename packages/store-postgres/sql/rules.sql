@@ -65,6 +65,30 @@ return case
   else nullif(coalesce(end_phone, from_phone), '')
 end;
 
+-- A message as the store reads it, in every statement that returns messages. Its number comes beside it: of
+-- the message alone, the look-up of the phone would make the planner carry whole rows.
+--
+-- Never null: id, workspace_id, mode, number_id, platform, to_kind, text, created_at, due_at, transport_id, state
+create function shown_message(m messages, p_number bigint)
+returns table (
+  id bigint, workspace_id bigint, mode text, number_id bigint, platform text, from_phone text, to_kind text,
+  to_phone text, to_name text, to_contact_id bigint, text text, media_id bigint, attachment_id bigint,
+  media_url text, media_type text, media_file_name text, send_at timestamptz, expires_at timestamptz,
+  created_at timestamptz, due_at timestamptz, transport_id text, callback_url text, reference text, state text,
+  sent_at timestamptz, error_code text, error_message text, found_media_type text, phone text
+)
+language sql stable parallel safe rows 1
+begin atomic
+  select
+    m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone, m.to_name,
+    m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type, m.media_file_name,
+    m.send_at, m.expires_at, m.created_at, planned_time(m.due_at, m.send_at, m.created_at), m.transport_id,
+    m.callback_url, m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
+    shown_phone(
+      m.state, (select sender.phone from numbers sender where sender.id = p_number), m.end_phone, m.from_phone
+    );
+end;
+
 -- Whether a transport may have the first message of a lane.
 create function may_have_left(l lanes) returns boolean
 language sql immutable parallel safe

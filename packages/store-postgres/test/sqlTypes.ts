@@ -75,6 +75,17 @@ const neverNull = (source: string): ReadonlyArray<string> => {
     .filter((name) => name !== "")
 }
 
+/** The columns that are never null, by the name of the rule that returns them. */
+type Promises = Readonly<Record<string, ReadonlyArray<string>>>
+
+const promisesOf = (rules: string): Promises =>
+  Object.fromEntries(
+    Array.from(
+      rules.matchAll(/((?:^--.*\n)+)create function (\w+)/gm),
+      ([, comment = "", name = ""]) => [name, neverNull(comment)],
+    ),
+  )
+
 /** The relations that an outer join may leave out; null when that may be any. */
 const leftOut = (source: string): ReadonlyArray<string> | null =>
   /\b(right|full) join\b|\bleft join (lateral|\()/.test(source)
@@ -86,7 +97,7 @@ const columnsOf = (
   name: string,
   source: string,
   fields: ReadonlyArray<Field>,
-  tables: Tables,
+  { promises, tables }: Catalogue,
 ): Types => {
   const promised = neverNull(source)
   const unknown = promised.filter((one) => !fields.some((field) => field.name === one))
@@ -94,11 +105,15 @@ const columnsOf = (
   const outer = leftOut(source)
   const known = new Set(Object.values(tables).map(({ name: table }) => table))
   const isJoined = outer?.every((one) => known.has(one)) === true
+  const promisedByRules = Object.entries(promises).flatMap(([rule, columns]) =>
+    source.includes(` ${rule}(`) ? columns : [],
+  )
   return Object.fromEntries(
     fields.map((field) => {
       const type = typeName(field.dataTypeID, `${name}: ${field.name}`)
       const isRequired =
         promised.includes(field.name) ||
+        (isJoined && field.tableID === 0 && promisedByRules.includes(field.name)) ||
         (isJoined &&
           tables[field.tableID]?.required.includes(field.columnID) === true &&
           !outer.includes(tables[field.tableID]?.name ?? ""))
@@ -115,6 +130,11 @@ interface Table {
 }
 
 type Tables = Readonly<Record<number, Table>>
+
+interface Catalogue {
+  readonly tables: Tables
+  readonly promises: Promises
+}
 
 const tablesQuery = `
 select
@@ -162,7 +182,12 @@ const isCalledByStore = ({ types }: DeclaredFunction): boolean =>
 const paramName = (name: string): string =>
   name.replace(/^p_/, "").replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-const statementTypes = async (database: PGlite, name: string, source: string, tables: Tables) => {
+const statementTypes = async (
+  database: PGlite,
+  name: string,
+  source: string,
+  catalogue: Catalogue,
+) => {
   const code = source.replaceAll(/^\s*--.*$/gm, "")
   const names = [...new Set(Array.from(code.matchAll(placeholder), ([, found = ""]) => found))]
   const text = code.replaceAll(placeholder, (_, found: string) => `$${names.indexOf(found) + 1}`)
@@ -173,7 +198,7 @@ const statementTypes = async (database: PGlite, name: string, source: string, ta
     params: Object.fromEntries(
       names.map((one, place) => [one, typeName(params[place] ?? 0, `${name}: ${one}`)]),
     ),
-    columns: columnsOf(name, source, fields, tables),
+    columns: columnsOf(name, source, fields, catalogue),
   }
 }
 
@@ -182,7 +207,7 @@ const functionTypes = async (
   database: PGlite,
   { name, names, table, types }: DeclaredFunction,
   source: string,
-  tables: Tables,
+  catalogue: Catalogue,
 ) => {
   const given = types.map((type, place) => `$${place + 1}::${type}`).join(", ")
   const text = `select answer.* from ${name}(${given}) answer`
@@ -194,7 +219,7 @@ const functionTypes = async (
     params: Object.fromEntries(
       names.map((one, place) => [paramName(one), typeName(params[place] ?? 0, `${name}: ${one}`)]),
     ),
-    columns: columnsOf(name, source, origins, tables),
+    columns: columnsOf(name, source, origins, catalogue),
   }
 }
 
@@ -213,17 +238,18 @@ export const typesOf = async (
     for (const [, text] of operations) await database.exec(text)
     const { rows } = await database.query<Table>(tablesQuery)
     const tables: Tables = Object.fromEntries(rows.map((table) => [table.oid, table]))
+    const catalogue = { tables, promises: promisesOf(files["rules.sql"] ?? "") }
     const declared = await database.query<DeclaredFunction>(functionsQuery)
     const types: Record<string, SqlTypes[string]> = {}
     for (const [file, source] of operations) {
       const name = file.replace(/^functions\/(\w+)\.sql$/, "$1")
       const one = declared.rows.find((row) => row.name === name)
       if (one !== undefined && isCalledByStore(one)) {
-        types[name] = await functionTypes(database, one, source, tables)
+        types[name] = await functionTypes(database, one, source, catalogue)
       }
     }
     for (const [name, source] of Object.entries(statements)) {
-      types[name] = await statementTypes(database, name, source, tables)
+      types[name] = await statementTypes(database, name, source, catalogue)
     }
     return types
   } finally {

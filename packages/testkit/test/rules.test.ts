@@ -216,6 +216,7 @@ const noRules = new Set([
   "planned_time",
   "recipients_capped_until",
   "sends_capped_until",
+  "shown_message",
   "shown_phone",
   "subscribes",
 ])

@@ -9,19 +9,9 @@
 
 -- name: ofWorkspace
 -- Index messages_by_workspace.
--- Never null: due_at
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from messages m
+cross join lateral shown_message(m, m.number_id) shown
 where m.workspace_id = :workspaceId
   and m.mode = :mode
   and m.id < :before
@@ -37,7 +27,6 @@ limit :limit
 -- common, and then it is done; those of a rare state are looked up number by number. An index of a workspace's
 -- states would spare the second look, and cost every change of a message's state.
 -- Indexes messages_by_workspace and numbers_ever_by_workspace.
--- Never null: due_at
 with near as materialized (
   select m.id
   from (
@@ -62,17 +51,7 @@ with near as materialized (
   order by m.id desc
   limit :limit
 )
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from (
   select near.id
   from near
@@ -139,6 +118,7 @@ from (
   where (select count(*) from near) < :limit
 ) page
 join messages m on m.id = page.id
+cross join lateral shown_message(m, m.number_id) shown
 order by m.id desc
 
 -- name: ofNumbers
@@ -146,18 +126,7 @@ order by m.id desc
 -- all others to find the few of a quiet one. Messages that wait are in an index of their own, in the order in which
 -- they fall due, so that all of a number's are read: another one in the order of their ids would cost every
 -- acceptance. Index numbers_ever_by_workspace: removed numbers are listed too.
--- Never null: due_at
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from (
   select either.id
   from (
@@ -218,23 +187,13 @@ from (
   limit :limit
 ) page
 join messages m on m.id = page.id
+cross join lateral shown_message(m, m.number_id) shown
 order by m.id desc
 
 -- name: ofPhone
 -- One scan for each state of what went to that phone. Index messages_by_phone. Of some numbers' lists it reads what
 -- the others sent to the same phone too.
--- Never null: due_at
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from (
   select m.id
   from unnest(:states::text[]) s (state)
@@ -263,23 +222,13 @@ from (
   limit :limit
 ) page
 join messages m on m.id = page.id
+cross join lateral shown_message(m, m.number_id) shown
 order by m.id desc
 
 -- name: ofReference
 -- One scan for each state of what has that reference. Index messages_by_reference. With a phone or some numbers
 -- it reads the other messages of the same reference too.
--- Never null: due_at
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from (
   select m.id
   from unnest(:states::text[]) s (state)
@@ -309,23 +258,13 @@ from (
   limit :limit
 ) page
 join messages m on m.id = page.id
+cross join lateral shown_message(m, m.number_id) shown
 order by m.id desc
 
 -- name: ofError
 -- What failed with that code. Index messages_by_error. With a phone, a reference or some numbers it reads the other
 -- messages with the same code too.
--- Never null: due_at
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from (
   select m.id
   from messages m
@@ -345,4 +284,5 @@ from (
   limit :limit
 ) page
 join messages m on m.id = page.id
+cross join lateral shown_message(m, m.number_id) shown
 order by m.id desc

@@ -9,58 +9,28 @@ from jsonb_array_elements(:queries::jsonb) with ordinality asked (query, place)
 order by asked.place
 
 -- name: get
--- Never null: due_at, in_flight
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone,
-  is_in_flight(m, l) as in_flight
+-- Never null: in_flight
+select shown.*, is_in_flight(m, l) as in_flight
 from messages m
 left join lanes l on l.number_id = m.number_id
+cross join lateral shown_message(m, m.number_id) shown
 where m.id = :id
   and m.workspace_id = :workspaceId
   and m.mode = :mode
   and (:restriction::bigint[] is null or m.number_id = any (:restriction))
 
 -- name: byIds
--- Never null: due_at
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from unnest(:ids::bigint[]) with ordinality asked (id, place)
 join messages m on m.id = asked.id
+cross join lateral shown_message(m, m.number_id) shown
 order by asked.place
 
 -- name: expired
 -- Index messages_expiring.
--- Never null: due_at
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from messages m
+cross join lateral shown_message(m, m.number_id) shown
 where m.state = 'waiting'
   and has_expired(m, :now)
   and not exists (
@@ -75,7 +45,6 @@ limit :limit
 -- name: dueTest
 -- Index messages_test_due_of_workspace, in its words: from one workspace with waiting test messages to the
 -- next, and of each the first that are due. What one of them has beyond its share is not read.
--- Never null: due_at
 with recursive owner (id) as (
   (
     select m.workspace_id
@@ -98,17 +67,7 @@ with recursive owner (id) as (
   from owner
   where owner.id is not null
 )
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from owner
 cross join lateral (
   select *
@@ -127,23 +86,13 @@ cross join lateral (
   order by m.due_at, m.id
   limit least(:perWorkspace::integer, :limit)
 ) m
+cross join lateral shown_message(m, m.number_id) shown
 order by m.due_at, m.id
 limit :limit
 
 -- name: orphaned
 -- Index lanes_orphaned, then messages_waiting.
--- Never null: due_at
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from lanes l
 cross join lateral (
   select *
@@ -153,32 +102,21 @@ cross join lateral (
     and not is_in_flight(w, l)
   limit :limit
 ) m
+cross join lateral shown_message(m, m.number_id) shown
 where l.orphaned
 limit :limit
 
 -- name: byTransportId
 -- Index messages_by_transport_id.
--- Never null: due_at
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from messages m
+cross join lateral shown_message(m, m.number_id) shown
 where m.transport_id = :transportId
   and m.number_id = :numberId
 limit 1
 
 -- name: tick
 -- Locks the message alone, and so sees its real state; neither lane nor workspace matter.
--- Never null: id, workspace_id, mode, number_id, platform, to_kind, text, created_at, due_at,
--- transport_id, state
 with known as materialized (
   select *
   from messages m
@@ -195,52 +133,22 @@ moved as (
   from known
   where m.id = known.id
     and known.state = any (:from)
-  returning
-    m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-    m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-    m.media_file_name, m.send_at, m.expires_at, m.created_at,
-    planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-    m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-    shown_phone(
-      m.state,
-      (select sender.phone from numbers sender where sender.id = m.number_id),
-      m.end_phone, m.from_phone
-    ) as phone
+  returning m.*
 )
-select *
+select shown.*
 from moved
+cross join lateral shown_message(moved, moved.number_id) shown
 union all
-select
-  known.id, known.workspace_id, known.mode, known.number_id, known.platform, known.from_phone,
-  known.to_kind, known.to_phone, known.to_name, known.to_contact_id, known.text, known.media_id,
-  known.attachment_id, known.media_url, known.media_type, known.media_file_name, known.send_at,
-  known.expires_at, known.created_at,
-  planned_time(known.due_at, known.send_at, known.created_at) as due_at, known.transport_id,
-  known.callback_url, known.reference, known.state, known.sent_at, known.error_code, known.error_message,
-  known.found_media_type,
-  shown_phone(
-    known.state,
-    (select sender.phone from numbers sender where sender.id = known.number_id),
-    known.end_phone, known.from_phone
-  ) as phone
+select shown.*
 from known
+cross join lateral shown_message(known, known.number_id) shown
 where known.state <> all (:from)
 
 -- name: timeline
 -- Of either mode. Index messages_waiting for those before it.
--- Never null: due_at, ahead
+-- Never null: ahead
 select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone,
-  m.delivered_at, m.read_at, e.event_id, e.type as event_type, e.created_at as event_at,
+  shown.*, m.delivered_at, m.read_at, e.event_id, e.type as event_type, e.created_at as event_at,
   case when is_waiting(m) then before.count else 0 end as ahead
 from messages m
 left join outbox e on e.id = m.event_position
@@ -260,6 +168,7 @@ cross join lateral (
     limit :mostAhead
   ) first
 ) before
+cross join lateral shown_message(m, m.number_id) shown
 where m.id = :id
   and m.workspace_id = :workspaceId
 
@@ -303,21 +212,11 @@ limit :limit
 
 -- name: found
 -- Of either mode.
--- Never null: due_at, in_flight
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone,
-  is_in_flight(m, l) as in_flight
+-- Never null: in_flight
+select shown.*, is_in_flight(m, l) as in_flight
 from messages m
 left join lanes l on l.number_id = m.number_id
+cross join lateral shown_message(m, m.number_id) shown
 where m.id = any (:ids::bigint[])
   and m.workspace_id = :workspaceId
 order by m.id

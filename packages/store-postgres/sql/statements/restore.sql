@@ -47,18 +47,7 @@ full join (
 order by 1
 
 -- name: list
--- Never null: due_at
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from lanes l
 cross join lateral (
   select m.*
@@ -71,9 +60,11 @@ cross join lateral (
       and held.state = 'waiting'
       and is_held(held)
       and held.id < :before
-order by held.id desc
-limit :limit
-  ) m) m
+    order by held.id desc
+    limit :limit
+  ) m
+) m
+cross join lateral shown_message(m, m.number_id) shown
 where l.workspace_id = :workspaceId
   and l.removed_at is null
   and m.id < :before
@@ -81,18 +72,7 @@ order by m.id desc
 limit :limit
 
 -- name: messages
--- Never null: due_at
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from lanes l
 cross join lateral (
   select m.*
@@ -104,8 +84,9 @@ cross join lateral (
       and held.mode = modes.mode
       and held.state = 'waiting'
       and is_held(held)
-
-  ) m) m
+  ) m
+) m
+cross join lateral shown_message(m, m.number_id) shown
 where l.workspace_id = :workspaceId
   and l.removed_at is null
   and m.workspace_id = :workspaceId
@@ -117,19 +98,9 @@ order by m.id
 limit :limit
 
 -- name: byIds
--- Never null: due_at
-select
-  m.id, m.workspace_id, m.mode, m.number_id, m.platform, m.from_phone, m.to_kind, m.to_phone,
-  m.to_name, m.to_contact_id, m.text, m.media_id, m.attachment_id, m.media_url, m.media_type,
-  m.media_file_name, m.send_at, m.expires_at, m.created_at,
-  planned_time(m.due_at, m.send_at, m.created_at) as due_at, m.transport_id, m.callback_url,
-  m.reference, m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-  shown_phone(
-    m.state,
-    (select sender.phone from numbers sender where sender.id = m.number_id),
-    m.end_phone, m.from_phone
-  ) as phone
+select shown.*
 from messages m
+cross join lateral shown_message(m, m.number_id) shown
 where m.id = any (:ids)
   and m.workspace_id = :workspaceId
   and is_waiting(m)

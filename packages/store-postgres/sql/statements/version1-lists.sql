@@ -46,18 +46,9 @@ counted as materialized (
 select counted.total, page.*
 from counted
 left join lateral (
-  select
-    r.id, r.workspace_id, r.mode, r.number_id, r.platform, r.from_phone, r.to_kind, r.to_phone,
-    r.to_name, r.to_contact_id, r.text, r.media_id, r.attachment_id, r.media_url, r.media_type,
-    r.media_file_name, r.send_at, r.expires_at, r.created_at,
-    planned_time(r.due_at, r.send_at, r.created_at) as due_at, r.transport_id, r.callback_url,
-    r.reference, r.state, r.sent_at, r.error_code, r.error_message, r.found_media_type,
-    shown_phone(
-      r.state,
-      (select sender.phone from numbers sender where sender.id = r.number_id),
-      r.end_phone, r.from_phone
-    ) as phone
+  select shown.*
   from messages r
+  cross join lateral shown_message(r, r.number_id) shown
   where r.workspace_id = :workspaceId
     and r.mode = :mode
     and r.created_at >= :since
