@@ -87,20 +87,8 @@ export const sqlTypes = {
     params: { endpoints: "bigint[]" },
     columns: { answer: "void?" },
   },
-  "erase_attempts": {
-    params: { owner: "bigint[]", mode: "text[]", before: "timestamptz[]", lastId: "bigint[]", list: "integer", after: "bigint", most: "integer" },
-    columns: { next_list: "integer", next_after: "bigint" },
-  },
-  "erase_callback_attempts": {
-    params: { owner: "bigint[]", mode: "text[]", before: "timestamptz[]", lastId: "bigint[]", list: "integer", after: "bigint", most: "integer" },
-    columns: { next_list: "integer", next_after: "bigint" },
-  },
-  "erase_events": {
-    params: { owner: "bigint[]", mode: "text[]", before: "timestamptz[]", lastId: "bigint[]", list: "integer", after: "bigint", most: "integer" },
-    columns: { next_list: "integer", next_after: "bigint" },
-  },
-  "erase_messages": {
-    params: { owner: "bigint[]", mode: "text[]", before: "timestamptz[]", lastId: "bigint[]", list: "integer", after: "bigint", most: "integer" },
+  "erase_rows": {
+    params: { kind: "text", owner: "bigint[]", mode: "text[]", before: "timestamptz[]", lastId: "bigint[]", list: "integer", after: "bigint", most: "integer" },
     columns: { next_list: "integer", next_after: "bigint" },
   },
   "exchange_sign_in_link": {

@@ -15,37 +15,36 @@ import type {
 import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { millis, statement, toColumns } from "../database/Sql.ts"
-import type { Element, Row, Statement } from "../database/Sql.ts"
+import type { Element, Row } from "../database/Sql.ts"
 
 /** A list of rows: those of a workspace in a mode, or of a webhook endpoint, up to a last id. */
-type List = Element<"erase_messages">
+type List = Element<"erase_rows">
 
-type Walk =
-  | Statement<"erase_attempts">
-  | Statement<"erase_callback_attempts">
-  | Statement<"erase_events">
-  | Statement<"erase_messages">
+type Kind = "attempts" | "callback_attempts" | "events" | "messages"
+
+const eraseRows = statement("erase_rows")
 
 /** From the first list to the end of the last: `list` counts from 1, `after` is the last row looked at. */
 const walkAll = Effect.fnUntraced(function* walkAll(
   database: DatabaseService,
-  walk: Walk,
+  kind: Kind,
   lists: ReadonlyArray<List>,
 ): Effect.fn.Return<void, StoreUnavailable> {
   const columns = toColumns(lists)
   let place = { list: 1, after: 0 }
   while (place.list <= lists.length) {
-    const [row] = yield* walk.rows(database, { ...columns, ...place, most: erasedAtOnce })
+    const [row] = yield* eraseRows.rows(database, {
+      ...columns,
+      ...place,
+      kind,
+      most: erasedAtOnce,
+    })
     if (row === undefined) return
     place = { list: row.next_list, after: Number(row.next_after) }
   }
 })
 
 const listWorkspaces = statement("erasure.workspaces")
-const eraseMessages = statement("erase_messages")
-const eraseEvents = statement("erase_events")
-const eraseAttempts = statement("erase_attempts")
-const eraseCallbackAttempts = statement("erase_callback_attempts")
 const oldRecipients = statement("erasure.oldRecipients")
 /** In the order in which they go. */
 const endedRecords = [
@@ -121,10 +120,10 @@ export const erasureStore = (database: DatabaseService): ErasureStore => ({
   },
   eraseEnded: Effect.fnUntraced(function* eraseEnded(workspaces) {
     const live = workspaces.map(listOf("live"))
-    yield* walkAll(database, eraseMessages, [...live, ...workspaces.map(listOf("test"))])
+    yield* walkAll(database, "messages", [...live, ...workspaces.map(listOf("test"))])
     const lists = workspaces.map(listOf(null))
-    yield* walkAll(database, eraseEvents, lists)
-    yield* walkAll(database, eraseCallbackAttempts, lists)
+    yield* walkAll(database, "events", lists)
+    yield* walkAll(database, "callback_attempts", lists)
     const owners = workspaces.map(({ workspaceId }) => workspaceId)
     const befores = workspaces.map(({ endedBefore }) => endedBefore)
     for (const one of endedRecords) {
@@ -140,14 +139,14 @@ export const erasureStore = (database: DatabaseService): ErasureStore => ({
       before: endedBefore.get(Number(row.workspace_id)) ?? -Infinity,
       lastId: null,
     }))
-    yield* walkAll(database, eraseAttempts, ofEndpoints)
+    yield* walkAll(database, "attempts", ofEndpoints)
   }),
   eraseTestMessages: Effect.fnUntraced(function* eraseTestMessages(ids, most) {
     for (let at = 0; at < ids.length; at += countedTogether) {
       const some = ids.slice(at, at + countedTogether)
       yield* walkAll(
         database,
-        eraseMessages,
+        "messages",
         yield* beyond.all(database, { ids: some, most }, toTestList),
       )
     }
