@@ -1,6 +1,5 @@
-/** The service's delivery loop, with the way out that it really has or another. */
+/** The service's delivery loop, with the way out that it really has. */
 import { OutboundRule, SigningSecrets, WakeUp, makeDeliverer, Store } from "@messaging-service/core"
-import type { Egress } from "@messaging-service/core"
 import { layerEgress } from "@messaging-service/node"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import type { BenchDatabase } from "../database/BenchDatabase.ts"
@@ -39,11 +38,10 @@ const layerCountingQueue = (settled: (count: number) => void) =>
 
 /** Delivers `count` events that wait. */
 export const openServiceDelivery = Effect.fnUntraced(function* openServiceDelivery(
-  name: string,
   database: BenchDatabase,
   count: number,
-  egress: Layer.Layer<Egress> = layerEgress().pipe(Layer.provide(outboundRule)),
 ) {
+  const egress = layerEgress().pipe(Layer.provide(outboundRule))
   let settled = 0
   let allSettled = Deferred.makeUnsafe<void>()
   const layerStore = layerCountingQueue((results) => {
@@ -59,7 +57,7 @@ export const openServiceDelivery = Effect.fnUntraced(function* openServiceDelive
   const deliverer = yield* Effect.provide(makeDeliverer, service)
 
   const delivery: Delivery = {
-    name,
+    name: "service",
     deliverAll: Effect.gen(function* deliverAll() {
       settled = 0
       allSettled = Deferred.makeUnsafe<void>()

@@ -1,5 +1,5 @@
 /** What processes of the bare library have in common: they connect a few at a time, and send in loops. */
-import { answering } from "./answering.ts"
+import { answering } from "../measuring/answering.ts"
 import { steadyMillis } from "./orders.ts"
 import type { MeasuredOrder, SendOrder, Sent } from "./orders.ts"
 

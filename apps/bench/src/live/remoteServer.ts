@@ -1,7 +1,7 @@
 /** What the remote servers of live numbers have in common: orders, and counting what arrives. */
 import { Effect } from "effect"
 import type { Scope } from "effect"
-import { answering } from "./answering.ts"
+import { answering } from "../measuring/answering.ts"
 import { steadyMillis } from "./orders.ts"
 import type { RemoteServerOrder, Linked, Spell, Started } from "./orders.ts"
 

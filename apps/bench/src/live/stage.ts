@@ -23,8 +23,8 @@ import { storeOn } from "../Setup.ts"
 import { steadyMillis } from "./orders.ts"
 import type { RemoteServerOrder, Linked, Memory, Processor, Spell, Started } from "./orders.ts"
 import type { Platform } from "./platforms.ts"
-import { startProgram } from "./programs.ts"
-import type { Program } from "./programs.ts"
+import { startProgram } from "../measuring/programs.ts"
+import type { Program } from "../measuring/programs.ts"
 
 const workerProgram = import.meta.resolve("../../../worker/src/main.ts")
 
@@ -114,7 +114,7 @@ const openRemote = Effect.fnUntraced(function* openRemote(
   directory: string,
   devices: number,
 ) {
-  const program = yield* startProgram(platform.remoteServer, { DIRECTORY: directory }, false)
+  const program = yield* startProgram(platform.remoteServer, { DIRECTORY: directory })
   const { settings } = (yield* program.next) as Started
   const ask = <A>(order: RemoteServerOrder) => asked<A>(order)(program)
   yield* ask({ ask: "person", number: recipient })

@@ -7,7 +7,6 @@ import { Effect } from "effect"
 import { loadWorkspaces } from "../database/fixture.ts"
 import { loadDeliveries, loadEndpoints, makeEvents } from "../database/webhookFixture.ts"
 import type { Delivery } from "../deliveries/Delivery.ts"
-import { layerAgentEgress } from "../deliveries/agentEgress.ts"
 import { openRawUndici } from "../deliveries/rawUndici.ts"
 import { openServiceDelivery } from "../deliveries/service.ts"
 import { check } from "../measuring/checks.ts"
@@ -19,32 +18,24 @@ const endpointCount = 64
 
 const callsAtOnce = endpointCount * callsPerTarget
 
-const rowBeside = (row: {
-  readonly id: string
-  readonly other: "raw undici" | "service over undici's Agent"
-  readonly atLeast: number | null
-  readonly note: string
-}): Row => ({
-  id: row.id,
-  title: `webhook delivery loop / ${row.other}`,
+export const deliveryRow: Row = {
+  id: "delivery",
+  title: "webhook delivery loop / raw undici",
   prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, sizes }) {
     const database = yield* makeDatabase
     const receiver = yield* startReceiver
     yield* loadWorkspaces(database, endpointCount)
     const endpoints = yield* loadEndpoints(database, endpointCount, receiver.origin)
     const events = makeEvents(sizes.delivered)
-    const service = yield* openServiceDelivery("service", database, events.length)
+    const service = yield* openServiceDelivery(database, events.length)
     const secrets = Object.fromEntries(
       endpoints.map(({ secretSalt, url }) => [
         new URL(url).pathname,
         service.signingSecrets.webhooks.of(secretSalt),
       ]),
     )
-    const other =
-      row.other === "raw undici"
-        ? yield* openRawUndici(receiver.origin, endpoints, events, secrets, callsAtOnce)
-        : (yield* openServiceDelivery(row.other, database, events.length, layerAgentEgress(true)))
-            .delivery
+    const { origin } = receiver
+    const undici = yield* openRawUndici(origin, endpoints, events, secrets, callsAtOnce)
 
     const candidate = (delivery: Delivery): Candidate => ({
       name: delivery.name,
@@ -64,35 +55,20 @@ const rowBeside = (row: {
     })
     return {
       unit: "per second",
-      candidates: [candidate(service.delivery), candidate(other)],
+      candidates: [candidate(service.delivery), candidate(undici)],
       ratios: [
         {
-          name: `service / ${other.name}`,
+          name: "service / raw undici",
           of: service.delivery.name,
-          by: other.name,
-          limit: row.atLeast === null ? null : { atLeast: row.atLeast },
+          by: undici.name,
+          limit: { atLeast: 0.6 },
         },
       ],
       notes: [
         `${sizes.delivered.toLocaleString("en")} events to ${endpointCount} endpoints of one process, at most ${callsPerTarget} calls at once to each`,
         "service: the delivery loop claims from PostgreSQL, signs, calls through the guarded way out, and logs each attempt",
-        row.note,
+        `raw undici: a pool of as many kept connections (${callsAtOnce}) posts the same bodies, signed, with the same headers, and writes nothing down`,
       ],
     }
   }),
-})
-
-export const deliveryRow = rowBeside({
-  id: "delivery",
-  other: "raw undici",
-  atLeast: 0.6,
-  note: `raw undici: a pool of as many kept connections (${callsAtOnce}) posts the same bodies, signed, with the same headers, and writes nothing down`,
-})
-
-/** Apart from the row above, whose figures a second service in the process would lower. */
-export const agentRow = rowBeside({
-  id: "agent",
-  other: "service over undici's Agent",
-  atLeast: null,
-  note: "service over undici's Agent: the same with an Agent for each workspace in place of the connections that the service keeps",
-})
+}

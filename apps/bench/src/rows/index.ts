@@ -3,7 +3,7 @@ import type { Row } from "../measuring/Comparison.ts"
 import { acceptRow } from "./acceptRow.ts"
 import { attackRow } from "./attackRow.ts"
 import { batchRow } from "./batchRow.ts"
-import { agentRow, deliveryRow } from "./deliveryRow.ts"
+import { deliveryRow } from "./deliveryRow.ts"
 import { dispatchRow } from "./dispatchRow.ts"
 import { handoverRow } from "./handoverRow.ts"
 import { httpRow } from "./httpRow.ts"
@@ -20,7 +20,6 @@ export const rows: ReadonlyArray<Row> = [
   batchRow,
   dispatchRow,
   deliveryRow,
-  agentRow,
   stuckRow,
   listRow,
   handoverRow,

@@ -1,11 +1,24 @@
-/**
- * A process that sends: so many clients, each with one request under way, for so long. It takes one
- * order on a line of standard input after another and answers each with a line.
- */
-import { createInterface } from "node:readline"
+/** A process that sends: so many clients, each with one request under way, for so long. */
 import { Pool } from "undici"
 import { secretOf } from "../database/fixture.ts"
-import type { LoadOrder, LoadReport } from "./LoadOrder.ts"
+import { answering } from "../measuring/answering.ts"
+
+/** Order to the sending process, and its report. */
+export interface LoadOrder {
+  readonly url: string
+  readonly clients: number
+  readonly seconds: number
+  /** Ids of the keys to send with, in turn. */
+  readonly keys: { readonly from: number; readonly to: number }
+  /** The first of one workspace's numbers, to be named as `from`; null to name none. */
+  readonly firstNumber: number | null
+}
+
+export interface LoadReport {
+  readonly seconds: number
+  /** Answers by status. */
+  readonly statuses: Readonly<Record<string, number>>
+}
 
 /** A number takes 1,000 messages a day; before that the next one is sent from. */
 const messagesOfNumber = 900
@@ -47,6 +60,4 @@ const obey = async (order: LoadOrder): Promise<LoadReport> => {
   return { seconds, statuses }
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(await obey(JSON.parse(line) as LoadOrder))}\n`)
-}
+answering(obey)

@@ -1,14 +1,30 @@
 /**
- * A process that receives webhooks and answers each at once. It prints its address, and stores calls
- * until a line on standard input asks for them: only then it reads and checks. It represents remote
+ * A process that receives webhooks and answers each at once. It says its address, and stores calls
+ * until an order asks for them: only then it reads and checks. It represents remote
  * machines, but shares the processors of the measured program. So it takes a request off its socket,
  * and does nothing else that could wait.
  */
 import { createHmac } from "node:crypto"
 import { createServer } from "node:net"
 import type { AddressInfo, Socket } from "node:net"
-import { createInterface } from "node:readline"
-import type { ReceiverOrder, ReceiverReport } from "./ReceiverOrder.ts"
+import { answering } from "../measuring/answering.ts"
+
+/** Order to this process, and its report. */
+export interface ReceiverOrder {
+  /** By path: what the calls to it have to be signed with. */
+  readonly secrets: Readonly<Record<string, string>>
+}
+
+/** Of all calls since the last order. */
+export interface ReceiverReport {
+  readonly calls: number
+  /** Different pairs of path and event. */
+  readonly deliveries: number
+  /** Calls whose signature is not the one of their path's secret, time and body. */
+  readonly wronglySigned: number
+  /** Calls whose body is not the event that the headers name. */
+  readonly wrongBodies: number
+}
 
 interface Call {
   readonly path: string
@@ -25,7 +41,6 @@ interface Received {
 }
 
 let received: Array<Received> = []
-let connections = 0
 
 const answer = Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nKeep-Alive: timeout=60\r\n\r\n")
 
@@ -50,7 +65,6 @@ const takeRequests = (socket: Socket, bytes: Buffer): Buffer => {
 }
 
 const server = createServer({ noDelay: true }, (socket) => {
-  connections++
   let rest: Buffer = Buffer.alloc(0)
   socket.on("data", (bytes: Buffer) => {
     rest = takeRequests(socket, rest.length === 0 ? bytes : Buffer.concat([rest, bytes]))
@@ -92,17 +106,13 @@ const report = (order: ReceiverOrder): ReceiverReport => {
     deliveries: new Set(calls.map(({ eventId, path }) => `${path} ${eventId}`)).size,
     wronglySigned: calls.filter((call) => !isSigned(call, order)).length,
     wrongBodies: calls.filter((call) => !isEvent(call)).length,
-    connections,
   }
   received = []
-  connections = 0
   return told
 }
 
 server.listen(0, "127.0.0.1", () => {
   const { port } = server.address() as AddressInfo
-  process.stdout.write(`"http://127.0.0.1:${port}"\n`)
+  process.send?.(`http://127.0.0.1:${port}`)
 })
-for await (const line of createInterface({ input: process.stdin })) {
-  process.stdout.write(`${JSON.stringify(report(JSON.parse(line) as ReceiverOrder))}\n`)
-}
+answering(async (order: ReceiverOrder) => report(order))

@@ -2,10 +2,10 @@
 import { Deferred, Effect } from "effect"
 import { fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
-import { CheckFailed } from "../measuring/checks.ts"
+import { CheckFailed } from "./checks.ts"
 
 /** What the measured programs are given before they begin. */
-const measuring = ["--expose-gc", "--import", import.meta.resolve("./measured.ts")]
+const measuring = ["--expose-gc", "--import", import.meta.resolve("../live/measured.ts")]
 
 /** How long a process may take to stop before SIGKILL. Milliseconds. */
 const goodbyeMillis = 15_000
@@ -20,8 +20,8 @@ export interface Program {
 
 export const startProgram = (
   url: string,
-  environment: Readonly<Record<string, string>>,
-  isMeasured: boolean,
+  environment: Readonly<Record<string, string>> = {},
+  isMeasured = false,
 ) =>
   Effect.acquireRelease(
     Effect.sync((): Program => {
