@@ -5,7 +5,7 @@ import { resolve } from "node:path"
 import type { Page } from "playwright-core"
 import { assert, beforeAll, describe, it } from "vitest"
 import { setUpBrowser, shown } from "./browserPages.ts"
-import { buildPages, skipsWithoutBrowser } from "./startDashboard.ts"
+import { buildPages, saysLine, skipsWithoutBrowser } from "./startDashboard.ts"
 
 const operatorToken = "operator-token-of-the-test-below-a-path"
 
@@ -41,8 +41,8 @@ const startProgram = async (program: string) => {
     cwd: resolve(import.meta.dirname, "../../examples"),
     stdio: ["ignore", "pipe", "inherit"],
   })
-  const [line] = await once(child.stdout, "data")
-  const { link, url } = JSON.parse(String(line)) as { readonly link: string; readonly url: string }
+  const [line] = await saysLine(child, /^.*(?=\n)/)
+  const { link, url } = JSON.parse(line) as { readonly link: string; readonly url: string }
   const stop = async () => {
     const ended = once(child, "exit")
     child.kill("SIGTERM")

@@ -92,8 +92,8 @@ export interface TestDashboard {
 /** A start takes long on a busy machine, the embedded database's most. */
 const startTimeoutMillis = 120_000
 
-/** Waits for a line that matches. */
-const saysLine = (child: ChildProcess, line: RegExp): Promise<RegExpExecArray> =>
+/** Waits for a line that matches; fails when the program ends before it. */
+export const saysLine = (child: ChildProcess, line: RegExp): Promise<RegExpExecArray> =>
   new Promise((resolveMatch, reject) => {
     let text = ""
     const late = setTimeout(() => reject(new Error(`not ready: ${text}`)), startTimeoutMillis)

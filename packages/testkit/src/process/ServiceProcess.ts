@@ -7,6 +7,7 @@
 import { Clock, Data, Deferred, Effect, Schedule } from "effect"
 import type { Scope } from "effect"
 import { spawn } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
 import { readFile } from "node:fs/promises"
 import { temporaryDirectoryOf } from "../temporary.ts"
 
@@ -68,6 +69,15 @@ const inherited = Object.fromEntries(
 const flagsFor = ({ DATABASE_URL = "" }: Readonly<Record<string, string>>) =>
   DATABASE_URL === "" ? ["--liftoff-only"] : []
 
+/** Calls once the process has ended and its last output is read, which the next turn of the loop does. */
+const afterExit = (
+  child: ChildProcess,
+  ended: (code: Ending["code"], signal: Ending["signal"]) => void,
+): void => {
+  // Not "close": it waits for a child of the process that still holds its output.
+  child.once("exit", (code, signal) => setImmediate(() => setImmediate(ended, code, signal)))
+}
+
 /** Starts a program, the path of a source file; it is killed when the scope closes. */
 export const start = Effect.fnUntraced(function* (
   program: string,
@@ -93,8 +103,7 @@ export const start = Effect.fnUntraced(function* (
           notify()
         })
       }
-      // Not "exit": its last output may still be unread then.
-      spawned.once("close", (code, signal) => {
+      afterExit(spawned, (code, signal) => {
         Deferred.doneUnsafe(ending, Effect.succeed({ code, signal, ...output }))
         notify()
       })
@@ -117,7 +126,9 @@ export const start = Effect.fnUntraced(function* (
         const match = pattern.exec(output.stdout)
         if (match !== null) resume(Effect.succeed(match))
         else if (Deferred.isDoneUnsafe(ending)) {
-          resume(Effect.fail(new ProcessError({ message: `${name} ended: ${output.stderr}` })))
+          resume(
+            Effect.fail(new ProcessError({ message: `${name} ended before ${pattern.source}` })),
+          )
         }
       }
       listeners.add(look)
@@ -129,11 +140,10 @@ export const start = Effect.fnUntraced(function* (
     pid: child.pid ?? 0,
     stdout: Effect.sync(() => output.stdout),
     says: (pattern) =>
-      inTime(says(pattern), `${name} never said ${pattern.source}`).pipe(
-        Effect.mapError(
-          ({ message }) =>
-            new ProcessError({ message: `${message}\n${output.stdout}\n${output.stderr}` }),
-        ),
+      Effect.mapError(
+        inTime(says(pattern), `${name} never said ${pattern.source}`),
+        ({ message }) =>
+          new ProcessError({ message: `${message}\n${output.stdout}\n${output.stderr}` }),
       ),
     ended,
     stop: Effect.andThen(signal("SIGTERM"), ended),
