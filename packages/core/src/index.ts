@@ -638,6 +638,7 @@ export {
   textBetween,
   canonicalJson,
   isBlank,
+  editDistance,
 } from "./request/Input.ts"
 
 export {

@@ -231,6 +231,28 @@ export const codePointLength = (text: string): number => {
  */
 export const isBlank = (text: string): boolean => !/\P{White_Space}/u.test(text)
 
+/** Letters added, left out, replaced or swapped between two words. */
+export const editDistance = (from: string, to: string): number => {
+  let before: ReadonlyArray<number> = []
+  let last: ReadonlyArray<number> = Array.from({ length: to.length + 1 }, (_, at) => at)
+  for (let row = 1; row <= from.length; row++) {
+    const next = [row]
+    for (let at = 1; at <= to.length; at++) {
+      const isSame = from[row - 1] === to[at - 1]
+      const isSwap = from[row - 1] === to[at - 2] && from[row - 2] === to[at - 1]
+      next[at] = Math.min(
+        (last[at] ?? 0) + 1,
+        (next[at - 1] ?? 0) + 1,
+        (last[at - 1] ?? 0) + (isSame ? 0 : 1),
+        isSwap ? (before[at - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+    before = last
+    last = next
+  }
+  return last[to.length] ?? 0
+}
+
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
 

@@ -2,7 +2,7 @@
  * Rules for the facade's arguments other than commands: options, trust, settings. They reject a
  * misspelt name and a wrong value: neither may act as the default.
  */
-import { refuse } from "@messaging-service/core"
+import { editDistance, refuse } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
 import { Data } from "effect"
 
@@ -69,25 +69,6 @@ export const millis = must(
   (value) => typeof value === "number" && value >= 0 && value <= mostMillis,
 )
 
-/** Number of letters to insert, delete or replace to turn one name into the other. */
-const distance = (one: string, other: string): number => {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
-  for (const [at, letter] of [...one].entries()) {
-    const next = [at + 1]
-    for (const [column, its] of [...other].entries()) {
-      next.push(
-        Math.min(
-          (row[column] ?? 0) + (letter === its ? 0 : 1),
-          (row[column + 1] ?? 0) + 1,
-          (next[column] ?? 0) + 1,
-        ),
-      )
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
-}
-
 /** Names that differ in more than a third of their letters are no suggestion. */
 const isNear = (letters: number, name: string) => letters <= Math.max(1, name.length / 3)
 
@@ -95,7 +76,7 @@ const isNear = (letters: number, name: string) => letters <= Math.max(1, name.le
 const nearest = (name: string, known: ReadonlyArray<string>): string | undefined => {
   const plain = (spelt: string) => spelt.replaceAll(/[_-]/g, "").toLowerCase()
   const [first] = known
-    .map((one) => ({ one, letters: distance(plain(name), plain(one)) }))
+    .map((one) => ({ one, letters: editDistance(plain(name), plain(one)) }))
     .toSorted((a, b) => a.letters - b.letters)
   return first !== undefined && isNear(first.letters, first.one) ? first.one : undefined
 }
