@@ -1,16 +1,18 @@
 /** Settings that the server reads from the environment (contract: Configuration). */
-import { CannotStart, oneOf, readVariables, trueOrFalse, variable } from "@messaging-service/node"
+import { CannotStart, oneOf, readVariables, trueOrFalse } from "@messaging-service/node"
 import type { Environment } from "@messaging-service/node"
 import {
   isOperatorToken,
   isShared,
-  operatorTokenRule,
+  operatorToken,
   portNumber,
   serviceSettings,
   serviceVariables,
+  variableOf,
 } from "@messaging-service/service/compose"
 import type { SecretKind, ServiceSettings } from "@messaging-service/service/compose"
-import { Effect, Redacted } from "effect"
+import { Effect } from "effect"
+import type { Redacted } from "effect"
 
 export interface ServerSettings {
   /** Null for the token in the data directory. */
@@ -44,9 +46,7 @@ export const operatorTokenKind: SecretKind = {
 }
 
 const serverVariables = {
-  OPERATOR_TOKEN: variable(operatorTokenRule, (text) =>
-    isOperatorToken(text) ? Redacted.make(text) : undefined,
-  ),
+  OPERATOR_TOKEN: variableOf(operatorToken),
   ADMIN_PORT: portNumber,
   METRICS_PORT: portNumber,
   TRUST_PROXY: trueOrFalse,

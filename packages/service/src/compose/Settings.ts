@@ -29,96 +29,149 @@ import type { DatabaseOptions } from "@messaging-service/store-postgres"
 import { Effect, Redacted } from "effect"
 import type { LiveTelegram, TransportChoice } from "./transports.ts"
 
-// Rules of settings, as the words that follow "must be".
-
 /** Maximum that a setting may allow of live numbers per process. */
 export const mostNumbers = 100_000
 
+/** A setting that is a text, in a variable or an option. */
+export interface TextSetting<A> {
+  /** The words that follow "must be". */
+  readonly rule: string
+  /** Undefined for a text that breaks the rule. */
+  readonly parse: (text: string) => A | undefined
+}
+
 /** An attacker could guess shorter ones; a random hexadecimal token has this many characters. */
 const shortestToken = 32
-
-export const operatorTokenRule = `at least ${shortestToken} printable ASCII characters`
 
 /** Whether the token is long enough, and a header can carry it unchanged. */
 export const isOperatorToken = (text: string): boolean =>
   text.length >= shortestToken && /^[!-~](?:[ -~]*[!-~])$/.test(text)
 
-export const originRule = "an origin such as https://messages.example.com"
-
-/** An origin, with or without a trailing slash. Undefined for any other text. */
-export const parseOrigin = (text: string): string | undefined => {
-  if (!URL.canParse(text)) return undefined
-  const { href, origin, protocol } = new URL(text)
-  return /^https?:$/.test(protocol) && href === `${origin}/` ? origin : undefined
+export const operatorToken: TextSetting<Redacted.Redacted> = {
+  rule: `at least ${shortestToken} printable ASCII characters`,
+  parse: (text) => (isOperatorToken(text) ? Redacted.make(text) : undefined),
 }
 
-/** Rule for a URL of WhatsApp, as the words after "must be". */
-export const whatsAppUrlRule = "a wss:// URL, or a ws:// one of this machine (127.0.0.1)"
+/** An origin, with or without a trailing slash. */
+export const origin: TextSetting<string> = {
+  rule: "an origin such as https://messages.example.com",
+  parse: (text) => {
+    if (!URL.canParse(text)) return undefined
+    const url = new URL(text)
+    return /^https?:$/.test(url.protocol) && url.href === `${url.origin}/` ? url.origin : undefined
+  },
+}
+
+export const secretsKeys: TextSetting<SecretsKeys> = {
+  rule: secretsKeyRule,
+  parse: parseSecretsKeys,
+}
 
 /**
  * The library verifies no certificates of WhatsApp's own, so trust in the remote server rests on TLS.
- * Only this machine may do without it. Undefined for any other text.
+ * Only this machine may do without it.
  */
-export const parseWhatsAppUrl = (text: string): URL | undefined => {
-  if (!URL.canParse(text)) return undefined
-  const url = new URL(text)
-  if (url.username !== "" || url.password !== "" || url.hash !== "") return undefined
-  if (url.protocol === "wss:") return url
-  return url.protocol === "ws:" && isLoopback(url.hostname) ? url : undefined
+export const whatsAppUrl: TextSetting<URL> = {
+  rule: "a wss:// URL, or a ws:// one of this machine (127.0.0.1)",
+  parse: (text) => {
+    if (!URL.canParse(text)) return undefined
+    const url = new URL(text)
+    if (url.username !== "" || url.password !== "" || url.hash !== "") return undefined
+    if (url.protocol === "wss:") return url
+    return url.protocol === "ws:" && isLoopback(url.hostname) ? url : undefined
+  },
 }
 
-/** Rule for a client version, as the words after "must be". */
-export const clientVersionRule = "three whole numbers with dots, such as 2.3000.1043857760"
-
-export const parseClientVersion = (text: string): readonly [number, number, number] | undefined => {
-  const [, first, second, third] = /^(\d{1,9})\.(\d{1,9})\.(\d{1,12})$/.exec(text) ?? []
-  return third === undefined ? undefined : [Number(first), Number(second), Number(third)]
+export const clientVersion: TextSetting<readonly [number, number, number]> = {
+  rule: "three whole numbers with dots, such as 2.3000.1043857760",
+  parse: (text) => {
+    const [, first, second, third] = /^(\d{1,9})\.(\d{1,9})\.(\d{1,12})$/.exec(text) ?? []
+    return third === undefined ? undefined : [Number(first), Number(second), Number(third)]
+  },
 }
 
-/** Rule for a device name, as the words after "must be". */
-export const deviceNameRule = "1 to 50 characters"
-
-export const parseDeviceName = (text: string): string | undefined =>
-  text.trim() !== "" && [...text].length <= 50 && !/[\p{Cc}]/u.test(text) ? text : undefined
-
-/** Rule for an application's id, as the words after "must be". */
-export const apiIdRule = "the application's id from Telegram, a whole number"
-
-export const parseApiId = (text: string): number | undefined =>
-  /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined
-
-/** Rule for an application's hash, as the words after "must be". */
-export const apiHashRule = "the application's hash from Telegram, 32 hexadecimal characters"
-
-export const parseApiHash = (text: string): Redacted.Redacted | undefined =>
-  /^[\da-f]{32}$/i.test(text) ? Redacted.make(text) : undefined
-
-/** Rule for the address of another server, as the words after "must be". */
-export const serverAddressRule = "host:port of another Telegram server"
-
-export const parseServerAddress = (text: string): LiveTelegram["server"] => {
-  const [, host, port] = /^([\w.-]+):(\d{1,5})$/.exec(text) ?? []
-  if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined
-  return { host, port: Number(port) }
+export const deviceName: TextSetting<string> = {
+  rule: "1 to 50 characters",
+  parse: (text) =>
+    text.trim() !== "" && [...text].length <= 50 && !/[\p{Cc}]/u.test(text) ? text : undefined,
 }
 
-/** Rule for the key of another server, as the words after "must be". */
-export const publicKeyRule = "an RSA public key in PEM"
+export const apiId: TextSetting<number> = {
+  rule: "the application's id from Telegram, a whole number",
+  parse: (text) => (/^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined),
+}
+
+export const apiHash: TextSetting<Redacted.Redacted> = {
+  rule: "the application's hash from Telegram, 32 hexadecimal characters",
+  parse: (text) => (/^[\da-f]{32}$/i.test(text) ? Redacted.make(text) : undefined),
+}
+
+export const serverAddress: TextSetting<NonNullable<LiveTelegram["server"]>> = {
+  rule: "host:port of another Telegram server",
+  parse: (text) => {
+    const [, host, port] = /^([\w.-]+):(\d{1,5})$/.exec(text) ?? []
+    if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return undefined
+    return { host, port: Number(port) }
+  },
+}
 
 const pem =
   /^-----BEGIN (RSA )?PUBLIC KEY-----\s[A-Za-z\d+/=\s]+-----END (?:RSA )?PUBLIC KEY-----\s*$/
 
-/** In the form that the library reads (PKCS#1). */
-export const parsePublicKey = (text: string): string | undefined => {
-  const [whole, rsa] = pem.exec(text) ?? []
-  if (whole === undefined) return undefined
-  try {
-    const key = createPublicKey(text)
-    if (key.asymmetricKeyType !== "rsa") return undefined
-    // A key that arrived in that form cannot be exported in it.
-    return rsa === undefined ? key.export({ format: "pem", type: "pkcs1" }).toString() : whole
-  } catch {
-    return undefined
+/** The key of another server, in the form that the library reads (PKCS#1). */
+export const publicKey: TextSetting<string> = {
+  rule: "an RSA public key in PEM",
+  parse: (text) => {
+    const [whole, rsa] = pem.exec(text) ?? []
+    if (whole === undefined) return undefined
+    try {
+      const key = createPublicKey(text)
+      if (key.asymmetricKeyType !== "rsa") return undefined
+      // A key that arrived in that form cannot be exported in it.
+      return rsa === undefined ? key.export({ format: "pem", type: "pkcs1" }).toString() : whole
+    } catch {
+      return undefined
+    }
+  },
+}
+
+/** Settings of live numbers; those that were left out are undefined. */
+export interface LiveSettings {
+  readonly url: URL | undefined
+  readonly version: readonly [number, number, number] | undefined
+  readonly deviceName: string | undefined
+  /** Without one there is no Telegram. */
+  readonly application?: LiveTelegram["application"] | undefined
+  readonly server?: LiveTelegram["server"] | undefined
+  readonly publicKey?: string | undefined
+}
+
+export const liveTransports = ({
+  application,
+  deviceName: name,
+  publicKey: key,
+  server,
+  url,
+  version,
+}: LiveSettings): TransportChoice => {
+  const named = name === undefined ? {} : { deviceName: name }
+  return {
+    kind: "live",
+    whatsApp: {
+      ...(url === undefined ? {} : { url }),
+      ...(version === undefined ? {} : { version }),
+      ...named,
+    },
+    ...(application === undefined
+      ? {}
+      : {
+          telegram: {
+            application,
+            ...(server === undefined ? {} : { server }),
+            ...(key === undefined ? {} : { publicKey: key }),
+            ...named,
+          },
+        }),
   }
 }
 
@@ -223,13 +276,16 @@ const fileText = (path: string): string | undefined =>
 /** A port to listen on; 0 for any free one. */
 export const portNumber = wholeNumber(0, 65_535)
 
+/** The variable of a setting. */
+export const variableOf = <A>({ parse, rule }: TextSetting<A>) => variable(rule, parse)
+
 /** The variables that both apps read; the worker builds links to the server. */
 export const serviceVariables = {
   PORT: portNumber,
   HOST: variable("a host name or an address", (text) =>
     /^[\w.:%-]+$/.test(text) ? text : undefined,
   ),
-  PUBLIC_URL: variable(originRule, parseOrigin),
+  PUBLIC_URL: variableOf(origin),
   DATABASE_URL: variable(
     "a postgres:// URL, or memory:, or unset for the embedded database",
     parseStore,
@@ -237,18 +293,18 @@ export const serviceVariables = {
   DATABASE_SCHEMA: variable("the name of a schema", (text) => text),
   DATA_DIR: variable("a path", (text) => resolve(text)),
   TRANSPORT: oneOf("simulated", "live"),
-  WHATSAPP_URL: variable(whatsAppUrlRule, parseWhatsAppUrl),
-  WHATSAPP_VERSION: variable(clientVersionRule, parseClientVersion),
-  TELEGRAM_API_ID: variable(apiIdRule, parseApiId),
-  TELEGRAM_API_HASH: variable(apiHashRule, parseApiHash),
-  TELEGRAM_DC: variable(serverAddressRule, parseServerAddress),
-  TELEGRAM_PUBLIC_KEY: variable(`a file of ${publicKeyRule}`, (path) => {
+  WHATSAPP_URL: variableOf(whatsAppUrl),
+  WHATSAPP_VERSION: variableOf(clientVersion),
+  TELEGRAM_API_ID: variableOf(apiId),
+  TELEGRAM_API_HASH: variableOf(apiHash),
+  TELEGRAM_DC: variableOf(serverAddress),
+  TELEGRAM_PUBLIC_KEY: variable(`a file of ${publicKey.rule}`, (path) => {
     const text = fileText(path)
-    return text === undefined ? undefined : parsePublicKey(text)
+    return text === undefined ? undefined : publicKey.parse(text)
   }),
-  LINKED_DEVICE_NAME: variable(deviceNameRule, parseDeviceName),
+  LINKED_DEVICE_NAME: variableOf(deviceName),
   MAX_NUMBERS: wholeNumber(1, mostNumbers),
-  SECRETS_KEY: variable(secretsKeyRule, parseSecretsKeys),
+  SECRETS_KEY: variableOf(secretsKeys),
   CLOCK: oneOf("system", "adjustable"),
   ALLOW_PRIVATE_TARGETS: trueOrFalse,
   ATTACHMENT_BYTES: byteSize,
@@ -269,39 +325,20 @@ export const dataDirectoryOf = ({
   DATA_DIR: given,
 }: Pick<VariablesOf<typeof serviceVariables>, "DATA_DIR">): string => given ?? resolve("data")
 
-const transportChoice = ({
-  LINKED_DEVICE_NAME: deviceName,
-  TELEGRAM_API_HASH: hash,
-  TELEGRAM_API_ID: id,
-  TELEGRAM_DC: server,
-  TELEGRAM_PUBLIC_KEY: publicKey,
-  TRANSPORT: kind,
-  WHATSAPP_URL: url,
-  WHATSAPP_VERSION: version,
-}: VariablesOf<typeof serviceVariables>): TransportChoice => {
-  const application = id === undefined || hash === undefined ? null : { id, hash }
-  if (kind !== "live") {
-    return { kind: "simulated", ...(application === null ? {} : { hasApplication: true }) }
+const transportChoice = (given: VariablesOf<typeof serviceVariables>): TransportChoice => {
+  const { TELEGRAM_API_HASH: hash, TELEGRAM_API_ID: id } = given
+  const application = id === undefined || hash === undefined ? undefined : { id, hash }
+  if (given.TRANSPORT !== "live") {
+    return { kind: "simulated", ...(application === undefined ? {} : { hasApplication: true }) }
   }
-  const named = deviceName === undefined ? {} : { deviceName }
-  return {
-    kind,
-    whatsApp: {
-      ...(url === undefined ? {} : { url }),
-      ...(version === undefined ? {} : { version }),
-      ...named,
-    },
-    ...(application === null
-      ? {}
-      : {
-          telegram: {
-            application,
-            ...(server === undefined ? {} : { server }),
-            ...(publicKey === undefined ? {} : { publicKey }),
-            ...named,
-          },
-        }),
-  }
+  return liveTransports({
+    url: given.WHATSAPP_URL,
+    version: given.WHATSAPP_VERSION,
+    deviceName: given.LINKED_DEVICE_NAME,
+    application,
+    server: given.TELEGRAM_DC,
+    publicKey: given.TELEGRAM_PUBLIC_KEY,
+  })
 }
 
 /** Problems with variables that contradict each other. */

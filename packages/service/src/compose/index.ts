@@ -12,10 +12,11 @@ export { openService } from "./openService.ts"
 export type { ComposedService } from "./openService.ts"
 export {
   isOperatorToken,
-  operatorTokenRule,
+  operatorToken,
   portNumber,
   serviceSettings,
   serviceVariables,
+  variableOf,
 } from "./Settings.ts"
 
 export { isShared } from "./Storage.ts"

@@ -3,12 +3,7 @@
  * settings. All checks run before anything is created.
  */
 import { resolve } from "node:path"
-import {
-  parseSecretsKeys,
-  retentionDaysMost,
-  secretsKeyRule,
-  sharedLimits,
-} from "@messaging-service/core"
+import { parseSecretsKeys, retentionDaysMost, sharedLimits } from "@messaging-service/core"
 import { CannotStart } from "@messaging-service/node"
 import { Effect, Redacted } from "effect"
 import type {
@@ -22,17 +17,9 @@ import type {
 } from "../api/options.ts"
 import { optionalPackage } from "../compose/startFaults.ts"
 import { olderNode } from "../nodeVersion.ts"
-import * as rules from "../compose/Settings.ts"
-import {
-  isOperatorToken,
-  mostNumbers,
-  operatorTokenRule,
-  originRule,
-  parseOrigin,
-  wrongSchemaName,
-} from "../compose/Settings.ts"
-import type { ComposedSettings, StoreChoice } from "../compose/Settings.ts"
-import type { LiveTelegram, TransportChoice } from "../compose/transports.ts"
+import * as settings from "../compose/Settings.ts"
+import type { ComposedSettings, StoreChoice, TextSetting } from "../compose/Settings.ts"
+import type { TransportChoice } from "../compose/transports.ts"
 import {
   fields,
   isFunction,
@@ -134,7 +121,7 @@ const places = ["embedded", "postgres", "pool"] as const
 const storeFields = fields<Record<(typeof places)[number] | "schema", unknown>>({
   embedded: directory,
   // The store itself says what is wrong with the rest.
-  postgres: must("a postgres:// URL", (value) => isText(value) && rules.isPostgresUrl(value)),
+  postgres: must("a postgres:// URL", (value) => isText(value) && settings.isPostgresUrl(value)),
   pool: must("a Pool of pg", (value) => isObject(value) && isFunction(value["connect"])),
   schema: someText,
 })
@@ -196,8 +183,8 @@ const isBasePath = (given: unknown): boolean => {
 
 export const httpRule = fields<HandlerOptions>({
   basePath: must("a path such as /messaging", isBasePath),
-  publicUrl: textFor(originRule, parseOrigin),
-  operatorToken: must(operatorTokenRule, (value) => isText(value) && isOperatorToken(value)),
+  publicUrl: textFor(settings.origin),
+  operatorToken: textFor(settings.operatorToken),
   trustProxy: trueOrFalse,
   clientAddress: must("a function", isFunction),
 })
@@ -230,14 +217,14 @@ const openRules: Rule = fields<OpenOptions>({
   store: storeRule,
   transport: transportRule,
   dataDirectory: directory,
-  secretsKey: textFor(secretsKeyRule, parseSecretsKeys),
+  secretsKey: textFor(settings.secretsKeys),
   egress: oneOf("guarded", "open"),
   logger: loggerRule,
   logLevel: oneOf(...logMethods),
   telemetry: telemetryRule,
   worker: trueOrFalse,
   shutdownMillis: millis,
-  maxNumbers: wholeNumber(1, mostNumbers),
+  maxNumbers: wholeNumber(1, settings.mostNumbers),
   retentionDays: wholeNumber(1, retentionDaysMost),
   http: httpRule,
 })
@@ -277,57 +264,34 @@ const storeOf = (
 }
 
 const checkedSchema = Effect.fnUntraced(function* checkedSchema(store: StoreChoice) {
-  const rule = yield* wrongSchemaName(store)
+  const rule = yield* settings.wrongSchemaName(store)
   if (rule !== null) return yield* invalidOption("store.schema", rule)
 })
 
-/** One setting of live numbers, as its parser reads it. */
-const required = <A>(
+/** A setting of live numbers, as its parser reads it; undefined when it was left out. */
+const parsed = <A, Text extends string | undefined>(
   name: string,
-  given: string,
-  parse: (text: string) => A | undefined,
-  rule: string,
-): Effect.Effect<A, InvalidOptions> => {
+  given: Text,
+  { parse, rule }: TextSetting<A>,
+): Effect.Effect<A | Extract<Text, undefined>, InvalidOptions> => {
+  if (given === undefined) return Effect.succeed(given as Extract<Text, undefined>)
   const value = parse(given)
   return value === undefined
     ? Effect.fail(invalidOption(`transport.live.${name}`, rule))
     : Effect.succeed(value)
 }
 
-/** The same for an optional setting. */
-const parsed = <A>(
-  name: string,
-  given: string | undefined,
-  parse: (text: string) => A | undefined,
-  rule: string,
-): Effect.Effect<A | undefined, InvalidOptions> =>
-  given === undefined ? Effect.succeed(undefined) : required(name, given, parse, rule)
-
-const telegramOf = Effect.fnUntraced(function* telegramOf(
-  { apiHash, apiId, publicKey: pem, server: address }: TelegramApplication,
-  deviceName: string | undefined,
-): Effect.fn.Return<LiveTelegram, CannotStart | InvalidOptions> {
+const telegramOf = Effect.fnUntraced(function* telegramOf(given: TelegramApplication) {
   yield* optionalPackage(
     "@messaging-service/transport-telegram",
     "telegram",
     () => import("@messaging-service/transport-telegram"),
   )
-  const { apiHashRule, apiIdRule, publicKeyRule, serverAddressRule } = rules
-  const id = yield* required("telegram.apiId", String(apiId), rules.parseApiId, apiIdRule)
-  const hash = yield* required("telegram.apiHash", apiHash, rules.parseApiHash, apiHashRule)
-  const server = yield* parsed(
-    "telegram.server",
-    address,
-    rules.parseServerAddress,
-    serverAddressRule,
-  )
-  const publicKey = yield* parsed("telegram.publicKey", pem, rules.parsePublicKey, publicKeyRule)
-  return {
-    application: { id, hash },
-    ...(server === undefined ? {} : { server }),
-    ...(publicKey === undefined ? {} : { publicKey }),
-    ...(deviceName === undefined ? {} : { deviceName }),
-  }
+  const id = yield* parsed("telegram.apiId", String(given.apiId), settings.apiId)
+  const hash = yield* parsed("telegram.apiHash", given.apiHash, settings.apiHash)
+  const server = yield* parsed("telegram.server", given.server, settings.serverAddress)
+  const publicKey = yield* parsed("telegram.publicKey", given.publicKey, settings.publicKey)
+  return { application: { id, hash }, server, publicKey }
 })
 
 const liveTransport = Effect.fnUntraced(function* liveTransport({
@@ -339,28 +303,12 @@ const liveTransport = Effect.fnUntraced(function* liveTransport({
     "live",
     () => import("@messaging-service/transport-whatsapp"),
   )
-  const url = yield* parsed("url", given.url, rules.parseWhatsAppUrl, rules.whatsAppUrlRule)
-  const version = yield* parsed(
-    "version",
-    given.version,
-    rules.parseClientVersion,
-    rules.clientVersionRule,
-  )
-  const deviceName = yield* parsed(
-    "deviceName",
-    given.deviceName,
-    rules.parseDeviceName,
-    rules.deviceNameRule,
-  )
-  return {
-    kind: "live",
-    whatsApp: {
-      ...(url === undefined ? {} : { url }),
-      ...(version === undefined ? {} : { version }),
-      ...(deviceName === undefined ? {} : { deviceName }),
-    },
-    ...(telegram === undefined ? {} : { telegram: yield* telegramOf(telegram, deviceName) }),
-  }
+  return settings.liveTransports({
+    url: yield* parsed("url", given.url, settings.whatsAppUrl),
+    version: yield* parsed("version", given.version, settings.clientVersion),
+    deviceName: yield* parsed("deviceName", given.deviceName, settings.deviceName),
+    ...(telegram === undefined ? {} : yield* telegramOf(telegram)),
+  })
 })
 
 const transportOf = ({
@@ -372,7 +320,7 @@ const transportOf = ({
 
 /** The origin of links, with the path of the handler. */
 export const publicUrlOf = ({ http = {} }: OpenOptions): string =>
-  `${rules.parseOrigin(http.publicUrl ?? "http://127.0.0.1:8080") ?? ""}${basePathOf(http)}`
+  `${settings.origin.parse(http.publicUrl ?? "http://127.0.0.1:8080") ?? ""}${basePathOf(http)}`
 
 /** Whether a worker runs from the start. */
 export const startsWorker = ({ worker }: OpenOptions): boolean => worker ?? !isEdgeWorker()

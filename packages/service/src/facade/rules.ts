@@ -5,6 +5,7 @@
 import { editDistance, refuse } from "@messaging-service/core"
 import type { Refusal } from "@messaging-service/core"
 import { Data } from "effect"
+import type { TextSetting } from "../compose/Settings.ts"
 
 /** One problem: the field, and the words that follow its name. */
 export interface Violation {
@@ -39,8 +40,8 @@ export const text = must("a text", isText)
 
 export const someText = must("a non-blank text", (value) => isText(value) && value.trim() !== "")
 
-/** A text that its parser accepts. */
-export const textFor = (rule: string, parse: (given: string) => unknown): Rule =>
+/** A text that a setting's parser accepts. */
+export const textFor = ({ parse, rule }: TextSetting<unknown>): Rule =>
   must(rule, (value) => isText(value) && parse(value) !== undefined)
 
 export const oneOf = (...values: ReadonlyArray<string>): Rule =>

@@ -1,11 +1,7 @@
 /** Rules of the WhatsApp settings. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import {
-  parseClientVersion,
-  parseDeviceName,
-  parseWhatsAppUrl,
-} from "../../src/compose/Settings.ts"
+import { clientVersion, deviceName, whatsAppUrl } from "../../src/compose/Settings.ts"
 
 it.effect.each([
   "wss://web.whatsapp.com/ws/chat",
@@ -14,7 +10,7 @@ it.effect.each([
   "ws://127.8.9.10:4000/ws",
   "ws://[::1]:4000",
   "ws://localhost:4000",
-])("connects to %s", (text) => Effect.sync(() => assert.isDefined(parseWhatsAppUrl(text))))
+])("connects to %s", (text) => Effect.sync(() => assert.isDefined(whatsAppUrl.parse(text))))
 
 it.effect.each([
   "ws://web.whatsapp.com/ws/chat",
@@ -27,23 +23,23 @@ it.effect.each([
   "127.0.0.1:80",
   "",
 ])("does not connect to '%s': without TLS nothing proves who answers", (text) =>
-  Effect.sync(() => assert.isUndefined(parseWhatsAppUrl(text))),
+  Effect.sync(() => assert.isUndefined(whatsAppUrl.parse(text))),
 )
 
 it.effect("a client version is three numbers", () =>
   Effect.sync(() => {
-    assert.deepStrictEqual(parseClientVersion("2.3000.1043857760"), [2, 3000, 1043857760])
+    assert.deepStrictEqual(clientVersion.parse("2.3000.1043857760"), [2, 3000, 1043857760])
     for (const text of ["", "2.3000", "2.3000.1.4", "2.x.1", " 2.3000.1", "-2.3000.1"]) {
-      assert.isUndefined(parseClientVersion(text), text)
+      assert.isUndefined(clientVersion.parse(text), text)
     }
   }),
 )
 
 it.effect("a device name is a short text for people", () =>
   Effect.sync(() => {
-    assert.strictEqual(parseDeviceName("Büro 📦"), "Büro 📦")
+    assert.strictEqual(deviceName.parse("Büro 📦"), "Büro 📦")
     for (const text of ["", "  ", "a".repeat(51), "a\nb"]) {
-      assert.isUndefined(parseDeviceName(text), text)
+      assert.isUndefined(deviceName.parse(text), text)
     }
   }),
 )
