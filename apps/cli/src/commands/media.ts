@@ -19,7 +19,7 @@ import { placeText } from "../WorkspaceClient.ts"
 import { limit, listed } from "./lists.ts"
 import { readLines } from "./messages.ts"
 import { restAfter } from "./polling.ts"
-import { callerLists, callerShows, callerShowsEach, fieldsOf } from "./rows.ts"
+import { callerLists, callerShows, fieldsOf } from "./rows.ts"
 
 const columns = [
   "id",
@@ -55,7 +55,7 @@ export const mediaCommands = [
     type: maybe(choice(["image", "file"], "Only those.")),
   }),
   callerShows("media get", "file", "media.get", "Shows a file with a link to it."),
-  callerShowsEach("media delete", "file", "media.delete", "Deletes files."),
+  callerShows("media delete", "file", "media.delete", "Deletes files.", many),
 ]
 
 export const checkCommands = [

@@ -33,7 +33,7 @@ import { Ended, interruptible, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
 import { inputOf } from "../Machine.ts"
 import { placeText } from "../WorkspaceClient.ts"
-import { callerLists, callerShowsEach, fieldsOf } from "./rows.ts"
+import { callerLists, callerShows, fieldsOf } from "./rows.ts"
 import { restAfter } from "./polling.ts"
 
 const statuses = [
@@ -339,7 +339,7 @@ export const messageCommands = [
     since: maybe(time("Only messages created then or later.")),
     until: maybe(time("Only those created before.")),
   }),
-  callerShowsEach("get", "message", "messages.get", "Shows a message."),
+  callerShows("get", "message", "messages.get", "Shows a message.", many),
   command({
     words: "cancel",
     as: "key or operator",

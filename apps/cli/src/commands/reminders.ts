@@ -7,6 +7,7 @@ import {
   count,
   flag,
   id,
+  many,
   maybe,
   once,
   placeOptions,
@@ -15,7 +16,7 @@ import {
 } from "../Command.ts"
 import type { NextRun } from "../nextRuns.ts"
 import { limit, listed } from "./lists.ts"
-import { callerLists, callerShows, callerShowsEach, fieldsOf, operatorShows } from "./rows.ts"
+import { callerLists, callerShows, fieldsOf, operatorShows } from "./rows.ts"
 import { content, contentOf, recipient, recipientText } from "./messages.ts"
 
 /** An active reminder without a next run is held since a restore, or its zone is no longer known. */
@@ -126,7 +127,7 @@ export const reminderCommands = [
   callerShows("reminders get", "reminder", "reminders.get", "Shows a reminder."),
   setActive("reminders pause", "Pauses a reminder.", false),
   setActive("reminders resume", "Resumes a paused reminder from its next due time.", true),
-  callerShowsEach("reminders delete", "reminder", "reminders.delete", "Deletes reminders."),
+  callerShows("reminders delete", "reminder", "reminders.delete", "Deletes reminders.", many),
   command({
     words: "reminders preview",
     as: "operator",

@@ -18,15 +18,12 @@ type Call<Client, Takes extends ReadonlyArray<unknown>, Answer> = {
   }[keyof Client[Group] & string]
 }[keyof Client & string]
 
-type AnswerOf<Client, Named> = Named extends `${infer Group}.${infer Name}`
-  ? Group extends keyof Client
-    ? Name extends keyof Client[Group]
-      ? Client[Group][Name] extends (...given: never) => infer Answer
-        ? Answer
-        : never
+type AnswerOf<Client, Named> =
+  Named extends `${infer Group extends keyof Client & string}.${infer Name}`
+    ? Client[Group][Name & keyof Client[Group]] extends (...given: never) => infer Answer
+      ? Answer
       : never
     : never
-  : never
 
 /** The columns of a record that a call answers, or of a list's records. */
 type ColumnsOf<Client, Named> = ReadonlyArray<
@@ -44,38 +41,22 @@ const ask = <Answer>(client: object, call: string, ...given: ReadonlyArray<unkno
   return (client as Record<string, Methods>)[group]?.[name]?.(...given) as Answer
 }
 
-/** Shows what the key, or the operator in its workspace, gets for the record with that id. */
+/** Shows what the key, or the operator in its workspace, gets for the record with that id, or for each. */
 export const callerShows = <const C extends Call<WorkspaceClient, [number], Promise<object>>>(
   words: string,
   record: string,
   call: C,
   summary: string,
+  times: typeof once | typeof many = once,
 ): Command =>
   command({
     words,
     as: "key or operator",
     summary,
-    arguments: { id: once(id(record)) },
-    options: placeOptions,
-    run: async (given, { caller, output }) =>
-      output.one(await ask<object>(caller(), call, given.id)),
-  })
-
-/** The same for several records, one after the other. */
-export const callerShowsEach = <const C extends Call<WorkspaceClient, [number], Promise<object>>>(
-  words: string,
-  record: string,
-  call: C,
-  summary: string,
-): Command =>
-  command({
-    words,
-    as: "key or operator",
-    summary,
-    arguments: { id: many(id(record)) },
+    arguments: { id: times(id(record)) },
     options: placeOptions,
     run: async (given, { caller, output }) => {
-      for (const each of given.id) output.one(await ask<object>(caller(), call, each))
+      for (const each of [given.id].flat()) output.one(await ask<object>(caller(), call, each))
     },
   })
 
