@@ -77,6 +77,9 @@ const packagesUnderTheService = [
   "testkit",
 ]
 
+/** The builders of tests make records as callers do, so the services are theirs too. */
+const buildersOfTests = "packages/testkit/src/world/"
+
 /** What of the core calls the stores and transports: packages under the service import none of it. */
 const callersOfPorts = [
   "Admission",
@@ -155,6 +158,7 @@ const placeOf = (file) => {
     room: room === "src" ? "src" : "test",
     path,
     isEmulatorEntry: isInEmulatorEntry(name, within),
+    isWorld: `${path}/${within}`.startsWith(buildersOfTests),
   }
 }
 
@@ -186,7 +190,8 @@ const workspaceComplaint = (place, specifier, names) => {
   if (
     specifier === `${scope}core` &&
     place.room === "src" &&
-    packagesUnderTheService.includes(place.name)
+    packagesUnderTheService.includes(place.name) &&
+    !place.isWorld
   ) {
     const called = names.find((name) => callersOfPorts.includes(name))
     if (called !== undefined) {

@@ -1,9 +1,16 @@
 /** Records that tests need, created through the operator API. */
 import { assert } from "@effect/vitest"
+import { http } from "@messaging-service/testkit/world"
 import { Effect } from "effect"
 import { Doors } from "./Doors.ts"
 import type { Answer, Call } from "./Doors.ts"
 import { operatorToken } from "./Service.ts"
+
+export { aPhone } from "@messaging-service/testkit/world"
+export const aPlan = http.aPlanInJson
+
+type Made = http.Made
+export type { Made }
 
 /** An operator's request through the socket. */
 export const operate = (call: Call) =>
@@ -15,53 +22,22 @@ export const bodyOf = <A>(answer: Answer, status: number): A => {
   return answer.body as A
 }
 
-const make = <A>(path: string, json: unknown) =>
-  Effect.map(operate({ method: "POST", path, json }), (answer) => bodyOf<A>(answer, 201))
+export const {
+  aContact,
+  aKey,
+  aKeyV1,
+  aNumber,
+  aWorkspace,
+  aSender: senderWith,
+} = http.buildersWith(<Body>(path: string, json: unknown) =>
+  Effect.map(operate({ method: "POST", path: `/admin/v1${path}`, json }), (answer) =>
+    bodyOf<Body>(answer, 201),
+  ),
+)
 
-export interface Made {
-  readonly id: number
-}
-
-let made = 0
-/** A phone that nothing else in this process uses. */
-const fresh = (): number => ++made
-
-export const aPhone = (): string => `+1555${String(fresh()).padStart(7, "0")}`
-
-export const aWorkspace = (fields: Readonly<Record<string, unknown>> = {}) =>
-  make<Made>("/admin/v1/workspaces", { name: "A workspace", ...fields })
-
-/** The plan of a workspace in the operator's format. */
-export const aPlan = (fields: Readonly<Record<string, unknown>> = {}) => ({
-  name: "Plan",
-  messages_remaining: null,
-  reminders: true,
-  qr_code_api: true,
-  max_numbers: null,
-  media_storage_bytes: 0,
-  ...fields,
-})
-
-export const aNumber = (workspace: Made, fields: Readonly<Record<string, unknown>> = {}) =>
-  make<Made & { readonly phone: string }>(`/admin/v1/workspaces/${workspace.id}/numbers`, {
-    platform: "whatsapp",
-    phone: aPhone(),
-    ...fields,
-  })
-
-/** A version 2 key. */
-export const aKey = (workspace: Made, fields: Readonly<Record<string, unknown>> = {}) =>
-  make<Made & { readonly key: string }>(`/admin/v1/workspaces/${workspace.id}/keys`, {
-    version: 2,
-    name: "A key",
-    ...fields,
-  })
-
-export const aContact = (workspace: Made, fields: Readonly<Record<string, unknown>> = {}) =>
-  make<Made>(`/admin/v1/workspaces/${workspace.id}/contacts`, {
-    name: "A contact",
-    ...fields,
-  })
+/** A workspace with one connected number, a key to all of it, and its token. */
+export const aSender = (fields?: Parameters<typeof senderWith>[0]) =>
+  Effect.map(senderWith(fields), (sender) => ({ ...sender, token: sender.key.key }))
 
 export const revoke = (workspace: Made, key: Made) =>
   Effect.map(
@@ -80,21 +56,6 @@ export const remove = (workspace: Made) =>
     operate({ method: "DELETE", path: `/admin/v1/workspaces/${workspace.id}` }),
     (answer) => bodyOf(answer, 200),
   )
-
-/** A workspace with one connected number and a key to all of it. */
-export const aSender = (
-  fields: {
-    readonly workspace?: Readonly<Record<string, unknown>>
-    readonly number?: Readonly<Record<string, unknown>>
-    readonly key?: Readonly<Record<string, unknown>>
-  } = {},
-) =>
-  Effect.gen(function* () {
-    const workspace = yield* aWorkspace(fields.workspace)
-    const number = yield* aNumber(workspace, fields.number)
-    const key = yield* aKey(workspace, fields.key)
-    return { workspace, number, key, token: key.key }
-  })
 
 export const aText = { to: { phone: "+15550001234" }, text: "Hello" }
 

@@ -370,6 +370,11 @@ export const permitted: ReadonlyArray<Sample> = [
     source: `export { MessageStore } from "@messaging-service/core"\nexport { that } from "node:fs"`,
   },
   {
+    does: "the builders of tests importing the services",
+    room: "packages/testkit/src/world",
+    source: `export { Workspaces } from "@messaging-service/core"`,
+  },
+  {
     does: "an adapter naming ports as members of the core",
     room: "packages/store-memory/src",
     source: `import * as ports from "@messaging-service/core"\nexport const it = ports.MessageStore`,

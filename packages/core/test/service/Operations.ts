@@ -25,9 +25,7 @@ import type {
   WorkspaceId,
 } from "../../src/index.ts"
 
-let phones = 0
-/** A phone that no other message of this process goes to. */
-export const aPhone = (): string => `+1555${String(1_000_001 + phones++ * 3).padStart(7, "0")}`
+export { aPhone } from "@messaging-service/testkit/world"
 
 const body = (overrides: Readonly<Record<string, unknown>>) => ({
   to: { phone: "+15550000001" },

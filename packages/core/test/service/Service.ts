@@ -12,40 +12,24 @@ import {
   ParkedSends,
   SimulatedPhones,
 } from "@messaging-service/emulator"
+import { aPlan, noon, second, services } from "@messaging-service/testkit/world"
 import { Clock, Context, Effect, Fiber, Layer, Random } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
 import {
-  Admission,
-  Contacts,
   Egress,
   Ids,
-  Keys,
   NumberOwnership,
-  Numbers,
   PhoneDirectory,
   TelegramTransport,
   WhatsAppTransport,
   Worker,
-  Workspaces,
   sharedWork,
   Store,
 } from "../../src/index.ts"
-import type {
-  MediaFiles,
-  NumberId,
-  NumberLinking,
-  Transport,
-  WorkspaceId,
-} from "../../src/index.ts"
+import type { MediaFiles, NumberId, NumberLinking, Transport } from "../../src/index.ts"
 
-export const second = 1000
-export const minute = 60 * second
-export const hour = 60 * minute
-export const day = 24 * hour
-
-/** The start of every test: 2026-03-02T12:00:00Z, a Monday. */
-export const noon = Date.UTC(2026, 2, 2, 12)
+export { aPlan, day, hour, minute, noon, second } from "@messaging-service/testkit/world"
 
 type Transports = WhatsAppTransport | TelegramTransport | PhoneDirectory | ParkedSends
 
@@ -173,60 +157,14 @@ export const iso = (moment: number): string => {
 export const ahead = (millis: number) =>
   Effect.map(Clock.currentTimeMillis, (now) => iso(now + millis))
 
-// Builders
-
-export const aWorkspace = (overrides: Readonly<Record<string, unknown>> = {}) =>
-  Effect.gen(function* () {
-    const { id } = yield* (yield* Workspaces).create("owner", { name: "Workspace", ...overrides })
-    return id
-  })
-
-export const aPlan = (fields: Readonly<Record<string, unknown>> = {}) => ({
-  name: "Plan",
-  messagesRemaining: null,
-  reminders: true,
-  qrCodeApi: true,
-  maxNumbers: null,
-  mediaStorageBytes: 0,
-  ...fields,
-})
+export const { aContact, aKey, aNumber, aWorkspace } = services.builders
 
 export const aWorkspaceWith = (messagesRemaining: number | null) =>
   aWorkspace({ plan: aPlan({ messagesRemaining }) })
 
-export const aNumber = (
-  workspace: WorkspaceId,
-  overrides: Readonly<Record<string, unknown>> = {},
-) =>
-  Effect.gen(function* () {
-    const numbers = yield* Numbers
-    // A workspace has each phone once.
-    const phone = `+${15_550_000_100 + (yield* numbers.list("owner", workspace)).length}`
-    const body = { platform: "whatsapp" as const, phone, ...overrides }
-    const { id } = yield* numbers.create("owner", workspace, body)
-    return id
-  })
-
-export const aContact = (workspace: WorkspaceId, overrides: Readonly<Record<string, unknown>>) =>
-  Effect.map(
-    Contacts.use((contacts) => contacts.create("owner", workspace, { name: "Jane", ...overrides })),
-    ({ id }) => id,
-  )
-
-/** The caller of a key, as admission would build it. */
-export const aKey = (workspace: WorkspaceId, overrides: Readonly<Record<string, unknown>> = {}) =>
-  Effect.gen(function* () {
-    const body = { version: 2 as const, name: "Key", ...overrides }
-    const { key } = yield* (yield* Keys).create("owner", workspace, body)
-    const { caller } = yield* (yield* Admission).admitV2(`Bearer ${key}`, "192.0.2.1")
-    return caller
-  })
-
 /** The usual sender: a workspace with one connected WhatsApp number and a live key. */
 export const aSender = (messagesRemaining: number | null = null) =>
-  Effect.gen(function* () {
-    const workspace = yield* aWorkspaceWith(messagesRemaining)
-    const number = yield* aNumber(workspace)
-    const key = yield* aKey(workspace)
-    return { workspace, number, key }
+  services.builders.aSender({
+    workspace: { plan: aPlan({ messagesRemaining }) },
+    number: { phone: "+15550000100" },
   })

@@ -26,7 +26,10 @@ describe("the connection of a live number", () => {
       yield* inAService(
         Effect.gen(function* () {
           const workspace = yield* aWorkspace()
-          const numberId = yield* aNumber(workspace, { status: "disconnected" })
+          const numberId = yield* aNumber(workspace, {
+            phone: "+15550000100",
+            status: "disconnected",
+          })
           const shown = NumberOperations.use((all) => all.connection("owner", workspace, numberId))
           assert.deepInclude(yield* shown, { state: "disconnected", reason: "not_linked" })
           yield* Numbers.use((all) => all.connectionChanged(numberId, "connected", "15550000100"))

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
 import type { Answer, Call } from "../Doors.ts"
-import { aKey, aNumber, aWorkspace, bodyOf, operate } from "../Records.ts"
+import { aKey, aKeyV1, aNumber, aWorkspace, bodyOf, operate } from "../Records.ts"
 import type { Made, MessageBody } from "../Records.ts"
 import { get } from "../v2/Asking.ts"
 import { aPart, form, multipart } from "../v2/Uploading.ts"
@@ -69,17 +69,6 @@ export interface Client {
   readonly key: Made
   readonly credentials: Credentials
 }
-
-/** A version 1 key. */
-export const aKeyV1 = (workspace: Made) =>
-  Effect.map(
-    operate({
-      method: "POST",
-      path: `/admin/v1/workspaces/${workspace.id}/keys`,
-      json: { version: 1 },
-    }),
-    (answer) => bodyOf<Made & { readonly key: string }>(answer, 201),
-  )
 
 const clientIdOf = (workspace: Made) =>
   Effect.map(

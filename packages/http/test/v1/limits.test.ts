@@ -5,8 +5,8 @@ import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import type { Answer } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey } from "../Records.ts"
-import { aClient, aKeyV1, ask, call, saysNo } from "./Asking.ts"
+import { aKeyV1, aKey } from "../Records.ts"
+import { aClient, ask, call, saysNo } from "./Asking.ts"
 
 const wrong = { client_id: 1, api_key: "0".repeat(40) }
 

@@ -3,10 +3,10 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layerService } from "../Service.ts"
-import { aKey, aPhone, change, settle } from "../Records.ts"
+import { aKeyV1, aKey, aPhone, change, settle } from "../Records.ts"
 import type { Made, PageBody } from "../Records.ts"
 import { get, post } from "../v2/Asking.ts"
-import { aClient, aKeyV1, aLonelyClient, answered, bodyAs, call, kinds, saysNo } from "./Asking.ts"
+import { aClient, aLonelyClient, answered, bodyAs, call, kinds, saysNo } from "./Asking.ts"
 import type { Client, Fields, Kind } from "./Asking.ts"
 
 interface Campaign {

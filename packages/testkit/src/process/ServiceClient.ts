@@ -1,5 +1,7 @@
 /** Requests to a service that runs as processes, and waits for their results. */
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import { buildersWith } from "../world/http.ts"
 import { ProcessError, ofOneKey, waitUntil } from "./ServiceProcess.ts"
 
 export interface Answer<Body> {
@@ -83,12 +85,18 @@ export const anAttemptUnderWay = (caller: ReturnType<typeof aCaller>) =>
     )
   })
 
-/** The operator, with the emulator controls. */
+/** The operator, with builders of records and the emulator controls. */
 export const anOperator = (url: string, token: string) => {
   const ask = <Body = unknown>(method: string, path: string, body?: unknown) =>
     call<Body>(method, `${url}/admin/v1${path}`, { token, body })
   return {
     ask,
+    ...buildersWith(<Body>(path: string, json: unknown) =>
+      Effect.map(ask<Body>("POST", path, json), ({ body, status }) => {
+        assert.strictEqual(status, 201, JSON.stringify(body))
+        return body
+      }),
+    ),
     /** Sets the phone's behaviour. */
     behave: (numberId: number, behaviour: Readonly<Record<string, unknown>>) =>
       ask("PUT", `/simulator/numbers/${numberId}/behaviour`, behaviour),

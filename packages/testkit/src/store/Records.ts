@@ -32,15 +32,13 @@ import type {
   WorkspaceId,
 } from "@messaging-service/core"
 import { Effect, Random } from "effect"
+import { day, hour, minute, noon as usualNoon, second } from "../world/builders.ts"
 import { at, only, present } from "./Expect.ts"
 
-export const oneSecond = 1000
-export const minute = 60 * oneSecond
-export const hour = 60 * minute
-export const day = 24 * hour
+export { day, hour, minute, second as oneSecond }
 
-/** The default time of tests: 2026-03-02T12:00:00.250Z, a Monday. */
-export const noon = Date.UTC(2026, 2, 2, 12, 0, 0, 250)
+/** The usual time, within its second: stores keep milliseconds. */
+export const noon = usualNoon + 250
 
 let drawn = 0
 /** A phone number unique in this process. */
