@@ -27,15 +27,10 @@ describe("an adjustable clock", () => {
       const settings: Readonly<Record<string, string>> = yield* ofThePage
       const { OPERATOR_TOKEN: token = "" } = settings
       const { operator, url } = yield* aServer(settings)
-      const made = <Body>(path: string, body: unknown) =>
-        Effect.map(operator.ask<Body>("POST", path, body), (answer) => answer.body)
-      const { id } = yield* made<{ readonly id: number }>("/workspaces", { name: "Tests" })
+      const { key: issued, workspace } = yield* operator.aSender()
       // The page's token is the operator's, and only a test creates records.
-      assert.deepStrictEqual([id, token.length > 0], [1, true])
-      const phone = { platform: "whatsapp", phone: "+15550100001" }
-      yield* made("/workspaces/1/numbers", phone)
-      const ofTests = { version: 2, name: "Tests" }
-      const { key } = yield* made<{ readonly key: string }>("/workspaces/1/keys", ofTests)
+      assert.deepStrictEqual([workspace.id, token.length > 0], [1, true])
+      const { key } = issued
       const caller = processes.aCaller(url, key)
       // A test's receiver on this machine; this one refuses every call.
       const hook = { token: key, body: { url: `${url}/hook` } }

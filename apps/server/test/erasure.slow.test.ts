@@ -10,6 +10,7 @@ import {
   processes,
   tablesWith,
 } from "@messaging-service/testkit"
+import { http } from "@messaging-service/testkit/world"
 import { Effect, Redacted } from "effect"
 import { readFile, readdir } from "node:fs/promises"
 import { createServer } from "node:http"
@@ -124,14 +125,7 @@ const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
     const { phone, plant, words } = aVocabulary("kept", "871")
     // The properties of its messages.
     const message = aVocabulary("sent", "872")
-    const plan = {
-      name: plant("plan"),
-      messages_remaining: null,
-      reminders: true,
-      qr_code_api: true,
-      max_numbers: null,
-      media_storage_bytes: 1_000_000,
-    }
+    const plan = http.aPlanInJson({ name: plant("plan"), media_storage_bytes: 1_000_000 })
     const workspace = yield* made("/workspaces", { name: plant("workspace"), plan })
     const root = `/workspaces/${workspace.id}`
     const number = yield* made(`${root}/numbers`, {

@@ -60,19 +60,10 @@ describe.concurrent("live numbers", () => {
         })
 
         const first = yield* started
-        const { ask } = processes.anOperator(first.url, operatorToken)
+        const { aKey, aWorkspace, ask } = processes.anOperator(first.url, operatorToken)
         // The emulator controls belong to simulated phones.
         assert.strictEqual((yield* ask("GET", "/simulator/clock")).status, 404)
-        yield* ask("POST", "/workspaces", { name: "Live" })
-        const { body: issued } = yield* ask<{ readonly key: string }>(
-          "POST",
-          "/workspaces/1/keys",
-          {
-            version: 2,
-            name: "Live",
-          },
-        )
-        const token = issued.key
+        const { key: token } = yield* aKey(yield* aWorkspace())
         const numbers = `${first.url}/api/v2/numbers`
         const { body: made } = yield* processes.call<NumberBody>("POST", numbers, {
           token,
@@ -141,17 +132,8 @@ describe.concurrent("live numbers", () => {
         })
 
         const first = yield* started
-        const { ask } = processes.anOperator(first.url, operatorToken)
-        yield* ask("POST", "/workspaces", { name: "Live" })
-        const { body: issued } = yield* ask<{ readonly key: string }>(
-          "POST",
-          "/workspaces/1/keys",
-          {
-            version: 2,
-            name: "Live",
-          },
-        )
-        const token = issued.key
+        const { aKey, aWorkspace } = processes.anOperator(first.url, operatorToken)
+        const { key: token } = yield* aKey(yield* aWorkspace())
         const numberAt = (url: string, id: number) =>
           Effect.map(
             processes.call<NumberBody>("GET", `${url}/api/v2/numbers/${id}`, { token }),
@@ -211,13 +193,8 @@ describe.concurrent("live numbers", () => {
         TRANSPORT: "live",
         WHATSAPP_URL: far.url,
       })
-      const { ask } = processes.anOperator(url, operatorToken)
-      yield* ask("POST", "/workspaces", { name: "Live" })
-      const { body: issued } = yield* ask<{ readonly key: string }>("POST", "/workspaces/1/keys", {
-        version: 2,
-        name: "Live",
-      })
-      const token = issued.key
+      const { aKey, aWorkspace, ask } = processes.anOperator(url, operatorToken)
+      const { key: token } = yield* aKey(yield* aWorkspace())
       const { body: made } = yield* processes.call<NumberBody>("POST", `${url}/api/v2/numbers`, {
         token,
         body: {},

@@ -63,28 +63,17 @@ const post = <Body>(url: string, token: string, body: unknown) =>
     return answer.body
   })
 
-interface Made {
-  readonly id: number
-  readonly key: string
-}
-
 /** A workspace with a number and keys, whose events and callbacks go to the receiver. */
 const prepare = ({ url }: processes.ServerProcess, receiver: string) =>
   Effect.gen(function* () {
-    const admin = `${url}/admin/v1/workspaces`
-    const { id } = yield* post<Made>(admin, operatorToken, { name: "Shop" })
-    const root = `${admin}/${id}`
-    const number = { platform: "whatsapp", phone: "+15550100001" }
-    yield* post(`${root}/numbers`, operatorToken, number)
-    const [live, test, first] = [
-      yield* post<Made>(`${root}/keys`, operatorToken, { version: 2, name: "Live" }),
-      yield* post<Made>(`${root}/keys`, operatorToken, { version: 2, name: "Test", mode: "test" }),
-      yield* post<Made>(`${root}/keys`, operatorToken, { version: 1 }),
-    ]
+    const { aKey, aKeyV1, aSender } = processes.anOperator(url, operatorToken)
+    const { key: live, workspace } = yield* aSender()
+    const test = yield* aKey(workspace, { mode: "test" })
+    const first = yield* aKeyV1(workspace)
     for (const { key } of [live, test]) {
       yield* post(`${url}/api/v2/webhooks`, key, { url: `${receiver}/hook` })
     }
-    return { id, live: live.key, test: test.key, first: first.key }
+    return { id: workspace.id, live: live.key, test: test.key, first: first.key }
   })
 
 type Prepared = Effect.Success<ReturnType<typeof prepare>>

@@ -39,20 +39,11 @@ const against = (far: typeof TelegramServer.Service, store: Readonly<Record<stri
 /** A workspace with a key, and a number whose login is at that path. */
 const aNumber = (url: string) =>
   Effect.gen(function* () {
-    const { ask } = processes.anOperator(url, operatorToken)
-    yield* ask("POST", "/workspaces", { name: "Live" })
-    const { body: issued } = yield* ask<{ readonly key: string }>("POST", "/workspaces/1/keys", {
-      version: 2,
-      name: "Live",
-    })
+    const { aSender, ask } = processes.anOperator(url, operatorToken)
     const account = { platform: "telegram", phone: `+${ownPhone}`, status: "disconnected" }
-    const { body: number } = yield* ask<{ readonly id: number }>(
-      "POST",
-      "/workspaces/1/numbers",
-      account,
-    )
-    const path = `/workspaces/1/numbers/${number.id}`
-    return { ask, issued, number, path, login: `${path}/telegram-login` }
+    const { key, number, workspace } = yield* aSender({ number: account })
+    const path = `/workspaces/${workspace.id}/numbers/${number.id}`
+    return { ask, key, number, path, login: `${path}/telegram-login` }
   })
 
 const byCode = { method: "code", phone: `+${ownPhone}` }
@@ -66,7 +57,7 @@ const story = (store: Readonly<Record<string, string>>, isKept: boolean) =>
     const started = yield* against(far, store)
 
     const first = yield* started
-    const { ask, issued, login, number } = yield* aNumber(first.url)
+    const { ask, key, login, number } = yield* aNumber(first.url)
     const begun = yield* ask<Login>("POST", login, byCode)
     assert.deepStrictEqual([begun.status, begun.body.state], [202, "code_sent"])
     assert.strictEqual((yield* ask("POST", login, byCode)).status, 409)
@@ -80,7 +71,7 @@ const story = (store: Readonly<Record<string, string>>, isKept: boolean) =>
     assert.strictEqual(done.state, "connected")
 
     // The message may be accepted before the worker has connected the account: it waits.
-    const caller = processes.aCaller(first.url, issued.key)
+    const caller = processes.aCaller(first.url, key.key)
     const to = { username: "@somename" }
     const { body: sent } = yield* caller.send("Grüße *👋*", { to, from: number.id })
     yield* caller.until(sent.id, "sent")
@@ -95,7 +86,7 @@ const story = (store: Readonly<Record<string, string>>, isKept: boolean) =>
     if (!isKept) return assert.deepStrictEqual(far.complaints(), [])
 
     const second = yield* started
-    const again = processes.aCaller(second.url, issued.key)
+    const again = processes.aCaller(second.url, key.key)
     const { body: next } = yield* again.send("Again", { to, from: number.id })
     yield* again.until(next.id, "sent")
     assert.strictEqual(far.copies(otherPhone), 2)
@@ -110,10 +101,10 @@ const pause = Effect.gen(function* () {
   yield* far.person(ownPhone)
   yield* far.person(otherPhone, { username: "somename" })
   const server = yield* yield* against(far, { DATABASE_URL: "memory:" })
-  const { ask, issued, login, number, path } = yield* aNumber(server.url)
+  const { ask, key, login, number, path } = yield* aNumber(server.url)
   yield* ask("POST", login, byCode)
   yield* ask("POST", `${login}/code`, { code: "12345" })
-  const caller = processes.aCaller(server.url, issued.key)
+  const caller = processes.aCaller(server.url, key.key)
   const more = { to: { username: "@somename" }, from: number.id }
 
   yield* far.nextCall({ phone: ownPhone, outcome: { code: 420, error: "FLOOD_WAIT_8" } })

@@ -152,9 +152,9 @@ it.live("a Telegram login continues after its process was killed in each step", 
     const phone = "4915100000001"
     const password = { password: "correct horse" }
     yield* far.person(phone, password)
-    yield* ask("POST", "/workspaces", { name: "Live" })
+    const { aNumber, aWorkspace } = cluster.builders
     const account = { platform: "telegram", phone: `+${phone}`, status: "disconnected" }
-    const { id } = yield* ask("POST", "/workspaces/1/numbers", account)
+    const { id } = yield* aNumber(yield* aWorkspace(), account)
     const login = `/workspaces/1/numbers/${id}/telegram-login`
     yield* ask("POST", login, { method: "code", phone: `+${phone}` })
 

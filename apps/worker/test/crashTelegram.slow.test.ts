@@ -108,12 +108,9 @@ const story = <E, R>(
       TRANSPORT: "live",
       ...(yield* settings(yield* processes.temporaryDirectory)),
     })
-    const { operate } = started
-    yield* operate("POST", "/admin/v1/workspaces", { name: "Storm" })
-    const aKey = Effect.map(
-      operate("POST", "/admin/v1/workspaces/1/keys", { version: 2, name: "Storm" }),
-      ({ body }): string => body.key,
-    )
+    const { builders, operate } = started
+    const workspace = yield* builders.aWorkspace()
+    const aKey = Effect.map(builders.aKey(workspace), ({ key }) => key)
     const phones = people.map((_, place) => `4915100001${place}00`)
     for (const [place, username] of people.entries()) {
       yield* far.person(`4915100002${place}00`, { username })

@@ -86,13 +86,10 @@ const aLiveService = Effect.gen(function* () {
   }
   const start = processes.startServer(programs.server, settings)
   const first = yield* start
-  const { ask } = processes.anOperator(first.url, operatorToken)
-  yield* ask("POST", "/workspaces", { name: "Live" })
-  const keys = yield* Effect.forEach([1, 2, 3, 4, 5], (place) =>
-    Effect.map(
-      ask<{ readonly key: string }>("POST", "/workspaces/1/keys", { version: 2, name: `${place}` }),
-      ({ body }) => body.key,
-    ),
+  const { aKey, aWorkspace, ask } = processes.anOperator(first.url, operatorToken)
+  const workspace = yield* aWorkspace()
+  const keys = yield* Effect.forEach([1, 2, 3, 4, 5], () =>
+    Effect.map(aKey(workspace), ({ key }) => key),
   )
   const phone = "4915100000001"
   const [token = ""] = keys

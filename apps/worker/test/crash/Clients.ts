@@ -1,5 +1,6 @@
 /** Clients that send, schedule, batch, cancel and repeat, and remember the responses. */
 import { assert } from "@effect/vitest"
+import { http } from "@messaging-service/testkit/world"
 import { Effect, Random } from "effect"
 import type { Cluster } from "./Cluster.ts"
 
@@ -36,26 +37,13 @@ export const aSenderWith = <E, R>(
   addNumbers: (sender: Omit<Sender, "numberIds">) => Effect.Effect<ReadonlyArray<number>, E, R>,
 ) =>
   Effect.gen(function* () {
-    const made = yield* cluster.operate("POST", "/admin/v1/workspaces", {
-      name: "Crash",
-      plan: {
-        name: "Limited",
-        messages_remaining: allowance,
-        reminders: true,
-        qr_code_api: true,
-        max_numbers: null,
-        media_storage_bytes: 1_000_000,
-      },
+    const { aKey, aWorkspace } = cluster.builders
+    const workspace = yield* aWorkspace({
+      plan: http.aPlanInJson({ messages_remaining: allowance, media_storage_bytes: 1_000_000 }),
     })
-    const workspaceId: number = made.body.id
-    const keys: Array<string> = []
-    for (let n = 0; n < 10; n++) {
-      const key = yield* cluster.operate("POST", `/admin/v1/workspaces/${workspaceId}/keys`, {
-        version: 2,
-        name: `Key ${n}`,
-      })
-      keys.push(key.body.key)
-    }
+    const workspaceId = workspace.id
+    const issued = yield* Effect.replicateEffect(aKey(workspace), 10)
+    const keys = issued.map(({ key }) => key)
     const sender: Sender = {
       workspaceId,
       keys,
@@ -68,13 +56,11 @@ export const aSenderWith = <E, R>(
 export const aSender = (cluster: Cluster) =>
   aSenderWith(cluster, ({ workspaceId }) =>
     Effect.gen(function* () {
-      const numberIds: Array<number> = []
-      for (let n = 0; n < 3; n++) {
-        const phone = `+1555${String(workspaceId).padStart(3, "0")}${String(n).padStart(4, "0")}`
-        const path = `/admin/v1/workspaces/${workspaceId}/numbers`
-        const number = yield* cluster.operate("POST", path, { platform: "whatsapp", phone })
-        numberIds.push(number.body.id)
-      }
+      const numbers = yield* Effect.replicateEffect(
+        cluster.builders.aNumber({ id: workspaceId }),
+        3,
+      )
+      const numberIds = numbers.map(({ id }) => id)
       yield* cluster.operate("PUT", `/admin/v1/simulator/numbers/${numberIds[1]}/behaviour`, {
         latency_ms: 40,
       })

@@ -6,6 +6,7 @@ import { assert } from "@effect/vitest"
 import { layerPglite } from "@messaging-service/store-postgres"
 import { EmbeddedPostgres, processes, putDataDirectory } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
+import { http } from "@messaging-service/testkit/world"
 import { Data, Effect, Redacted, Ref, Schedule, Scope } from "effect"
 import { join, resolve } from "node:path"
 import { programs } from "../programs.ts"
@@ -44,6 +45,8 @@ export interface Cluster {
   /** Repeats a request until it gets a final response. */
   ask(method: string, path: string, options?: Ask): Effect.Effect<Reply>
   operate(method: string, path: string, body?: unknown): Effect.Effect<Reply>
+  /** They make records through the operator API. */
+  readonly builders: ReturnType<typeof http.buildersWith<never, never>>
   /** Advances service time by that many seconds, or more when the server dies meanwhile. */
   advance(seconds: number): Effect.Effect<void>
   /** Returns once nothing is due and nothing is in flight. */
@@ -189,6 +192,12 @@ const startMembers = Effect.fnUntraced(function* ({ members, outlive, settings, 
     running,
     ready,
     operate,
+    builders: http.buildersWith(<Body>(path: string, json: unknown) =>
+      Effect.map(operate("POST", `/admin/v1${path}`, json), ({ body, status }) => {
+        assert.strictEqual(status, 201, JSON.stringify(body))
+        return body as Body
+      }),
+    ),
     advance: (seconds) => Effect.asVoid(control("POST", "/clock/advance", { seconds })),
     settle: Effect.asVoid(control("POST", "/settle")),
     now: Effect.map(control("GET", "/clock"), ({ now }) => Date.parse(now)),

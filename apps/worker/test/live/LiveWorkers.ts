@@ -84,14 +84,10 @@ export const startLiveWorkers = Effect.gen(function* () {
     PORT: "0",
     WORKER: "separate",
   })
-  const { ask } = processes.anOperator(server.url, operatorToken)
-  yield* ask("POST", "/workspaces", { name: "Live" })
-  const { body: issued } = yield* ask<{ readonly key: string }>("POST", "/workspaces/1/keys", {
-    version: 2,
-    name: "Live",
-  })
-  const service: Service = { url: server.url, token: issued.key, ask }
-  const caller = processes.aCaller(server.url, issued.key)
+  const { aKey, aWorkspace, ask } = processes.anOperator(server.url, operatorToken)
+  const { key: token } = yield* aKey(yield* aWorkspace())
+  const service: Service = { url: server.url, token, ask }
+  const caller = processes.aCaller(server.url, token)
 
   const startWorker = Effect.fnUntraced(function* (more: Readonly<Record<string, string>> = {}) {
     const worker = yield* processes.start(programs.worker, {

@@ -3,8 +3,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import { layerLogin, layerStoredClock } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
 import { errorOf } from "../Doors.ts"
-import { bodyOf, operate } from "../Records.ts"
-import type { Made } from "../Records.ts"
+import { aNumber, aWorkspace, bodyOf, operate } from "../Records.ts"
 import { layerService } from "../Service.ts"
 
 interface Login {
@@ -29,18 +28,10 @@ const refusalOf = (answer: Effect.Success<ReturnType<typeof ask>>, status: numbe
 /** A Telegram account of a workspace that is not logged in. */
 const anAccount = (workspace?: number) =>
   Effect.gen(function* () {
-    const made = ask("POST", "/admin/v1/workspaces", { name: "Workspace" })
-    const id = workspace ?? bodyOf<Made>(yield* made, 201).id
-    const numbers = `/admin/v1/workspaces/${id}/numbers`
-    const number = bodyOf<Made>(
-      yield* ask("POST", numbers, {
-        platform: "telegram",
-        phone: "+15550100001",
-        status: "disconnected",
-      }),
-      201,
-    )
-    return { workspace: id, id: number.id, login: `${numbers}/${number.id}/telegram-login` }
+    const id = workspace ?? (yield* aWorkspace()).id
+    const number = yield* aNumber({ id }, { platform: "telegram", status: "disconnected" })
+    const login = `/admin/v1/workspaces/${id}/numbers/${number.id}/telegram-login`
+    return { workspace: id, id: number.id, login }
   })
 
 const login = (path: string, status = 200) =>
