@@ -4,19 +4,12 @@ import { StoreUnavailable } from "@messaging-service/core"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors } from "../Doors.ts"
-import { aKey, aNumber, aSender, aText, bodyOf, settle } from "../Records.ts"
-import type { MessageBody } from "../Records.ts"
+import { aKey, aNumber, aSender, settle } from "../Records.ts"
+import { path, send } from "../v2/Asking.ts"
 import { anEndpoint, ask } from "../webhooks/Asking.ts"
 import { aReceiver, withStatus } from "../webhooks/Receiver.ts"
 import { behave, layerMeasured, scrape } from "./Scraping.ts"
 import { storeChanged } from "@messaging-service/testkit"
-
-const path = "/api/v2/messages"
-
-const send = (token: string, fields: Readonly<Record<string, unknown>> = {}) =>
-  Effect.map(ask({ method: "POST", path, token, json: { ...aText, ...fields } }), (answer) =>
-    bodyOf<MessageBody>(answer, 202),
-  )
 
 /** The test clock starts at the epoch. */
 const inSeconds = (seconds: number) => new Date(seconds * 1000).toISOString()

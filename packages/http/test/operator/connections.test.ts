@@ -6,7 +6,8 @@ import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
 import { advance, aSender, aText, bodyOf, operate, settle } from "../Records.ts"
-import type { Made, MessageBody } from "../Records.ts"
+import type { Made } from "../Records.ts"
+import { send } from "../v2/Asking.ts"
 
 const pathOf = ({ number, workspace }: { readonly number: Made; readonly workspace: Made }) =>
   `/admin/v1/workspaces/${workspace.id}/numbers/${number.id}`
@@ -15,14 +16,6 @@ const post = (path: string, json?: unknown) =>
   operate({ method: "POST", path, ...(json === undefined ? {} : { json }) })
 
 const patch = (path: string, json: unknown) => operate({ method: "PATCH", path, json })
-
-const send = (token: string) =>
-  Effect.flatMap(Doors, ({ socket }) =>
-    Effect.map(
-      socket.call({ method: "POST", path: "/api/v2/messages", token, json: aText }),
-      (answer) => bodyOf<MessageBody>(answer, 202),
-    ),
-  )
 
 const connected = {
   state: "connected",

@@ -1,10 +1,11 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { MovableClock, layerStoredClock } from "@messaging-service/emulator"
 import { Clock, Effect, Layer } from "effect"
-import { Doors, errorOf } from "../Doors.ts"
+import { errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aSender, aText, bodyOf, operate, settle } from "../Records.ts"
+import { aSender, bodyOf, operate, settle } from "../Records.ts"
 import type { MessageBody, PageBody } from "../Records.ts"
+import { get, send } from "../v2/Asking.ts"
 import { layerWithWayOut } from "../webhooks/Asking.ts"
 import { aReceiver } from "../webhooks/Receiver.ts"
 
@@ -20,25 +21,8 @@ const post = (path: string, json?: unknown) =>
     ...(json === undefined ? {} : { json }),
   })
 
-const send = (token: string, fields: Readonly<Record<string, unknown>> = {}) =>
-  Effect.flatMap(Doors, ({ socket }) =>
-    Effect.map(
-      socket.call({
-        method: "POST",
-        path: "/api/v2/messages",
-        token,
-        json: { ...aText, ...fields },
-      }),
-      (answer) => bodyOf<MessageBody>(answer, 202),
-    ),
-  )
-
 const read = (token: string, id: number) =>
-  Effect.flatMap(Doors, ({ socket }) =>
-    Effect.map(socket.call({ path: `/api/v2/messages/${id}`, token }), (answer) =>
-      bodyOf<MessageBody>(answer, 200),
-    ),
-  )
+  Effect.map(get(token, `/api/v2/messages/${id}`), (answer) => bodyOf<MessageBody>(answer, 200))
 
 layer(layerWithWayOut())("a copy of a file from a customer's link", (it) => {
   it.effect("has no link, since the service keeps no such file", () =>

@@ -5,8 +5,9 @@ import { storeChanged } from "@messaging-service/testkit"
 import { Effect, Random } from "effect"
 import { TestClock } from "effect/testing"
 import { errorOf } from "../Doors.ts"
-import { aKey, aNumber, aSender, aText, bodyOf, operate, remove, settle } from "../Records.ts"
-import type { Made, MessageBody } from "../Records.ts"
+import { aKey, aNumber, aSender, bodyOf, operate, remove, settle } from "../Records.ts"
+import type { Made } from "../Records.ts"
+import { cancel, send } from "../v2/Asking.ts"
 import { layerService } from "../Service.ts"
 
 const hour = 3_600_000
@@ -41,15 +42,6 @@ const figures = (workspace: Made, query = "") =>
   Effect.map(operate({ path: `/admin/v1/workspaces/${workspace.id}/figures${query}` }), (answer) =>
     bodyOf<FiguresBody>(answer, 200),
   )
-
-const send = (token: string, fields: Readonly<Record<string, unknown>> = {}) =>
-  Effect.map(
-    operate({ method: "POST", path: "/api/v2/messages", token, json: { ...aText, ...fields } }),
-    (answer) => bodyOf<MessageBody>(answer, 202),
-  )
-
-const cancel = (token: string, { id }: Made) =>
-  operate({ method: "DELETE", path: `/api/v2/messages/${id}`, token })
 
 const inMillis = (millis: number) => new Date(millis).toISOString().replace(".000", "")
 
@@ -93,7 +85,7 @@ layer(layerService())("the figures of a workspace", (it) => {
       yield* send(token, { from: lost.id })
       const later = yield* send(token, { from: lost.id, send_at: inMillis(now + 5 * hour) })
       yield* send(token, { from: lost.id, send_at: inMillis(now + 6 * hour) })
-      yield* cancel(token, later)
+      yield* cancel(token, later.id)
       const body = yield* figures(workspace)
       const { buckets, ...rest } = body
       assert.deepInclude(buckets.at(-1), {
@@ -180,7 +172,7 @@ layer(layerService())("the figures of a workspace", (it) => {
           waiting.push(yield* send(token, { from: lost.id }))
           happened.push({ at, what: "accepted" })
         } else {
-          assert.strictEqual((yield* cancel(token, first)).status, 200)
+          assert.strictEqual((yield* cancel(token, first.id)).status, 200)
           waiting.shift()
           happened.push({ at, what: "cancelled" })
         }

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto"
 import { Doors, errorOf } from "../Doors.ts"
 import type { Answer, Call } from "../Doors.ts"
 import { publicUrl } from "../Service.ts"
+import { get } from "./Asking.ts"
 import { aPlan, bodyOf } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
 
@@ -110,9 +111,6 @@ export const idOf = (answer: Answer): number => bodyOf<FileBody>(answer, 201).id
 export const plan = (media_storage_bytes: number) => ({
   plan: aPlan({ media_storage_bytes }),
 })
-
-export const get = (token: string, at = path) =>
-  Effect.flatMap(Doors, ({ socket }) => socket.call({ path: at, token }))
 
 export const list = (token: string, query = "") =>
   Effect.map(get(token, `${path}${query}`), (answer) => bodyOf<PageBody<FileBody>>(answer, 200))

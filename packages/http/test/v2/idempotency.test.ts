@@ -6,9 +6,9 @@ import { Doors, errorOf } from "../Doors.ts"
 import type { Call } from "../Doors.ts"
 import { layerService } from "../Service.ts"
 import { aKey, aSender, aText, bodyOf } from "../Records.ts"
-import type { MessageBody, PageBody } from "../Records.ts"
+import type { MessageBody } from "../Records.ts"
+import { idsOf, list, path } from "./Asking.ts"
 
-const path = "/api/v2/messages"
 const keyed = (key: string) => [["idempotency-key", key]] as const
 
 const send = (token: string, key: string, call: Partial<Call> = {}) =>
@@ -16,12 +16,7 @@ const send = (token: string, key: string, call: Partial<Call> = {}) =>
     socket.call({ method: "POST", path, token, headers: keyed(key), json: aText, ...call }),
   )
 
-const accepted = (token: string) =>
-  Effect.flatMap(Doors, ({ socket }) =>
-    Effect.map(socket.call({ path, token }), (answer) =>
-      bodyOf<PageBody<MessageBody>>(answer, 200).data.map(({ id }) => id),
-    ),
-  )
+const accepted = (token: string) => Effect.map(list(token), idsOf)
 
 layer(layerService())("an Idempotency-Key", (it) => {
   it.effect("a repeat returns the first answer and does nothing twice", () =>

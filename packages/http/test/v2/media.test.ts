@@ -18,12 +18,12 @@ import {
   sha256,
   upload,
   plan,
-  get,
   list,
   idsOf,
   keyed,
   refusal,
 } from "./Uploading.ts"
+import { get } from "./Asking.ts"
 import type { FileBody } from "./Uploading.ts"
 import { Store } from "@messaging-service/core"
 

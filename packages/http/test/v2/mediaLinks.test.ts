@@ -4,7 +4,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { layerService, publicUrl } from "../Service.ts"
 import { aSender, bodyOf } from "../Records.ts"
-import { follow, path, png, upload, get } from "./Uploading.ts"
+import { follow, path, png, upload } from "./Uploading.ts"
+import { get } from "./Asking.ts"
 import type { FileBody } from "./Uploading.ts"
 
 layer(layerService())("a link to a stored file", (it) => {

@@ -2,8 +2,10 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
-import type { Answer, Call } from "../Doors.ts"
+import type { Call } from "../Doors.ts"
 import { layerService } from "../Service.ts"
+import { get } from "./Asking.ts"
+import { refusal } from "./Uploading.ts"
 import { aKey, aNumber, aPhone, aSender, aWorkspace, bodyOf, operate, settle } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
 
@@ -30,9 +32,6 @@ const unknownPhone = "+15550000000"
 const post = (token: string, json: unknown, call: Partial<Call> = {}) =>
   Effect.flatMap(Doors, ({ socket }) => socket.call({ method: "POST", path, token, json, ...call }))
 
-const get = (token: string, at: string) =>
-  Effect.flatMap(Doors, ({ socket }) => socket.call({ path: at, token }))
-
 const create = (token: string, phones: ReadonlyArray<string>, fields: object = {}) =>
   Effect.map(post(token, { phones, ...fields }), (answer) => bodyOf<CheckBody>(answer, 202))
 
@@ -43,11 +42,6 @@ const results = (token: string, { id }: CheckBody, query = "") =>
   Effect.map(get(token, `${path}/${id}/results${query}`), (answer) =>
     bodyOf<PageBody<ResultBody>>(answer, 200),
   )
-
-const refusal = (answer: Answer) => {
-  const { code, field } = errorOf(answer)
-  return [answer.status, code, field] as const
-}
 
 const notFound = [404, "number_check_not_found", null] as const
 

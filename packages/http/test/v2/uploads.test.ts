@@ -20,10 +20,10 @@ import {
   sha256,
   upload,
   plan,
-  get,
   list,
   refusal,
 } from "./Uploading.ts"
+import { get } from "./Asking.ts"
 import type { FileBody, FormPart } from "./Uploading.ts"
 
 const mebibyte = 1024 * 1024
