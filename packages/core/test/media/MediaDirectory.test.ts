@@ -14,7 +14,7 @@ import { layerStoredSecrets } from "../../src/secret/layerStoredSecrets.ts"
 import { SecretsKey } from "../../src/secret/Secrets.ts"
 import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
 import { Store } from "../../src/store/Store.ts"
-import { storeChanged } from "@messaging-service/testkit"
+import { aWorkspace, storeChanged } from "@messaging-service/testkit"
 
 const broken = new MediaFilesError({ reason: "io", cause: "no space left" })
 const gone = new StoreUnavailable({ operation: "test", cause: "no answer" })
@@ -46,22 +46,10 @@ type World = Layer.Success<ReturnType<typeof makeLayer>>
 const inAWorld = <A, E>(test: Effect.Effect<A, E, World | Scope.Scope>, parts: Parts = {}) =>
   Effect.scoped(test).pipe(Effect.provide(makeLayer(parts)))
 
-const aCaller = Effect.gen(function* () {
-  const { workspaces } = yield* Store
-  const workspace = yield* workspaces.insert(
-    {
-      name: "Workspace",
-      demo: false,
-      accountDisabled: false,
-      apiV2Enabled: true,
-      plan: { ...unlimitedPlan, mediaStorageBytes: 10 },
-      retentionDays: null,
-      createdAt: 0,
-    },
-    { v1: true, v2: true },
-  )
-  return Caller.trusted(workspace, { scopes: ["media"] })
-})
+const aCaller = Effect.map(
+  aWorkspace({ plan: { ...unlimitedPlan, mediaStorageBytes: 10 } }),
+  (workspace) => Caller.trusted(workspace, { scopes: ["media"] }),
+)
 
 const spool = (size: number) =>
   MediaFiles.use((files) => files.spool(Stream.make(new Uint8Array(size)), size))

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
 import { layer as memoryStore } from "@messaging-service/store-memory"
+import { aStage } from "@messaging-service/testkit"
 import { Ids } from "../../src/Ids.ts"
 import { NumberProxies, parseProxyUrl, proxyPlace } from "../../src/number/Numbers.ts"
 import { layerStoredSecrets } from "../../src/secret/layerStoredSecrets.ts"
 import { Secrets, SecretsKey } from "../../src/secret/Secrets.ts"
-import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
 import { Store } from "../../src/store/Store.ts"
 
 describe("a proxy's URL", () => {
@@ -58,28 +58,8 @@ describe("the proxy of a number", () => {
       const { numbers } = yield* Store
       const secrets = yield* Secrets
       const proxies = yield* NumberProxies
-      const workspace = yield* (yield* Store).workspaces.insert(
-        {
-          name: "Workspace",
-          demo: false,
-          accountDisabled: false,
-          apiV2Enabled: true,
-          plan: unlimitedPlan,
-          retentionDays: null,
-          createdAt: 0,
-        },
-        { v1: true, v2: true },
-      )
-      const { id } = yield* numbers.insert({
-        workspaceId: workspace.id,
-        mode: "live",
-        phone: null,
-        label: "",
-        platform: "whatsapp",
-        status: "connected",
-        loginMethod: "qr",
-        createdAt: 0,
-      })
+      const { number, workspace } = yield* aStage()
+      const { id } = number
       assert.isNull(yield* proxies.of(id))
       const url = secrets.seal(proxyPlace(id), "http://user:secret@192.0.2.1/")
       const proxy = { host: "192.0.2.1", port: 80, url }

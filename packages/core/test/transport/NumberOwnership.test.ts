@@ -9,6 +9,7 @@ import { shardCount } from "../../src/transport/Shards.ts"
 import type { LiveWorker, Shard, ShardTable, WorkerId } from "../../src/transport/Shards.ts"
 import { idOf, one } from "./aLiveWorld.ts"
 import { interruptEverywhere, storeWith } from "@messaging-service/testkit"
+import type { StoreParts } from "@messaging-service/testkit"
 
 const me = 1 as WorkerId
 
@@ -24,6 +25,22 @@ const allMine = (workers: ReadonlyArray<LiveWorker>): Effect.Effect<ShardTable> 
     })),
   })
 
+/** What this worker owns, over a store with these answers. */
+const ownershipOver = (sessions: StoreParts["sessions"]) =>
+  Effect.provide(NumberOwnership, [
+    NumberOwnership.layerShared(1000).pipe(
+      Layer.provide(
+        storeWith({
+          sessions: {
+            addWorker: () => Effect.succeed(me),
+            removeWorker: () => Effect.void,
+            ...sessions,
+          },
+        }),
+      ),
+    ),
+  ])
+
 /** So many polls in a moment would never end. */
 const tooMany = 1000
 
@@ -33,32 +50,25 @@ it.effect("retries a free shard that it cannot take a few times a second, no mor
     let isLocked = true
     const held = new Map<number, number>()
     const locked = idOf(2) % shardCount
-    const leases = storeWith({
-      sessions: {
-        addWorker: () => Effect.succeed(me),
-        beat: () =>
-          Effect.suspend(() => {
-            if (++looks > tooMany) return Effect.never
-            const shards = Array.from({ length: shardCount }, (_, shard) => ({
-              workerId: held.has(shard) ? me : null,
-              term: held.get(shard) ?? 0,
-              linked: 0,
-              linking: 0,
-            }))
-            return Effect.succeed({ workers: [{ id: me, most: 1000, beat: looks }], shards })
-          }),
-        takeShards: (_, shards) =>
-          Effect.sync(() => {
-            const free = shards.filter((shard) => !isLocked || shard !== locked)
-            for (const shard of free) held.set(shard, 1)
-            return free.map((shard: Shard) => ({ shard, term: 1 }))
-          }),
-        removeWorker: () => Effect.void,
-      },
+    const ownership = yield* ownershipOver({
+      beat: () =>
+        Effect.suspend(() => {
+          if (++looks > tooMany) return Effect.never
+          const shards = Array.from({ length: shardCount }, (_, shard) => ({
+            workerId: held.has(shard) ? me : null,
+            term: held.get(shard) ?? 0,
+            linked: 0,
+            linking: 0,
+          }))
+          return Effect.succeed({ workers: [{ id: me, most: 1000, beat: looks }], shards })
+        }),
+      takeShards: (_, shards) =>
+        Effect.sync(() => {
+          const free = shards.filter((shard) => !isLocked || shard !== locked)
+          for (const shard of free) held.set(shard, 1)
+          return free.map((shard: Shard) => ({ shard, term: 1 }))
+        }),
     })
-    const ownership = yield* Effect.provide(NumberOwnership, [
-      NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
-    ])
     yield* Effect.forkScoped(ownership.hold)
     // Polls without a pause could reach that number.
     yield* Effect.repeat(Effect.yieldNow, { times: 20_000 })
@@ -78,17 +88,10 @@ it.effect("logs a worker's share of numbers when it changes, and only then", () 
     lines,
     Effect.gen(function* () {
       let others: ReadonlyArray<LiveWorker> = []
-      const leases = storeWith({
-        sessions: {
-          addWorker: () => Effect.succeed(me),
-          beat: () => allMine([{ id: me, most: 1000, beat: 1 }, ...others]),
-          giveShards: () => Effect.void,
-          removeWorker: () => Effect.void,
-        },
+      const ownership = yield* ownershipOver({
+        beat: () => allMine([{ id: me, most: 1000, beat: 1 }, ...others]),
+        giveShards: () => Effect.void,
       })
-      const ownership = yield* Effect.provide(NumberOwnership, [
-        NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
-      ])
       yield* Effect.forkScoped(ownership.hold)
       yield* TestClock.adjust("1 minute")
       const share = "Info this worker's share of numbers"
@@ -103,16 +106,9 @@ it.effect("logs a worker's share of numbers when it changes, and only then", () 
 it.effect("a poll of shards that fails or is interrupted ends no worker", () =>
   Effect.gen(function* () {
     let answer: Effect.Effect<never> | null = null
-    const leases = storeWith({
-      sessions: {
-        addWorker: () => Effect.succeed(me),
-        beat: () => answer ?? allMine([{ id: me, most: 1000, beat: 1 }]),
-        removeWorker: () => Effect.void,
-      },
+    const ownership = yield* ownershipOver({
+      beat: () => answer ?? allMine([{ id: me, most: 1000, beat: 1 }]),
     })
-    const ownership = yield* Effect.provide(NumberOwnership, [
-      NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
-    ])
     const holding = yield* Effect.forkScoped(ownership.hold)
     yield* TestClock.adjust("1 second")
     assert.isTrue(ownership.owns(one))
@@ -133,26 +129,19 @@ it.effect("asks an absent store every second and a half, also after watching oth
   Effect.gen(function* () {
     let looks = 0
     let isAway = false
-    const leases = storeWith({
-      sessions: {
-        addWorker: () => Effect.succeed(me),
-        beat: () =>
-          Effect.suspend(() => {
-            looks++
-            if (isAway) {
-              return Effect.fail(new StoreUnavailable({ operation: "beat", cause: "away" }))
-            }
-            return allMine([
-              { id: me, most: 1000, beat: looks },
-              { id: 2 as WorkerId, most: 0, beat: looks },
-            ])
-          }),
-        removeWorker: () => Effect.void,
-      },
+    const ownership = yield* ownershipOver({
+      beat: () =>
+        Effect.suspend(() => {
+          looks++
+          if (isAway) {
+            return Effect.fail(new StoreUnavailable({ operation: "beat", cause: "away" }))
+          }
+          return allMine([
+            { id: me, most: 1000, beat: looks },
+            { id: 2 as WorkerId, most: 0, beat: looks },
+          ])
+        }),
     })
-    const ownership = yield* Effect.provide(NumberOwnership, [
-      NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
-    ])
     yield* Effect.forkScoped(ownership.hold)
     yield* TestClock.adjust("3 seconds")
     isAway = true
@@ -168,39 +157,34 @@ it.effect("a worker that stops gives up all shards, and restarts as a new worker
     const joined: Array<WorkerId> = []
     const left: Array<WorkerId> = []
     const held = new Map<Shard, WorkerId>()
-    const leases = storeWith({
-      sessions: {
-        addWorker: () =>
-          Effect.sync(() => {
-            const id = (joined.length + 1) as WorkerId
-            joined.push(id)
-            return id
-          }),
-        beat: (id) =>
-          Effect.sync(() => ({
-            workers: [{ id, most: 1000, beat: 1 }],
-            shards: Array.from({ length: shardCount }, (_, shard) => ({
-              workerId: held.get(shard as Shard) ?? null,
-              term: joined.length,
-              linked: 0,
-              linking: 0,
-            })),
+    const ownership = yield* ownershipOver({
+      addWorker: () =>
+        Effect.sync(() => {
+          const id = (joined.length + 1) as WorkerId
+          joined.push(id)
+          return id
+        }),
+      beat: (id) =>
+        Effect.sync(() => ({
+          workers: [{ id, most: 1000, beat: 1 }],
+          shards: Array.from({ length: shardCount }, (_, shard) => ({
+            workerId: held.get(shard as Shard) ?? null,
+            term: joined.length,
+            linked: 0,
+            linking: 0,
           })),
-        takeShards: (id, shards) =>
-          Effect.sync(() => {
-            for (const shard of shards) held.set(shard, id)
-            return shards.map((shard) => ({ shard, term: joined.length }))
-          }),
-        removeWorker: (id) =>
-          Effect.sync(() => {
-            left.push(id)
-            held.clear()
-          }),
-      },
+        })),
+      takeShards: (id, shards) =>
+        Effect.sync(() => {
+          for (const shard of shards) held.set(shard, id)
+          return shards.map((shard) => ({ shard, term: joined.length }))
+        }),
+      removeWorker: (id) =>
+        Effect.sync(() => {
+          left.push(id)
+          held.clear()
+        }),
     })
-    const ownership = yield* Effect.provide(NumberOwnership, [
-      NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
-    ])
     for (const time of [1, 2, 3]) {
       const holding = yield* Effect.forkScoped(ownership.hold)
       yield* TestClock.adjust("1 second")
@@ -217,16 +201,10 @@ it.effect("a worker that stops gives up all shards, and restarts as a new worker
 it.effect("work that is interrupted anywhere leaves no use behind that keeps a shard", () =>
   Effect.gen(function* () {
     let isRemoved = false
-    const leases = storeWith({
-      sessions: {
-        addWorker: () => Effect.succeed(me),
-        beat: () => allMine([{ id: me, most: 1000, beat: 1 }]),
-        removeWorker: () => Effect.sync(() => void (isRemoved = true)),
-      },
+    const ownership = yield* ownershipOver({
+      beat: () => allMine([{ id: me, most: 1000, beat: 1 }]),
+      removeWorker: () => Effect.sync(() => void (isRemoved = true)),
     })
-    const ownership = yield* Effect.provide(NumberOwnership, [
-      NumberOwnership.layerShared(1000).pipe(Layer.provide(leases)),
-    ])
     const holding = yield* Effect.forkScoped(ownership.hold)
     yield* TestClock.adjust("1 second")
     yield* interruptEverywhere(ownership.whileOwned(one, Effect.yieldNow), () =>

@@ -1,12 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import { hour, minute, noon, second } from "@messaging-service/testkit/world"
 import { Effect, Schema } from "effect"
 import { nextAttemptAt, parseRetryAfter, retryDelaysMillis } from "../../src/worker/Deliverer.ts"
-
-const second = 1000
-const minute = 60 * second
-const hour = 60 * minute
-/** 2026-03-02T12:00:00Z, a Monday. */
-const noon = Date.UTC(2026, 2, 2, 12)
 
 const delayAfter = (attempt: number, retryAfterMillis: number | null = null, chance = 0) => {
   const next = nextAttemptAt(
