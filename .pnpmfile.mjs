@@ -2,7 +2,8 @@
  * Which commands install less than everything; and what packing changes in manifests, and in none of the tree.
  * Each gets the address of its source. Only the clone that is packed knows that, by its `origin`, or else the
  * variable `REPOSITORY`. An address that others cannot reach, such as a folder of this machine, is none.
- * Programs lose their dependencies, which their bundles hold, and name the one library that is not in them.
+ * Programs lose their dependencies, which their bundles hold, and name the one library that is not in them. So does
+ * the dashboard: its built pages hold them.
  */
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -57,7 +58,8 @@ const repository = () => {
   return found
 }
 
-const isBundle = ({ bin = {}, publishConfig = {} }) =>
+const isBundle = ({ bin = {}, name, publishConfig = {} }) =>
+  name === "@messaging-service/dashboard" ||
   Object.values(publishConfig.bin ?? bin).some((file) => file.includes("/bundle/"))
 
 /** The one version of the library of WhatsApp that a bundle works with. */

@@ -27,16 +27,7 @@ const coreTestModules = [
 ]
 
 /** Programs, not libraries: nothing imports them. */
-const apps = [
-  "server",
-  "worker",
-  "cli",
-  "bench",
-  "examples",
-  "fuzz",
-  "simulation",
-  "dashboard-pages",
-]
+const apps = ["server", "worker", "cli", "bench", "examples", "fuzz", "simulation"]
 
 /** Which packages of the workspace a package may import. Apps are not listed: they choose. */
 const workspaceImports = {
@@ -121,7 +112,7 @@ const callersOfPorts = [
 /** Packages for those on the other end of the wire: what they may import instead of the core. */
 const packagesOutside = {
   client: [],
-  dashboard: [],
+  dashboard: ["client"],
   "telegram-server": [],
   "whatsapp-server": [],
 }
@@ -134,6 +125,7 @@ const testsThatChoose = {
   http: ["store-memory", "store-postgres", "emulator", "node", "client"],
   client: ["store-memory", "emulator", "node", "http"],
   service: ["telegram-server"],
+  dashboard: ["client"],
 }
 
 /**
@@ -146,6 +138,9 @@ const libraryHomes = {
   "@mtcute": ["transport-telegram", "telegram-server", "bench"],
 }
 
+/** Folders of what a package is; the others are for its tests and its build. */
+const sourceRooms = ["src", "pages"]
+
 /** Where a file lives: `packages/http/src/…` is area `packages`, name `http`, room `src`. */
 const placeOf = (file) => {
   const [area, name, room] = relative(root, file).split(sep)
@@ -155,7 +150,7 @@ const placeOf = (file) => {
   return {
     area,
     name,
-    room: room === "src" ? "src" : "test",
+    room: sourceRooms.includes(room) ? "src" : "test",
     path,
     isEmulatorEntry: isInEmulatorEntry(name, within),
     isWorld: `${path}/${within}`.startsWith(buildersOfTests),

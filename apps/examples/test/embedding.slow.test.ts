@@ -51,7 +51,7 @@ layer(EmbeddedPostgres.layer({ settings: { synchronous_commit: "on" } }), {
   it.effect("has the pages of the dashboard", () =>
     Effect.promise(async () => {
       if (existsSync(join(root, "packages/dashboard/files/manifest.json"))) return
-      await run(process.execPath, [join(root, "apps/dashboard/build.ts")])
+      await run(process.execPath, [join(root, "packages/dashboard/build.ts")])
     }),
   )
 

@@ -20,7 +20,7 @@ export const programs = {
 
 /** What the programs are made of, with the pages of the dashboard. */
 const sources = [
-  "{packages,apps}/*/{package.json,src/**,public/**,index.html,build.ts,vite.config.ts}",
+  "{packages,apps}/*/{package.json,src/**,pages/**,*.ts}",
   "pnpm-lock.yaml",
   "rolldown.config.ts",
 ]

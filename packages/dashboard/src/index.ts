@@ -1,6 +1,6 @@
 /**
  * The files of the dashboard as a server answers with them: content, type, tag and compressed copies.
- * `build` of this package writes them to `files`, from the sources in `apps/dashboard`.
+ * `build.ts` makes them from `pages`.
  */
 import { readFile } from "node:fs/promises"
 

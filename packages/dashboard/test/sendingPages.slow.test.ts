@@ -4,7 +4,7 @@ import { join } from "node:path"
 import jsQR from "jsqr"
 import type { Page } from "playwright-core"
 import { assert, describe, it } from "vitest"
-import { loginErrorWords } from "../src/telegram/words.ts"
+import { loginErrorWords } from "../pages/telegram/words.ts"
 import {
   assertCount,
   assertEventually,

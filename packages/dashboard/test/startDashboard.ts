@@ -110,7 +110,7 @@ export const saysLine = (child: ChildProcess, line: RegExp): Promise<RegExpExecA
 /** The bundles that the runner makes, which start in a quarter of the processor time; else the sources. */
 const programOf = (name: "server" | "worker"): string =>
   process.env["VITEST"] === undefined
-    ? resolve(app, `../${name}/src/main.ts`)
+    ? resolve(app, `../../apps/${name}/src/main.ts`)
     : resolve(app, `../../dist/${name}/main.js`)
 
 const { NODE_COMPILE_CACHE, PATH } = process.env

@@ -38,7 +38,7 @@ const portalsProgram = `
 
 const startProgram = async (program: string) => {
   const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
-    cwd: resolve(import.meta.dirname, "../../examples"),
+    cwd: resolve(import.meta.dirname, "../../../apps/examples"),
     stdio: ["ignore", "pipe", "inherit"],
   })
   const [line] = await saysLine(child, /^.*(?=\n)/)

@@ -1,8 +1,8 @@
 /** Phones of a form as checks: whatever fails, none is asked twice. */
 import type { NumberCheck } from "@messaging-service/client"
 import { assert, describe, it } from "vitest"
-import { askParts, partsFor, phonesIn } from "../src/checks/parts.ts"
-import type { Part } from "../src/checks/parts.ts"
+import { askParts, partsFor, phonesIn } from "../pages/checks/parts.ts"
+import type { Part } from "../pages/checks/parts.ts"
 
 const phones = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => `+1555024${String(from + index).padStart(4, "0")}`)

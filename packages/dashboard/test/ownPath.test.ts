@@ -1,6 +1,6 @@
 /** Where a user may be led after signing in. */
 import { assert, describe, it } from "vitest"
-import { ownPath } from "../src/entrance/ownPath.ts"
+import { ownPath } from "../pages/entrance/ownPath.ts"
 
 const origin = "https://messages.example"
 

@@ -1,16 +1,16 @@
 /** What a file's rows become, and that none is lost or sent twice whatever happens on the way. */
 import { createHash } from "node:crypto"
 import { assert, describe, it } from "vitest"
-import { recall, remember, unknownSlot } from "../src/file/memory.ts"
-import type { FileMemory } from "../src/file/memory.ts"
-import { checkRows, runOf, textFor, toSlots, unknownPlaceholders } from "../src/file/plan.ts"
-import type { FileRow, FileSettings, Slot } from "../src/file/plan.ts"
-import { sendSlots } from "../src/file/sending.ts"
-import type { RefusedRow, SendingSteps } from "../src/file/sending.ts"
-import { sha256 } from "../src/file/sha256.ts"
-import { openSheet } from "../src/file/sheet.ts"
-import type { Sheet } from "../src/file/sheet.ts"
-import { workAtOnce, workInTurns } from "../src/file/turns.ts"
+import { recall, remember, unknownSlot } from "../pages/file/memory.ts"
+import type { FileMemory } from "../pages/file/memory.ts"
+import { checkRows, runOf, textFor, toSlots, unknownPlaceholders } from "../pages/file/plan.ts"
+import type { FileRow, FileSettings, Slot } from "../pages/file/plan.ts"
+import { sendSlots } from "../pages/file/sending.ts"
+import type { RefusedRow, SendingSteps } from "../pages/file/sending.ts"
+import { sha256 } from "../pages/file/sha256.ts"
+import { openSheet } from "../pages/file/sheet.ts"
+import type { Sheet } from "../pages/file/sheet.ts"
+import { workAtOnce, workInTurns } from "../pages/file/turns.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 

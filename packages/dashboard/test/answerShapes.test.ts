@@ -1,7 +1,7 @@
 /** What an answer has to be before a page trusts it. */
 import { assert, describe, it } from "vitest"
 import { answerShapes } from "../answerShapes.ts"
-import { hasShape } from "../src/api/shape.ts"
+import { hasShape } from "../pages/api/shape.ts"
 
 const types = `
 export interface paths {

@@ -1,13 +1,13 @@
 /** Why a message waits: what a user has to do stands in words at each reason. */
 import { assert, it } from "vitest"
-import { sentences } from "../src/messages/waiting.ts"
-import type { WaitsFor } from "../src/messages/timeline.ts"
+import { sentences } from "../pages/messages/waiting.ts"
+import type { WaitsFor } from "../pages/messages/timeline.ts"
 import {
   disconnectedWords,
   linkRemedies,
   pausedWords,
   resumeRemedies,
-} from "../src/messages/words.ts"
+} from "../pages/messages/words.ts"
 
 const first = (reason: WaitsFor["reason"], because: string) =>
   sentences({

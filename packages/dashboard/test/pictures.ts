@@ -1,6 +1,6 @@
 /**
- * Makes pictures of every screen, light, dark and 360 px wide: `pnpm --filter @messaging-service/dashboard-pages
- * pictures [folder]`. They come into a folder that is not tracked. `pictures --docs` makes those of
+ * Makes pictures of every screen, light, dark and 360 px wide: `pnpm --filter @messaging-service/dashboard pictures
+ * [folder]`. They come into a folder that is not tracked. `pictures --docs` makes those of
  * `docs/pictures` in their place.
  */
 import { mkdir } from "node:fs/promises"

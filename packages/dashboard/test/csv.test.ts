@@ -1,7 +1,7 @@
 /** Comma-separated values as spreadsheets write them. */
 import { assert, describe, it } from "vitest"
-import { parseCsv } from "../src/file/csv.ts"
-import { workAtOnce } from "../src/file/turns.ts"
+import { parseCsv } from "../pages/file/csv.ts"
+import { workAtOnce } from "../pages/file/turns.ts"
 
 const texts = (source: string) =>
   workAtOnce(parseCsv(source)).rows.map((row) => row.map(({ text }) => text))

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { assert, it } from "vitest"
-import { alerts, alertsOverTime, raisedBy, thresholds } from "../src/service/alerts.ts"
-import { alertWords } from "../src/service/words.ts"
+import { alerts, alertsOverTime, raisedBy, thresholds } from "../pages/service/alerts.ts"
+import { alertWords } from "../pages/service/words.ts"
 
 const rules = [
   ...readFileSync(

@@ -1,10 +1,12 @@
 /** How the dashboard is built: static files with hashed names, nothing inline, nothing from elsewhere. */
 import tailwindcss from "@tailwindcss/vite"
 import react from "@vitejs/plugin-react"
+import { join } from "node:path"
 import { defineConfig } from "vite"
 import { answerShapesPlugin } from "./answerShapes.ts"
 
 export default defineConfig({
+  root: join(import.meta.dirname, "pages"),
   // Files name each other by relative addresses, so that one build serves under any path; in the page
   // the server puts its own path in their place.
   base: "./",

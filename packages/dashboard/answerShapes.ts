@@ -6,12 +6,12 @@ import { readFile } from "node:fs/promises"
 import { resolve } from "node:path"
 import { parseSync } from "vite"
 import type { ESTree, Plugin } from "vite"
-import type { Shape, Shapes } from "./src/api/shape.ts"
+import type { Shape, Shapes } from "./pages/api/shape.ts"
 
 type Type = ESTree.TSType
 type Field = readonly [name: string, type: Type]
 
-const typesFile = resolve(import.meta.dirname, "../../packages/client/src/openapi.ts")
+const typesFile = resolve(import.meta.dirname, "../client/src/openapi.ts")
 
 /** The fields of a type; the name of one that may be missing ends in `?`. */
 const fieldsOf = (members: ReadonlyArray<ESTree.TSSignature>): ReadonlyArray<Field> =>

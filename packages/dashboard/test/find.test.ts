@@ -1,6 +1,6 @@
 /** What the palette finds. */
 import { assert, describe, it } from "vitest"
-import { findByWords } from "../src/ui/find.ts"
+import { findByWords } from "../pages/ui/find.ts"
 
 describe("the palette", () => {
   const items = [

@@ -1,6 +1,6 @@
 /** How attempts at an event are counted. */
 import { assert, describe, it } from "vitest"
-import { attemptNumbers } from "../src/webhooks/attempts.ts"
+import { attemptNumbers } from "../pages/webhooks/attempts.ts"
 
 describe("the number of an attempt", () => {
   const attempt = (event_id: string, number: number, webhook_id = 1) => ({

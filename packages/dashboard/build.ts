@@ -1,6 +1,6 @@
 /**
- * Builds the pages into `packages/dashboard/files`, compressed, with a manifest. Does nothing when those files were
- * built from the same sources, so that every start can call it. `node build.ts [folder]`
+ * Builds `pages` into `files`, compressed, with a manifest. Does nothing when those files were built from the same
+ * sources, so that every start can call it. `node build.ts [folder]`
  */
 import { createHash } from "node:crypto"
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
@@ -8,17 +8,15 @@ import { basename, dirname, extname, join, relative, resolve } from "node:path"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
 
-const app = import.meta.dirname
-const workspace = resolve(app, "../..")
+const own = import.meta.dirname
+const workspace = resolve(own, "../..")
 
 /** What the files are made of. The versions of libraries are those of the catalogue. */
 const sources = [
-  "apps/dashboard/src",
-  "apps/dashboard/public",
-  "apps/dashboard/index.html",
-  "apps/dashboard/vite.config.ts",
-  "apps/dashboard/build.ts",
-  "apps/dashboard/answerShapes.ts",
+  "packages/dashboard/pages",
+  "packages/dashboard/vite.config.ts",
+  "packages/dashboard/build.ts",
+  "packages/dashboard/answerShapes.ts",
   "packages/client/src/openapi.ts",
   "pnpm-workspace.yaml",
 ]
@@ -87,7 +85,8 @@ const build = async (folder: string, from: string): Promise<void> => {
   const outDir = join(dirname(folder), `.${basename(folder)}-${process.pid}`)
   await mkdir(dirname(folder), { recursive: true })
   try {
-    await vite.build({ root: app, logLevel: "error", build: { outDir, emptyOutDir: true } })
+    const configFile = join(own, "vite.config.ts")
+    await vite.build({ configFile, logLevel: "error", build: { outDir, emptyOutDir: true } })
     const files = []
     for (const file of await filesUnder(outDir)) files.push(await describeFile(outDir, file))
     await writeFile(join(outDir, "manifest.json"), JSON.stringify({ sources: from, files }))
@@ -99,7 +98,7 @@ const build = async (folder: string, from: string): Promise<void> => {
   }
 }
 
-const folder = resolve(process.argv[2] ?? join(workspace, "packages/dashboard/files"))
+const folder = resolve(process.argv[2] ?? join(own, "files"))
 const wanted = await hashOfSources()
 if (process.env["DASHBOARD"] !== "false" && (await builtFrom(folder)) !== wanted) {
   const started = performance.now()
