@@ -16,8 +16,6 @@ const sources = [
   "packages/dashboard/pages",
   "packages/dashboard/vite.config.ts",
   "packages/dashboard/build.ts",
-  "packages/dashboard/answerShapes.ts",
-  "packages/client/src/openapi.ts",
   "pnpm-workspace.yaml",
 ]
 

@@ -3,14 +3,13 @@ import tailwindcss from "@tailwindcss/vite"
 import react from "@vitejs/plugin-react"
 import { join } from "node:path"
 import { defineConfig } from "vite"
-import { answerShapesPlugin } from "./answerShapes.ts"
 
 export default defineConfig({
   root: join(import.meta.dirname, "pages"),
   // Files name each other by relative addresses, so that one build serves under any path; in the page
   // the server puts its own path in their place.
   base: "./",
-  plugins: [react(), tailwindcss(), answerShapesPlugin()],
+  plugins: [react(), tailwindcss()],
   build: {
     target: ["chrome125", "firefox128", "safari18"],
     // The policy allows no `data:` address, so nothing small is put into other files.

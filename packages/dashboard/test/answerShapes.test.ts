@@ -1,6 +1,8 @@
 /** What an answer has to be before a page trusts it. */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { assert, describe, it } from "vitest"
-import { answerShapes } from "../answerShapes.ts"
+import { answerShapes, shapesModule } from "../generate.ts"
 import { hasShape } from "../pages/api/shape.ts"
 
 const types = `
@@ -38,6 +40,11 @@ export interface Other { readonly id: number }
 `
 const shapes = answerShapes(types)
 const list = "GET /admin/v1/things"
+
+it("answerShapes.generated.ts holds the shapes of today (after a change: run `pnpm generate`)", () => {
+  const file = join(import.meta.dirname, "../pages/api/answerShapes.generated.ts")
+  assert.strictEqual(readFileSync(file, "utf8"), shapesModule())
+})
 
 describe("the shape of an answer", () => {
   it("is made from the types of the operator API's answers, with the schemas that they name", () =>

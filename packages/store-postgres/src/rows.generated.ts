@@ -1,6 +1,6 @@
 /**
  * The parameters and columns of the statements and functions of `sql/`, as the catalogue has them; `?` marks
- * what may be null. Made by `test/sqlModule.ts`: change the files there.
+ * what may be null. Made by `pnpm generate`: change the files there.
  */
 export const sqlTypes = {
   "accept_messages": {

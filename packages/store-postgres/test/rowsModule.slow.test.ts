@@ -2,8 +2,8 @@
 import { assert, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { rowsModule, sqlSources, statementSources } from "./sqlModule.ts"
-import { typesOf } from "./sqlTypes.ts"
+import { rowsModule, sqlSources, statementSources } from "../generate.ts"
+import { typesOf } from "../sqlTypes.ts"
 
 it("rows.generated.ts says of parameters and rows what the catalogue says of them", async () => {
   const made = readFileSync(resolve(import.meta.dirname, "../src/rows.generated.ts"), "utf8")

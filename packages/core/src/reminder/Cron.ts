@@ -11,7 +11,7 @@ import { formatInstant } from "../time/Time.ts"
 
 /**
  * Names of the tz database, zones and links, in its own spelling. Made by
- * `test/reminder/makeZoneNames.ts`; the database is in the public domain.
+ * `zoneNames.ts`; the database is in the public domain.
  */
 export const zoneNames: ReadonlyArray<string> = `
 Africa/Abidjan Africa/Accra Africa/Addis_Ababa Africa/Algiers Africa/Asmara Africa/Asmera

@@ -2,7 +2,7 @@
  * Writes `src/sql.generated.ts`, the texts of `sql/` as a module, and `src/rows.generated.ts`, what the
  * catalogue says of their parameters and rows:
  *
- *     node test/sqlModule.ts
+ *     pnpm generate
  *
  * The store reads no file at run time: a bundle and an edge host have only modules.
  */
@@ -11,10 +11,10 @@ import { basename, join, resolve } from "node:path"
 import { typesOf } from "./sqlTypes.ts"
 import type { SqlTypes } from "./sqlTypes.ts"
 
-const sqlFolder = resolve(import.meta.dirname, "../sql")
+const sqlFolder = resolve(import.meta.dirname, "sql")
 
-const sqlModuleFile = resolve(import.meta.dirname, "../src/sql.generated.ts")
-const rowsModuleFile = resolve(import.meta.dirname, "../src/rows.generated.ts")
+const sqlModuleFile = resolve(import.meta.dirname, "src/sql.generated.ts")
+const rowsModuleFile = resolve(import.meta.dirname, "src/rows.generated.ts")
 
 /** Without blank lines and lines that only comment: a comment changes no digest of a text. */
 export const withoutComments = (text: string): string =>
@@ -76,7 +76,7 @@ export const rowsModule = (types: SqlTypes): string => {
   )
   return `/**
  * The parameters and columns of the statements and functions of \`sql/\`, as the catalogue has them; \`?\` marks
- * what may be null. Made by \`test/sqlModule.ts\`: change the files there.
+ * what may be null. Made by \`pnpm generate\`: change the files there.
  */
 export const sqlTypes = {
 ${entries.join("")}} as const
@@ -84,7 +84,7 @@ ${entries.join("")}} as const
 }
 
 export const sqlModule =
-  (): string => `/** The texts of \`sql/\`, without comments. Made by \`test/sqlModule.ts\`: change the files there. */
+  (): string => `/** The texts of \`sql/\`, without comments. Made by \`pnpm generate\`: change the files there. */
 export const sqlFiles = {
 ${entriesOf(sqlTexts())}} as const
 

@@ -1,7 +1,7 @@
 /**
- * Writes `src/reminder/Cron.ts` from a compact source of the tz database:
+ * Writes the names in `src/reminder/Cron.ts` from a compact source of the tz database:
  *
- *     node test/reminder/makeZoneNames.ts tzdata.zi
+ *     node zoneNames.ts tzdata.zi
  *
  * `tzdata.zi` comes with every release and with most systems, next to their compiled zones.
  */
@@ -27,16 +27,9 @@ const lines = names.reduce<ReadonlyArray<string>>((filled, name) => {
   return joined.length <= 100 ? [...filled.slice(0, -1), joined] : [...filled, name]
 }, [])
 
-writeFileSync(
-  resolve(import.meta.dirname, "../../src/reminder/Cron.ts"),
-  `/**
- * The names of the tz database, zones and links alike, in its own spelling. Made by
- * \`test/reminder/makeZoneNames.ts\`; the database is in the public domain.
- */
-export const zoneNames: ReadonlyArray<string> = \`
-${lines.join("\n")}
-\`
-  .trim()
-  .split(/\\s/)
-`,
+const file = resolve(import.meta.dirname, "src/reminder/Cron.ts")
+const written = readFileSync(file, "utf8").replace(
+  /(?<=zoneNames: ReadonlyArray<string> = `\n)[^`]*/,
+  `${lines.join("\n")}\n`,
 )
+writeFileSync(file, written)

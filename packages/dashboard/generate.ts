@@ -1,11 +1,15 @@
 /**
- * What each answer of the operator API has to be, made from the types that the service's own document gives it. Pages
- * compare an answer with it before they trust it.
+ * Writes `pages/api/answerShapes.generated.ts`, what each answer of the operator API has to be, from the types that
+ * the service's own document gives it:
+ *
+ *     pnpm generate
+ *
+ * Pages compare an answer with it before they trust it.
  */
-import { readFile } from "node:fs/promises"
+import { readFileSync, writeFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { parseSync } from "vite"
-import type { ESTree, Plugin } from "vite"
+import type { ESTree } from "vite"
 import type { Shape, Shapes } from "./pages/api/shape.ts"
 
 type Type = ESTree.TSType
@@ -124,16 +128,19 @@ export const answerShapes = (types: string): Shapes => {
   return shapes
 }
 
-/** The module `virtual:answer-shapes`. */
-export const answerShapesPlugin = (): Plugin => {
-  const id = "virtual:answer-shapes"
-  return {
-    name: "answer-shapes",
-    resolveId: (wanted) => (wanted === id ? `\0${id}` : null),
-    async load(wanted) {
-      if (wanted !== `\0${id}`) return null
-      const shapes = answerShapes(await readFile(typesFile, "utf8"))
-      return `export const shapes = JSON.parse(${JSON.stringify(JSON.stringify(shapes))})`
-    },
-  }
+const shapesFile = resolve(import.meta.dirname, "pages/api/answerShapes.generated.ts")
+
+/** The module of the shapes, one to a line, by the client's types of today. */
+export const shapesModule = (): string => {
+  const lines = Object.entries(answerShapes(readFileSync(typesFile, "utf8"))).map(
+    ([name, shape]) => `  ${JSON.stringify(name)}: ${JSON.stringify(shape)},\n`,
+  )
+  return `/** What each answer of the operator API has to be. Made by \`pnpm generate\` from the client's types. */
+import type { Shapes } from "./shape.ts"
+
+export const shapes: Shapes = {
+${lines.join("")}}
+`
 }
+
+if (import.meta.main) writeFileSync(shapesFile, shapesModule())
