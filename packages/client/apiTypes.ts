@@ -1,20 +1,15 @@
-/**
- * Writes `src/openapi.ts`, the types of version 2 and of the operator API, from the OpenAPI document
- * that a service serves:
- *
- *     node test/apiTypes.ts
- */
+/** The types of version 2 and of the operator API, from the OpenAPI document that a service in memory answers with. */
+import { PublicUrl } from "@messaging-service/core"
+import { layerPorts, layerService } from "@messaging-service/emulator"
+import { toWebHandler } from "@messaging-service/http"
+import { emulatorControls } from "@messaging-service/http/emulator"
+import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
+import * as StoreMemory from "@messaging-service/store-memory/emulator"
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { DocumentObject, Json } from "@messaging-service/testkit/openapi"
-import { Effect } from "effect"
-import { writeFileSync } from "node:fs"
-import { resolve } from "node:path"
+import { Layer, Redacted } from "effect"
 import openapiTS, { astToString } from "openapi-typescript"
 import ts from "typescript"
-import { Service } from "./Service.ts"
-
-/** Path of the types. */
-export const typesFile = resolve(import.meta.dirname, "../src/openapi.ts")
 
 /** Failures are one error object, and only the client itself reads headers. */
 const withoutFailures = (operation: Json): Json => {
@@ -161,29 +156,45 @@ const withNames = (nodes: ReadonlyArray<ts.Node>): Array<ts.Node> => {
   return [...changed, ...declarations]
 }
 
-/** The generated text of the types for that service's document. */
-export const apiTypes = async (url: string): Promise<string> => {
-  const document = (await (await fetch(`${url}/openapi.json`)).json()) as DocumentObject
-  const types = await openapiTS(JSON.stringify(partOf(document)), {
+const publicUrl = "https://messages.test"
+
+/** The document of a service with all parts. */
+const servedDocument = async (): Promise<DocumentObject> => {
+  const services = layerService.pipe(
+    Layer.provideMerge(
+      layerPorts(
+        Layer.merge(StoreMemory.layer, StoreMemory.layerMediaFiles),
+        Layer.merge(layerQrCodeImages, Layer.succeed(PublicUrl, publicUrl)),
+      ),
+    ),
+    Layer.provide(realTimeLayer),
+  )
+  const { dispose, handler } = toWebHandler(services, {
+    operatorToken: Redacted.make("an operator token for the document"),
+    dashboard: () => Promise.resolve(new Map()),
+    emulator: emulatorControls,
+    publicUrl,
+    trustProxy: false,
+  })
+  try {
+    const answer = await handler(new Request(`${publicUrl}/openapi.json`))
+    return (await answer.json()) as DocumentObject
+  } finally {
+    await dispose()
+  }
+}
+
+/** The generated text of the types for today's document. */
+export const apiTypes = async (): Promise<string> => {
+  const types = await openapiTS(JSON.stringify(partOf(await servedDocument())), {
     immutable: true,
     // A field with a default is optional.
     defaultNonNullable: false,
     alphabetize: false,
   })
   return `/**
- * The types of version 2 and of the operator API. Made from the OpenAPI document by
- * \`test/apiTypes.ts\`, with openapi-typescript: change the document's schemas instead.
+ * The types of version 2 and of the operator API. Made from the OpenAPI document by \`pnpm generate\`,
+ * with openapi-typescript: change the document's schemas instead.
  */
 ${astToString(withNames(types))}`
-}
-
-if (import.meta.main) {
-  await Effect.runPromise(
-    Effect.scoped(
-      Effect.gen(function* () {
-        const { url } = yield* Service
-        writeFileSync(typesFile, yield* Effect.promise(() => apiTypes(url)))
-      }),
-    ).pipe(Effect.provide(Service.layer)),
-  )
 }
