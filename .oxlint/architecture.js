@@ -47,15 +47,13 @@ const packagesThatChoose = {
     "http",
     "dashboard",
   ],
-  // The contract of stores holds what they keep for simulated phones too.
-  testkit: ["emulator"],
 }
 
 /**
  * Packages with an entry of their own for the emulator, the file or folder `src/emulator`: nothing else of their source
  * imports the emulator or that, so that a service without simulated phones loads neither.
  */
-const packagesWithAnEmulatorEntry = ["store-memory", "store-postgres", "http"]
+const packagesWithAnEmulatorEntry = ["http"]
 const emulatorEntry = "src/emulator"
 
 /** Packages under the service: they know its ports and records, and nothing that calls it. */

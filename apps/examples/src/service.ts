@@ -2,7 +2,7 @@
 import * as Core from "@messaging-service/core"
 import * as Simulated from "@messaging-service/emulator"
 import { layerCryptoIds, layerQrCodeImages } from "@messaging-service/node"
-import * as StoreMemory from "@messaging-service/store-memory/emulator"
+import * as StoreMemory from "@messaging-service/store-memory"
 import { Effect, Layer } from "effect"
 
 /** The core's dependencies. PostgreSQL would replace the store, `WakeUp` and the key. */

@@ -1,5 +1,5 @@
 /** The contacts of `docs/writing-a-store.md` keep their part of the contract of stores. */
-import * as StoreMemory from "@messaging-service/store-memory/emulator"
+import * as StoreMemory from "@messaging-service/store-memory"
 import { storeContract } from "@messaging-service/testkit"
 import { Layer } from "effect"
 import { layerContacts } from "../src/sqliteContacts.ts"

@@ -5,7 +5,7 @@ import { layerPorts, layerService, layerStoredClock } from "@messaging-service/e
 import { HttpOptions, layerHttp } from "@messaging-service/http"
 import { emulatorControls } from "@messaging-service/http/emulator"
 import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
-import * as StoreMemory from "@messaging-service/store-memory/emulator"
+import * as StoreMemory from "@messaging-service/store-memory"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import { createServer } from "node:http"

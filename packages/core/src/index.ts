@@ -768,6 +768,15 @@ export { SessionVault } from "./transport/Sessions.ts"
 export type { SessionStore } from "./transport/Shards.ts"
 export type { Exchanged, KeptSession, KeyChange, LoggedIn } from "./transport/Shards.ts"
 
+export type {
+  PhoneBehaviour,
+  ReceivedCopy,
+  SentCopy,
+  SentFilter,
+  SentMedia,
+  SimulatedPhones,
+} from "./transport/SimulatedPhones.ts"
+
 export { isOwned, shardCount, shardOf, shareOut } from "./transport/Shards.ts"
 export type { ShardLeases } from "./transport/Shards.ts"
 export type {

@@ -29,7 +29,10 @@ import type {
   Message,
   MessageId,
   NumberId,
+  PhoneBehaviour,
   SendingNumber,
+  SentCopy,
+  SentFilter,
   WorkspaceId,
 } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
@@ -39,9 +42,7 @@ import {
   layerLinking,
   layerTransport,
   SimulatedApps,
-  SimulatedPhones,
 } from "./SimulatedTransport.ts"
-import type { Behaviour, SentCopy, SentFilter } from "./SimulatedTransport.ts"
 import { timeTravel } from "./AdjustableClock.ts"
 
 const day = 24 * 60 * 60 * 1000
@@ -169,8 +170,7 @@ const makeScan = Effect.gen(function* makeScan() {
 
 /** Lists copies with their messages. */
 const makeSent = Effect.gen(function* makeSent() {
-  const phones = yield* SimulatedPhones
-  const { messages } = yield* Store
+  const { messages, phones } = yield* Store
   const cursors = yield* makeCursors
   return Effect.fn("Emulator.sent")(function* sent(given: ListSent) {
     const query = yield* Effect.fromResult(decodeSent(given))
@@ -197,9 +197,9 @@ export class Emulator extends Context.Service<
   Emulator,
   {
     /** That phone's behaviour, as set or its default. */
-    behaviour(id: NumberId | undefined): Effect.Effect<Behaviour, Failure>
+    behaviour(id: NumberId | undefined): Effect.Effect<PhoneBehaviour, Failure>
     /** Replaces that phone's whole behaviour. */
-    setBehaviour(id: NumberId | undefined, body: unknown): Effect.Effect<Behaviour, Failure>
+    setBehaviour(id: NumberId | undefined, body: unknown): Effect.Effect<PhoneBehaviour, Failure>
     /** The phone takes the code, and the link completes before the answer. Fails with `not_connecting`. */
     scan(id: NumberId | undefined, body: unknown): Effect.Effect<SendingNumber, Failure>
     logout(id: NumberId | undefined): Effect.Effect<SendingNumber, Failure>
@@ -220,8 +220,7 @@ export class Emulator extends Context.Service<
   static readonly layer = Layer.effect(
     Emulator,
     Effect.gen(function* makeEmulator() {
-      const phones = yield* SimulatedPhones
-      const { numbers: store, messages } = yield* Store
+      const { numbers: store, messages, phones } = yield* Store
 
       const numbers = yield* Numbers
       const scanCode = yield* makeScan
@@ -248,7 +247,7 @@ export class Emulator extends Context.Service<
         setBehaviour: Effect.fn("Emulator.setBehaviour")(function* setBehaviour(id, body) {
           const number = yield* requireNumber(id)
           const input = yield* Effect.fromResult(decodeBehaviour(body))
-          const behaviour: Behaviour = {
+          const behaviour: PhoneBehaviour = {
             send: input.send ?? defaultBehaviour.send,
             errorMessage: input.errorMessage ?? defaultBehaviour.errorMessage,
             latencyMillis: input.latencyMillis ?? defaultBehaviour.latencyMillis,

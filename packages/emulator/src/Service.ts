@@ -14,7 +14,6 @@ import {
 import type { MediaFiles, Store } from "@messaging-service/core"
 import { Layer } from "effect"
 import { layer, layerEmulator } from "./Emulator.ts"
-import type { SimulatedPhones } from "./SimulatedTransport.ts"
 
 /** The services, the worker and the emulator controls, over any ports. The worker does not run yet. */
 export const layerService = layerEmulator.pipe(
@@ -27,7 +26,7 @@ export const layerService = layerEmulator.pipe(
  * Those in `instead` take the place of these.
  */
 export const layerPorts = <Stored, E, R, Instead, E2, R2>(
-  stored: Layer.Layer<Stored | Store | SimulatedPhones | MediaFiles, E, R>,
+  stored: Layer.Layer<Stored | Store | MediaFiles, E, R>,
   instead: Layer.Layer<Instead, E2, R2>,
 ) =>
   instead.pipe(

@@ -31,92 +31,30 @@ import type {
   AfterSecret,
   LinkingEvent,
   MessageErrorCode,
-  MessageId,
   NumberId,
   OutgoingMedia,
   OutgoingMessage,
-  PageOf,
-  PageQuery,
   Phone,
+  PhoneBehaviour,
   PhonesOutcome,
   SendingNumber,
   SendOutcome,
+  SentMedia,
+  SimulatedPhones,
   StoreUnavailable,
   Target,
   TelegramLoginView,
   Transport,
-  TransportId,
-  WorkspaceId,
 } from "@messaging-service/core"
 import { Clock, Context, Effect, Layer, Semaphore, Stream } from "effect"
 import { makeClockWaits, ParkedSends } from "./IdleMonitor.ts"
 
-// The port of the remote server: each phone's behaviour, which phones exist, and what left. It is in the
-// store, so it survives a killed process and all workers share it (contract: Emulator controls).
-
-export interface Behaviour {
-  readonly send: "succeed" | "fail" | "hang" | "drop"
-  /** The reason given when `send` is `fail`. */
-  readonly errorMessage: string | null
-  readonly latencyMillis: number
-  /** Exact names of the groups that the number belongs to. */
-  readonly groups: ReadonlyArray<string>
-}
-
-export const defaultBehaviour: Behaviour = {
+export const defaultBehaviour: PhoneBehaviour = {
   send: "succeed",
   errorMessage: null,
   latencyMillis: 0,
   groups: ["Team"],
 }
-
-/** One copy that a recipient sees. */
-export interface SentCopy {
-  readonly id: number
-  readonly transportId: TransportId
-  /** Null for a transport id that belongs to no message. */
-  readonly messageId: MessageId | null
-  readonly numberId: NumberId
-  /** That of the number. */
-  readonly workspaceId: WorkspaceId
-  /** The phone with `+`, the group's name, or the username. */
-  readonly to: string
-  readonly text: string
-  readonly media: SentMedia | null
-  readonly at: number
-}
-
-/** What reaches a phone. */
-export type ReceivedCopy = Omit<SentCopy, "id" | "messageId" | "workspaceId">
-
-/** Which copies; null: all. */
-export interface SentFilter {
-  readonly numberId: NumberId | null
-  readonly workspaceId: WorkspaceId | null
-  readonly to: string | null
-}
-
-export type SentMedia = Pick<OutgoingMedia, "fileName" | "mimeType" | "size" | "sha256">
-
-export class SimulatedPhones
-  extends /*#__PURE__*/ Context.Service<
-    SimulatedPhones,
-    {
-      /** Null when never set: the default. */
-      behaviour(numberId: NumberId): Effect.Effect<Behaviour | null, StoreUnavailable>
-      setBehaviour(numberId: NumberId, behaviour: Behaviour): Effect.Effect<void, StoreUnavailable>
-      /** The phones that exist; null for the rule. */
-      registered: Effect.Effect<ReadonlyArray<Phone> | null, StoreUnavailable>
-      setRegistered(phones: ReadonlyArray<Phone> | null): Effect.Effect<void, StoreUnavailable>
-      /**
-       * A copy reaches the remote server, which shows one for one transport id of a number: false when it
-       * already had that copy. `then` replaces the number's behaviour in the same commit.
-       */
-      receive(copy: ReceivedCopy, then: Behaviour | null): Effect.Effect<boolean, StoreUnavailable>
-      /** Newest first. */
-      sent(filter: SentFilter, page: PageQuery): Effect.Effect<PageOf<SentCopy>, StoreUnavailable>
-    }
-  >()("emulator/SimulatedPhones") {}
 
 /**
  * Whether the phone is registered, for sends and number checks alike: one of the configured ones, or, by the
@@ -130,9 +68,9 @@ export const defaultErrorMessage = "The phone could not send the message."
 
 /** Why the phone cannot reach the recipient, if so. */
 const unreachable = (
-  phones: typeof SimulatedPhones.Service,
+  phones: SimulatedPhones,
   to: Target,
-  behaviour: Behaviour,
+  behaviour: PhoneBehaviour,
 ): Effect.Effect<SendOutcome | undefined, StoreUnavailable> => {
   switch (to.kind) {
     case "phone":
@@ -151,9 +89,9 @@ const unreachable = (
 
 /** Delivers a copy to the recipient. */
 const arrive = (
-  phones: typeof SimulatedPhones.Service,
+  phones: SimulatedPhones,
   message: OutgoingMessage,
-  behaviour: Behaviour,
+  behaviour: PhoneBehaviour,
 ): Effect.Effect<SendOutcome, StoreUnavailable> =>
   Effect.gen(function* () {
     const breaks = behaviour.send === "drop"
@@ -175,9 +113,9 @@ const arrive = (
   )
 
 const handOver = (
-  phones: typeof SimulatedPhones.Service,
+  phones: SimulatedPhones,
   message: OutgoingMessage,
-  behaviour: Behaviour,
+  behaviour: PhoneBehaviour,
 ): Effect.Effect<SendOutcome, StoreUnavailable> =>
   Effect.gen(function* () {
     const problem = yield* unreachable(phones, message.to, behaviour)
@@ -195,11 +133,10 @@ const handOver = (
 export const layerTransport: Layer.Layer<
   WhatsAppTransport | TelegramTransport | PhoneDirectory | ParkedSends,
   never,
-  Store | SimulatedPhones
+  Store
 > = Layer.effectContext(
   Effect.gen(function* makeTransport() {
-    const { numbers } = yield* Store
-    const phones = yield* SimulatedPhones
+    const { numbers, phones } = yield* Store
     const clockWaits = makeClockWaits()
 
     const whenConnected = <A, E>(numberId: NumberId, then: Effect.Effect<A, E>) =>
@@ -210,7 +147,7 @@ export const layerTransport: Layer.Layer<
     /** Waits for the phone's latency; a hanging phone never answers. */
     const whenAnswering = <A, E>(
       numberId: NumberId,
-      then: (behaviour: Behaviour) => Effect.Effect<A, E>,
+      then: (behaviour: PhoneBehaviour) => Effect.Effect<A, E>,
     ) =>
       whenConnected(
         numberId,
@@ -484,14 +421,14 @@ const makeLetIn = Effect.fnUntraced(function* makeLetIn({ find, keep }: Logins) 
   return { letIn, letInOrFail }
 })
 
-const hasAccount = (phones: typeof SimulatedPhones.Service, phone: Phone) =>
+const hasAccount = (phones: SimulatedPhones, phone: Phone) =>
   phones.registered.pipe(
     Effect.map((registered) => (isRegistered(registered, phone) ? null : "phone_not_registered")),
     Effect.orElseSucceed(() => "connection_lost"),
   )
 
 const make = Effect.gen(function* make() {
-  const phones = yield* SimulatedPhones
+  const { phones } = yield* Store
   const logins = makeLogins(yield* Ids)
   const { freshQr, keep, loginOf } = logins
   const { letIn, letInOrFail } = yield* makeLetIn(logins)
@@ -556,5 +493,4 @@ const make = Effect.gen(function* make() {
 })
 
 /** Logins of simulated Telegram accounts; without it there is no application for them. */
-export const layerLogin: Layer.Layer<never, never, Store | SimulatedPhones | WakeUp | Ids> =
-  Layer.effectContext(make)
+export const layerLogin: Layer.Layer<never, never, Store | WakeUp | Ids> = Layer.effectContext(make)

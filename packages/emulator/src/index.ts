@@ -16,19 +16,10 @@ export { Idle, ParkedSends } from "./IdleMonitor.ts"
 export {
   layerLinking,
   layerLogin,
-  SimulatedPhones,
   defaultBehaviour,
   isRegistered,
   defaultErrorMessage,
   layerTransport,
-} from "./SimulatedTransport.ts"
-
-export type {
-  Behaviour,
-  ReceivedCopy,
-  SentCopy,
-  SentFilter,
-  SentMedia,
 } from "./SimulatedTransport.ts"
 
 export { layerStoredClock, MovableClock } from "./AdjustableClock.ts"

@@ -2,17 +2,18 @@
  * The remote server and the number store in memory, with only the transport's needs, for one test layer each.
  */
 import { StoreUnavailable, parsePhone } from "@messaging-service/core"
-import type { NumberId, NumberStatus, Phone, WorkspaceId } from "@messaging-service/core"
+import type {
+  NumberId,
+  NumberStatus,
+  Phone,
+  PhoneBehaviour,
+  ReceivedCopy,
+  WorkspaceId,
+} from "@messaging-service/core"
 import { RemoteServer, storeWith } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
-import {
-  layerTransport as transportLayer,
-  ParkedSends,
-  SimulatedPhones,
-  defaultBehaviour,
-} from "../src/index.ts"
-import type { Behaviour, ReceivedCopy } from "../src/index.ts"
+import { layerTransport as transportLayer, ParkedSends, defaultBehaviour } from "../src/index.ts"
 
 export const phone = (text: string): Phone => {
   const parsed = parsePhone(text)
@@ -23,7 +24,7 @@ export const phone = (text: string): Phone => {
 /** What a test may read and change. */
 export interface RemoteServerState {
   readonly statuses: Map<NumberId, NumberStatus>
-  readonly behaviours: Map<NumberId, Behaviour>
+  readonly behaviours: Map<NumberId, PhoneBehaviour>
   readonly copies: Array<ReceivedCopy>
   registered: ReadonlyArray<Phone> | null
   /** Operations that do not answer; `receive` keeps the copy all the same. */
@@ -50,7 +51,7 @@ const answer = <A>(state: RemoteServerState, operation: string, value: () => A) 
       : Effect.succeed(result)
   })
 
-const numberStoreLayer = Layer.unwrap(
+const storeLayer = Layer.unwrap(
   Effect.map(RemoteServerState, (state) =>
     storeWith({
       numbers: {
@@ -72,30 +73,25 @@ const numberStoreLayer = Layer.unwrap(
                 }
           }),
       },
+      phones: {
+        behaviour: (id) => answer(state, "behaviour", () => state.behaviours.get(id) ?? null),
+        registered: answer(state, "registered", () => state.registered),
+        receive: (copy, then) =>
+          answer(state, "receive", () => {
+            const known = state.copies.some(
+              ({ numberId, transportId }) =>
+                numberId === copy.numberId && transportId === copy.transportId,
+            )
+            if (!known) state.copies.push(copy)
+            if (then !== null) state.behaviours.set(copy.numberId, then)
+            return !known
+          }),
+      },
     }),
   ),
 )
 
-const phonesLayer = Layer.unwrap(
-  Effect.map(RemoteServerState, (state) =>
-    Layer.mock(SimulatedPhones, {
-      behaviour: (id) => answer(state, "behaviour", () => state.behaviours.get(id) ?? null),
-      registered: answer(state, "registered", () => state.registered),
-      receive: (copy, then) =>
-        answer(state, "receive", () => {
-          const known = state.copies.some(
-            ({ numberId, transportId }) =>
-              numberId === copy.numberId && transportId === copy.transportId,
-          )
-          if (!known) state.copies.push(copy)
-          if (then !== null) state.behaviours.set(copy.numberId, then)
-          return !known
-        }),
-    }),
-  ),
-)
-
-const sends: Readonly<Record<Taking, Behaviour["send"]>> = {
+const sends: Readonly<Record<Taking, PhoneBehaviour["send"]>> = {
   acknowledge: "succeed",
   refuse: "fail",
   break_before_ack: "drop",
@@ -145,6 +141,6 @@ const remoteServerLayer = Layer.effect(
 
 export const layerRemoteServerInMemory = remoteServerLayer.pipe(
   Layer.provideMerge(transportLayer),
-  Layer.provide([numberStoreLayer, phonesLayer]),
+  Layer.provide(storeLayer),
   Layer.provideMerge(stateLayer),
 )

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Ids, TelegramLogin, WakeUp } from "@messaging-service/core"
 import type { NumberId, Phone, SendingNumber, WorkspaceId } from "@messaging-service/core"
 import { Effect, Layer } from "effect"
-import { layerLogin, SimulatedPhones } from "../src/index.ts"
+import { layerLogin } from "../src/index.ts"
 import { storeWith } from "@messaging-service/testkit"
 
 const aNumber = (id: number): SendingNumber => ({
@@ -28,6 +28,7 @@ const scene = () => {
   const layer = layerLogin.pipe(
     Layer.provide([
       storeWith({
+        phones: { registered: Effect.succeed(null) },
         numbers: {
           find: (id) => Effect.sync(() => numbers.get(id) ?? null),
           // The value read here may be outdated when it arrives.
@@ -46,7 +47,6 @@ const scene = () => {
             }),
         },
       }),
-      Layer.mock(SimulatedPhones, { registered: Effect.succeed(null) }),
       Layer.mock(WakeUp, { poll: null, wake: (what) => Effect.sync(() => void woken.push(what)) }),
       Ids.layerRandom,
     ]),

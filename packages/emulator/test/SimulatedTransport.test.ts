@@ -17,7 +17,7 @@ import type {
 import { Clock, Effect, Fiber, Ref, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { defaultErrorMessage, ParkedSends, defaultBehaviour } from "../src/index.ts"
-import type { Behaviour } from "../src/index.ts"
+import type { PhoneBehaviour } from "@messaging-service/core"
 import { RemoteServerState, phone, layerRemoteServerInMemory } from "./RemoteServerInMemory.ts"
 
 const number = 7 as NumberId
@@ -34,7 +34,7 @@ const message: OutgoingMessage = {
 const send = (changed: Partial<OutgoingMessage> = {}) =>
   WhatsAppTransport.use((transport) => transport.send({ ...message, ...changed }))
 
-const behave = (behaviour: Partial<Behaviour>, id = number) =>
+const behave = (behaviour: Partial<PhoneBehaviour>, id = number) =>
   Effect.map(RemoteServerState, ({ behaviours }) =>
     behaviours.set(id, { ...defaultBehaviour, ...behaviour }),
   )

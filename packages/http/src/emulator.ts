@@ -12,7 +12,7 @@ import {
   statusAt,
   storedFileOf,
 } from "@messaging-service/core"
-import type { MediaLink, Message } from "@messaging-service/core"
+import type { MediaLink, Message, PhoneBehaviour } from "@messaging-service/core"
 import {
   AdvanceBody,
   BehaviourBody,
@@ -22,7 +22,7 @@ import {
   SentQuery,
   TickBody,
 } from "@messaging-service/emulator"
-import type { Behaviour, ListSent, SeenCopy } from "@messaging-service/emulator"
+import type { ListSent, SeenCopy } from "@messaging-service/emulator"
 import { Clock, Effect, Option, Schema } from "effect"
 import { examples } from "./openapi/examples.ts"
 import { missingNumber, operatorRoute } from "./operator/pipeline.ts"
@@ -43,7 +43,7 @@ const BehaviourJson = Schema.Struct({
   groups: Schema.Array(Schema.String),
 }).annotate({ identifier: "Behaviour" })
 
-const behaviourJson = (behaviour: Behaviour): typeof BehaviourJson.Type => ({
+const behaviourJson = (behaviour: PhoneBehaviour): typeof BehaviourJson.Type => ({
   send: behaviour.send,
   error_message: behaviour.errorMessage,
   latency_ms: behaviour.latencyMillis,

@@ -2,7 +2,7 @@ import * as Core from "@messaging-service/core"
 import * as Simulated from "@messaging-service/emulator"
 import { toWebHandler } from "@messaging-service/http"
 import { layerCryptoIds, layerQrCodeImages } from "@messaging-service/node"
-import * as StoreMemory from "@messaging-service/store-memory/emulator"
+import * as StoreMemory from "@messaging-service/store-memory"
 import { Layer, Redacted } from "effect"
 
 const ports = Layer.mergeAll(

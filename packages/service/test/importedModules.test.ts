@@ -20,7 +20,7 @@ process.exit()
 
 const index = new URL("../src/index.ts", import.meta.url).href
 
-/** The packages of other authors and their numbers of modules. */
+/** The packages of other authors, the number of modules, and those of the emulator. */
 const loadedBy = async (source: string) => {
   const args = ["--input-type=module", "-e", program(source)]
   const { stdout } = await promisify(execFile)(process.execPath, args)
@@ -29,7 +29,8 @@ const loadedBy = async (source: string) => {
     const found = [...url.matchAll(/node_modules\/((?:@[^/]+\/)?[^/.][^/]*)\//g)].at(-1)
     return found?.[1] ?? []
   })
-  return { count: urls.length, packages: [...new Set(packages)].toSorted() }
+  const emulator = urls.filter((url) => url.includes("/packages/emulator/"))
+  return { count: urls.length, packages: [...new Set(packages)].toSorted(), emulator }
 }
 
 /** Of these the core is made; the rest loads with what needs it. */
@@ -42,8 +43,18 @@ it("an import of the service loads no driver, picture, document or transport", a
   assert.isAtMost(count, 400)
 })
 
+it("neither the service nor its stores load simulated phones", async () => {
+  const stores = ["memory", "postgres"].map(
+    (one) => new URL(`../../store-${one}/src/index.ts`, import.meta.url).href,
+  )
+  const { emulator } = await loadedBy(
+    [index, ...stores].map((url) => `await import("${url}")`).join("\n"),
+  )
+  assert.deepStrictEqual(emulator, [])
+})
+
 it("a service in memory that only sends loads none of them either", async () => {
-  const { packages } = await loadedBy(`
+  const { emulator, packages } = await loadedBy(`
     const { open } = await import("${index}")
     const messaging = await open()
     const shop = await messaging.workspaces.ensure("shop", { numbers: [{ phone: "+15550100001" }] })
@@ -52,4 +63,5 @@ it("a service in memory that only sends loads none of them either", async () => 
     await messaging.close()
   `)
   expect(packages).toEqual(always)
+  assert.isNotEmpty(emulator)
 })

@@ -20,6 +20,7 @@ import { reminderStore } from "./reminders.ts"
 import { dueWork, processStore, serviceFigures } from "./service.ts"
 import { clockStore, outbox, subscriptionStore, serviceSecrets } from "./serviceStores.ts"
 import { sessionStore, shardLeases } from "./sessions.ts"
+import { simulatedPhones } from "./simulatedPhones.ts"
 import type { Steps } from "./collections.ts"
 
 type Operation = (...input: ReadonlyArray<never>) => unknown
@@ -33,7 +34,7 @@ const asEffect =
     })
 
 /** A service with these operations; each runs when its effect does. */
-export const operations = <Service extends object>(steps: Steps<Service>): Service =>
+const operations = <Service extends object>(steps: Steps<Service>): Service =>
   Record.map(steps as Readonly<Record<string, Operation>>, (operation) =>
     Effect.isEffect(operation) ? operation : asEffect(operation),
   ) as Service
@@ -66,6 +67,7 @@ export const memoryStore = (tables: Tables): Namespaces => {
     news: newsStore(tables),
     figures: figureStore(tables),
     version1Lists: version1ListStore(tables),
+    phones: simulatedPhones(tables),
     system: {
       ...clockStore(tables),
       ...serviceSecrets(tables),

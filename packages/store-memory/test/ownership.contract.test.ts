@@ -1,5 +1,5 @@
 /** Numbers shared among workers, over the store in memory. */
-import { layer } from "@messaging-service/store-memory/emulator"
+import { layer } from "@messaging-service/store-memory"
 import { ownershipContract } from "@messaging-service/testkit"
 import { Layer } from "effect"
 

@@ -31,6 +31,7 @@ import { schema } from "./migrations/index.ts"
 import { keepBuild, migrate } from "./migrations/migrate.ts"
 import type { Schema } from "./migrations/migrate.ts"
 import { numberStore } from "./number/numbers.ts"
+import { simulatedPhones } from "./number/simulatedPhones.ts"
 import { numberCheckStore } from "./numberCheck/numberChecks.ts"
 import { version1ListStore } from "./PostgresVersion1Lists.ts"
 import { laneQueue, dueWork } from "./queue/lanes.ts"
@@ -183,6 +184,7 @@ const storesOf = (wanted: Schema) =>
       news: newsStore(database),
       figures: figureStore(database),
       version1Lists: version1ListStore(database),
+      phones: simulatedPhones(database),
       system: {
         ...clockStore(database),
         ...serviceSecrets(database),

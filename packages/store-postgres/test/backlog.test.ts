@@ -9,7 +9,7 @@ import { Store } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
-import { layer as layerForTests } from "../src/emulator/index.ts"
+import { layer as layerStores } from "../src/index.ts"
 import { aBareDatabase, aDoor, aProcess } from "./databases.ts"
 import { anExplainingPool, assertLookedUp, rowsRead } from "./QueryPlans.ts"
 import type { Explained } from "./QueryPlans.ts"
@@ -66,7 +66,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
       yield* door.query("past", files)
       yield* door.query("analysed", "vacuum analyze")
       const { plansOf, pool } = yield* anExplainingPool(database)
-      const stores = yield* Layer.build(layerForTests({ pool }))
+      const stores = yield* Layer.build(layerStores({ pool }))
 
       yield* Effect.gen(function* () {
         const { key, number, workspace } = yield* delivering.aStageWithKey()
@@ -123,7 +123,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
       yield* door.query("past", messages)
       yield* door.query("analysed", "vacuum analyze")
       const { plansOf, pool } = yield* anExplainingPool(database)
-      const stores = yield* Layer.build(layerForTests({ pool }))
+      const stores = yield* Layer.build(layerStores({ pool }))
 
       yield* Effect.gen(function* () {
         const flood = yield* delivering.aStageWithKey()
@@ -165,7 +165,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
       yield* door.query("past", messages)
       yield* door.query("analysed", "vacuum analyze")
       const { plansOf, pool } = yield* anExplainingPool(database)
-      const stores = yield* Layer.build(layerForTests({ pool }))
+      const stores = yield* Layer.build(layerStores({ pool }))
 
       yield* Effect.gen(function* () {
         const { number } = yield* delivering.aStageWithKey()

@@ -6,7 +6,7 @@ import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, accepted, delivering, sending } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { randomBytes } from "node:crypto"
-import { layer as layerForTests } from "../src/emulator/index.ts"
+import { layer as layerStores } from "../src/index.ts"
 import { aBareDatabase, aDoor } from "./databases.ts"
 import { anExplainingPool, rowsRead } from "./QueryPlans.ts"
 
@@ -29,7 +29,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off", full_page_writes: 
       const database = yield* aBareDatabase
       const door = yield* aDoor(database)
       const { plansOf, pool } = yield* anExplainingPool(database)
-      const stores = yield* Layer.build(layerForTests({ pool }))
+      const stores = yield* Layer.build(layerStores({ pool }))
       const walAt = Effect.map(
         door.query<{ readonly at: bigint }>(
           "wal",

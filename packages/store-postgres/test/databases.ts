@@ -5,7 +5,6 @@ import { Context, Effect, Layer } from "effect"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { Pool } from "pg"
-import { layer as layerForTests } from "../src/emulator/index.ts"
 import { layer } from "../src/index.ts"
 import { Database } from "../src/database/Database.ts"
 import type { DatabaseOptions } from "../src/database/Connection.ts"
@@ -60,7 +59,7 @@ export type Stores = Layer.Success<ReturnType<typeof layer>>
 
 /** Everything that stores keep, on a database of its own. */
 export const storesOfOneTest = Layer.unwrap(
-  Effect.map(aMigratedDatabase(["pg_catalog"]), (database) => layerForTests(optionsOf(database))),
+  Effect.map(aMigratedDatabase(["pg_catalog"]), (database) => layer(optionsOf(database))),
 )
 
 /** The stores of one process on that database, for as long as the scope is open. */

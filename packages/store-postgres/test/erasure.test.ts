@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { erasedAtOnce, Store } from "@messaging-service/core"
 import { EmbeddedPostgres, aKey, aStage, day, noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
-import { layer as layerForTests } from "../src/emulator/index.ts"
+import { layer as layerStores } from "../src/index.ts"
 import { aMigratedDatabase, aDoor, optionsOf } from "./databases.ts"
 
 const many = erasedAtOnce * 2 + 200
@@ -153,7 +153,7 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
           for (const text of watch) yield* door.query("watch", text)
           if (!deletes) return yield* forget
           yield* Store.use(({ workspaces: store }) => store.delete(workspace.id, noon)).pipe(
-            Effect.provide(layerForTests(optionsOf(database))),
+            Effect.provide(layerStores(optionsOf(database))),
           )
           yield* erase(workspace.id)
           for (const table of [
@@ -167,7 +167,7 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })(
           }
           const [left] = yield* (yield* Store).system.retainedWorkspaces(workspace.id - 1, 1)
           assert.isUndefined(left)
-        }).pipe(Effect.provide(layerForTests(optionsOf(database))))
+        }).pipe(Effect.provide(layerStores(optionsOf(database))))
         for (const table of ["idempotency_records", "idempotency_claims", "webhook_attempts"]) {
           const kept = deletes && table === "webhook_attempts" ? many : 0
           assert.strictEqual(yield* count(table), kept, table)

@@ -4,7 +4,7 @@ import { countFigures, figureStreams, readSpan, Store, tallyFigures } from "@mes
 import type { FigureStream, WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, aStage, delivering, noon } from "@messaging-service/testkit"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
-import { layer as layerForTests } from "../src/emulator/index.ts"
+import { layer as layerStores } from "../src/index.ts"
 import { aBareDatabase, aMigratedDatabase, aDoor, aProcess } from "./databases.ts"
 import { anExplainingPool, rowsRead } from "./QueryPlans.ts"
 import type { Explained } from "./QueryPlans.ts"
@@ -202,7 +202,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
       const database = yield* aBareDatabase
       const door = yield* aDoor(database)
       const { plansOf, pool } = yield* anExplainingPool(database)
-      const stores = yield* Layer.build(layerForTests({ pool }))
+      const stores = yield* Layer.build(layerStores({ pool }))
       yield* Effect.gen(function* () {
         const { key, number, workspace } = yield* delivering.aStageWithKey()
         yield* delivering.anEndpoint(key)

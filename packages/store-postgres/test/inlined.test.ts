@@ -7,7 +7,7 @@ import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { codeSchema } from "../src/database/build.ts"
-import { layer as layerForTests } from "../src/emulator/index.ts"
+import { layer as layerStores } from "../src/index.ts"
 import { sqlFiles } from "../src/sql.generated.ts"
 import { aBareDatabase, aDoor, aProcess } from "./databases.ts"
 import { anExplainingPool } from "./QueryPlans.ts"
@@ -80,7 +80,7 @@ layer(EmbeddedPostgres.shared, { excludeTestServices: true })("rules in plans", 
   it.effect("what accepts, claims, settles, ends and delivers calls none", () =>
     Effect.gen(function* () {
       const { plansOf, pool } = yield* anExplainingPool(yield* aBareDatabase)
-      const stores = yield* Layer.build(layerForTests({ pool }))
+      const stores = yield* Layer.build(layerStores({ pool }))
       yield* Effect.gen(function* () {
         const { key, number } = yield* delivering.aStageWithKey()
         yield* delivering.anEndpoint(key)

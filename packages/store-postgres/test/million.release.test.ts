@@ -18,7 +18,7 @@ import type {
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { Context, Effect, Layer } from "effect"
 import type { DatabaseService } from "../src/database/Database.ts"
-import { layer as layerForTests } from "../src/emulator/index.ts"
+import { layer as layerStores } from "../src/index.ts"
 import { aDatabase, aDoor } from "./databases.ts"
 import { anExplainingPool, rowsRead } from "./QueryPlans.ts"
 
@@ -323,7 +323,7 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
       const database = yield* aDatabase
       const door = yield* aDoor(database, { statementMillis: 300_000 })
       const { plansOf, pool } = yield* anExplainingPool(database)
-      const stores = yield* Layer.build(layerForTests({ pool }))
+      const stores = yield* Layer.build(layerStores({ pool }))
       yield* fill(door)
       const reads = readsOf(plansOf)
       const { figures, messages: store, numbers } = Context.get(stores, Store)

@@ -1,5 +1,5 @@
 /** The store contract on a real PostgreSQL. */
-import { layer as layerPostgres } from "@messaging-service/store-postgres/emulator"
+import { layer as layerPostgres } from "@messaging-service/store-postgres"
 import { EmbeddedPostgres, storeContract } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { aMigratedDatabase, optionsOf } from "./databases.ts"

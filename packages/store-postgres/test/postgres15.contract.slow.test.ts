@@ -11,7 +11,7 @@ import {
 } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { createRequire } from "node:module"
-import { layer as layerForTests } from "../src/emulator/index.ts"
+import { layer as layerStores } from "../src/index.ts"
 import { aBareDatabase, aDatabase, aDoor, aPool, storesOfOneTest } from "./databases.ts"
 
 const embeddedPackage = createRequire(
@@ -40,7 +40,7 @@ if (canRun) {
   const stores = Layer.unwrap(
     Effect.gen(function* () {
       const pool = yield* aPool(yield* aBareDatabase)
-      return layerForTests({ pool, schema: "guest" })
+      return layerStores({ pool, schema: "guest" })
     }),
   ).pipe(Layer.provide(server))
   // One round of each race: it is the SQL that has more of them on the newest PostgreSQL.

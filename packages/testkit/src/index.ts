@@ -1,4 +1,3 @@
-export type { AllStores } from "./AllStores.ts"
 export { EmbeddedPostgres, EmbeddedPostgresError, hasBinaries } from "./EmbeddedPostgres.ts"
 export type { EmbeddedPostgresOptions, PostgresCluster, TestDatabase } from "./EmbeddedPostgres.ts"
 export { ownershipContract } from "./ownership/ownershipContract.ts"

@@ -21,6 +21,7 @@ const namespaces = [
   "news",
   "figures",
   "version1Lists",
+  "phones",
   "system",
 ] as const satisfies ReadonlyArray<keyof Service>
 

@@ -105,21 +105,17 @@ export const breaches: ReadonlyArray<Breach> = [
       rule: imports,
     }),
   ),
-  ...["core", "store-memory", "store-postgres", "http", "node", "client"].map((name) => ({
-    does: `${name} importing the emulator`,
-    room: `packages/${name}/src`,
-    source: `export { it } from "@messaging-service/emulator"`,
-    rule: imports,
-  })),
+  ...["core", "store-memory", "store-postgres", "http", "node", "client", "testkit"].map(
+    (name) => ({
+      does: `${name} importing the emulator`,
+      room: `packages/${name}/src`,
+      source: `export { it } from "@messaging-service/emulator"`,
+      rule: imports,
+    }),
+  ),
   {
-    does: "a store's own source importing what it keeps for the emulator",
-    room: "packages/store-postgres/src",
-    source: `export { it } from "./emulator/index.ts"`,
-    rule: imports,
-  },
-  {
-    does: "the same where that is one file",
-    room: "packages/store-memory/src",
+    does: "the source of http importing its entry for the emulator",
+    room: "packages/http/src",
     source: `export { it } from "./emulator.ts"`,
     rule: imports,
   },
@@ -379,11 +375,11 @@ export const permitted: ReadonlyArray<Sample> = [
     room: "packages/store-memory/src",
     source: `import * as ports from "@messaging-service/core"\nexport const it = ports.MessageStore`,
   },
-  ...["store-memory", "store-postgres", "http"].map((name) => ({
-    does: `${name}'s entry for the emulator importing the emulator and the rest of the package`,
-    room: `packages/${name}/src/emulator`,
+  {
+    does: "http's entry for the emulator importing the emulator and the rest of the package",
+    room: "packages/http/src/emulator",
     source: `export { it } from "@messaging-service/emulator"\nexport { that } from "../index.ts"`,
-  })),
+  },
   {
     does: "a file importing another that does not import it",
     room: "packages/core/src/line",

@@ -32,6 +32,7 @@ import type { ReminderStore } from "../reminder/Reminder.ts"
 import type { IdempotencyStore } from "../request/Idempotency.ts"
 import type { ClockStore } from "../time/Time.ts"
 import type { SessionStore, ShardLeases } from "../transport/Shards.ts"
+import type { SimulatedPhones } from "../transport/SimulatedPhones.ts"
 import type { Version1ListStore } from "../Version1ListStore.ts"
 import type { DeliveryQueue, Outbox, WebhookStore } from "../webhook/WebhookStore.ts"
 import type { CallersTransactions, RestoreStore, ServiceSecrets } from "./SystemStore.ts"
@@ -65,6 +66,8 @@ export class Store
       readonly figures: FigureStore
       /** Lists of version 1, by offset. */
       readonly version1Lists: Version1ListStore
+      /** The remote server of simulated phones; live transports call none of it. */
+      readonly phones: SimulatedPhones
       /** The service as a whole: clock, secrets, figures, processes, restores, erasure, callers' transactions. */
       readonly system: ClockStore &
         ServiceSecrets &

@@ -1,7 +1,6 @@
 /** Operations and observations for tests: sends, answers, events and stored records. */
 import { assert } from "@effect/vitest"
-import { Emulator, SimulatedPhones } from "@messaging-service/emulator"
-import type { SentCopy } from "@messaging-service/emulator"
+import { Emulator } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
 import {
   dailyQuota,
@@ -21,6 +20,7 @@ import type {
   NumberId,
   Refusal,
   Sent,
+  SentCopy,
   StoreUnavailable,
   WorkspaceId,
 } from "../../src/index.ts"
@@ -140,7 +140,7 @@ export const claimAndDie = Effect.fnUntraced(function* (limit = 100, leaseMillis
 /** What recipients saw, oldest first. */
 export const copies = (number: NumberId | null = null) =>
   Effect.gen(function* () {
-    const simulated = yield* SimulatedPhones
+    const simulated = (yield* Store).phones
     const all: Array<SentCopy> = []
     let before: number | null = null
     do {

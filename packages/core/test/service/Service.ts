@@ -3,14 +3,13 @@
  * and one seed. Builders take what a test is about; everything else has a default.
  */
 import { assert } from "@effect/vitest"
-import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory/emulator"
+import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory"
 import {
   layerLinking,
   layerPorts,
   layerService,
   layerTransport,
   ParkedSends,
-  SimulatedPhones,
 } from "@messaging-service/emulator"
 import { aPlan, noon, second, services } from "@messaging-service/testkit/world"
 import { Clock, Context, Effect, Fiber, Layer, Random } from "effect"
@@ -36,7 +35,7 @@ type Transports = WhatsAppTransport | TelegramTransport | PhoneDirectory | Parke
 export interface ServiceParts {
   readonly seed?: string
   /** Replaces the simulated phones. */
-  readonly transport?: Layer.Layer<Transports, never, Store | SimulatedPhones | Ids>
+  readonly transport?: Layer.Layer<Transports, never, Store | Ids>
   /** Replaces the linking of simulated phones. */
   readonly linking?: Layer.Layer<NumberLinking, never, Ids>
   /** Wraps the store for everything above it. */

@@ -1,5 +1,5 @@
 /** The memory store with every operation wrapped, to count calls or to fail. */
-import { layer as layerStore } from "@messaging-service/store-memory/emulator"
+import { layer as layerStore } from "@messaging-service/store-memory"
 import { Context, Effect, Layer } from "effect"
 import { Store } from "../../src/index.ts"
 import type { StoreUnavailable } from "../../src/index.ts"
@@ -14,18 +14,13 @@ export type Around = <A, E, R>(
 export const storeWithin = (around: Around): typeof layerStore =>
   Layer.effectContext(
     Effect.map(Layer.build(layerStore), (context) => {
-      const ports = [...context.mapUnsafe].map(([name, port]): [string, unknown] => [
-        name,
-        name === Store.key
-          ? Object.fromEntries(
-              Object.entries(port as object).map(([namespace, methods]: [string, object]) => [
-                namespace,
-                watched(namespace, methods, around),
-              ]),
-            )
-          : watched(name.replace(/^(core|emulator)\//, ""), port as object, around),
-      ])
-      return Context.makeUnsafe<Layer.Success<typeof layerStore>>(new Map(ports))
+      const namespaces = Object.entries(Context.get(context, Store)).map(
+        ([namespace, methods]: [string, object]) => [
+          namespace,
+          watched(namespace, methods, around),
+        ],
+      )
+      return Context.make(Store, Object.fromEntries(namespaces) as typeof Store.Service)
     }),
   )
 

@@ -1,6 +1,6 @@
 /** A process whose system clock differs from the database's stops working until both agree. */
 import { assert, describe, it } from "@effect/vitest"
-import { layer as layerStore } from "@messaging-service/store-memory/emulator"
+import { layer as layerStore } from "@messaging-service/store-memory"
 import { Clock, Effect, Layer, Metric } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"

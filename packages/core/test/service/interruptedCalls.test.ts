@@ -1,6 +1,6 @@
 /** Calls whose client hangs up at any moment, on a store that answers a moment after its commit. */
 import { assert, describe, it } from "@effect/vitest"
-import { layer as layerStore } from "@messaging-service/store-memory/emulator"
+import { layer as layerStore } from "@messaging-service/store-memory"
 import { interruptEverywhere, storeChanged } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import type { Scope } from "effect"

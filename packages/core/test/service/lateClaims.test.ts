@@ -1,6 +1,6 @@
 /** Claims whose answer takes longer than their lease. */
 import { assert, it } from "@effect/vitest"
-import { layer as layerStore } from "@messaging-service/store-memory/emulator"
+import { layer as layerStore } from "@messaging-service/store-memory"
 import { storeChanged } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,6 +1,6 @@
 /** A process whose store goes back in time while it runs. */
 import { assert, describe, it } from "@effect/vitest"
-import { layer as layerStore } from "@messaging-service/store-memory/emulator"
+import { layer as layerStore } from "@messaging-service/store-memory"
 import { Effect, Layer, Logger, Metric } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"

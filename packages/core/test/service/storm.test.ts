@@ -41,7 +41,7 @@ const allowance = 10_000
 /** A store that sometimes fails, before or after it acts. */
 const unreliableStore = () => {
   const trouble = { chance: 0 }
-  const mayFail = /^(queue|messages|numbers|workspaces|SimulatedPhones)\./
+  const mayFail = /^(queue|messages|numbers|workspaces|phones)\./
   const store = storeWithin((operation, effect) =>
     Effect.gen(function* () {
       if (trouble.chance === 0 || !mayFail.test(operation)) return yield* effect

@@ -3,7 +3,7 @@
  * others continue.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { layer as layerStore } from "@messaging-service/store-memory/emulator"
+import { layer as layerStore } from "@messaging-service/store-memory"
 import { Effect, Fiber, Latch, Layer } from "effect"
 import { makeTestModeSender, sharedLimits } from "../../src/index.ts"
 import type { Acceptance, WorkspaceId } from "../../src/index.ts"

@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { storeCannotStart } from "./startFaults.ts"
 import { checkStore, dataDirectoryOf, serviceVariables, storeChoice } from "./Settings.ts"
 import type { ComposedSettings, StoreChoice } from "./Settings.ts"
-import { layerStorage, storageAlone } from "./Storage.ts"
+import { layerStorage } from "./Storage.ts"
 
 type Postgres = Extract<StoreChoice, { readonly kind: "postgres" }>
 
@@ -76,7 +76,7 @@ const restored = (
         }),
       ),
     ),
-    Effect.provide(layerStorage(storageAlone, place)),
+    Effect.provide(layerStorage(place)),
     Effect.scoped,
   )
   return Effect.andThen(isEmbeddedThere(place), begun)

@@ -22,7 +22,6 @@ import {
   RunsWorker,
   Store,
 } from "@messaging-service/core"
-import type { StoreUnavailable, WakeUp } from "@messaging-service/core"
 import {
   CannotStart,
   layerCryptoIds,
@@ -33,7 +32,6 @@ import {
   layerQrCodeImages,
   realTimeLayer,
 } from "@messaging-service/node"
-import type { SimulatedPhones } from "@messaging-service/emulator"
 import { Effect, Layer, Redacted } from "effect"
 import type { Context, Scope } from "effect"
 import { hostname } from "node:os"
@@ -47,7 +45,7 @@ import {
 import type { SecretKind } from "./DataDirectory.ts"
 import { numbersForMemory } from "./Settings.ts"
 import type { ComposedSettings } from "./Settings.ts"
-import { isShared, layerStorage, storageAlone, storageWithPhones } from "./Storage.ts"
+import { isShared, layerStorage } from "./Storage.ts"
 import { layerLive, requireNoLinkedNumbers } from "./transports.ts"
 import type { ShowCode, TransportChoice } from "./transports.ts"
 
@@ -207,15 +205,11 @@ const layerGround = (
     Layer.succeed(RunsWorker, worksElsewhere !== true && startsNoWorker !== true),
   )
 
-/** Every port except the transport's, over a store. */
-const layerPorts = <Kept>(
-  settings: ComposedSettings,
-  publicUrl: string,
-  storage: Layer.Layer<Kept | Store | WakeUp, CannotStart | StoreUnavailable>,
-) =>
+/** Every port except the transport's. */
+const layerPorts = (settings: ComposedSettings, publicUrl: string) =>
   layerAdapters(settings).pipe(
     Layer.provideMerge(layerTime(settings)),
-    Layer.provideMerge(storage),
+    Layer.provideMerge(layerStorage(settings)),
     Layer.provideMerge(layerSecretsKey(settings)),
     Layer.provideMerge(layerGround(settings, publicUrl)),
   )
@@ -230,13 +224,7 @@ const layerSimulated = (
       layerService.pipe(
         Layer.provideMerge(layer),
         Layer.provideMerge(hasApplication ? layerLogin : Layer.empty),
-        Layer.provideMerge(
-          layerPorts<SimulatedPhones>(
-            settings,
-            publicUrl,
-            layerStorage(storageWithPhones, settings),
-          ),
-        ),
+        Layer.provideMerge(layerPorts(settings, publicUrl)),
       ),
     ),
   )
@@ -249,16 +237,14 @@ const layerWhole = (
   publicUrl: string,
   showCode: ShowCode,
 ): Layer.Layer<
-  Layer.Success<typeof layerCore | ReturnType<typeof layerPorts<never>>>,
+  Layer.Success<typeof layerCore | ReturnType<typeof layerPorts>>,
   Layer.Error<ReturnType<typeof layerSimulated>>
 > => {
   const { transport } = settings
   if (transport.kind === "simulated") return layerSimulated(settings, transport, publicUrl)
   return layerCore.pipe(
     Layer.provideMerge(layerLive(transport, showCode)),
-    Layer.provideMerge(
-      layerPorts<never>(settings, publicUrl, layerStorage(storageAlone, settings)),
-    ),
+    Layer.provideMerge(layerPorts(settings, publicUrl)),
   )
 }
 

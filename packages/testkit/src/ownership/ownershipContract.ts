@@ -7,7 +7,6 @@ import { assert, layer } from "@effect/vitest"
 import { shardCount, Store } from "@messaging-service/core"
 import type { NumberId } from "@messaging-service/core"
 import { Deferred, Effect, Exit, Latch, Layer, Option, Random } from "effect"
-import type { AllStores } from "../AllStores.ts"
 import { aNumber, aWorkspace, noon } from "../store/Records.ts"
 import { makeWorkers, numbers } from "./Workers.ts"
 import type { TestWorker, Workers } from "./Workers.ts"
@@ -40,13 +39,13 @@ export interface OwnershipContractOptions {
 export const ownershipContract = <Shared = never>(
   name: string,
   shared: Layer.Layer<Shared, unknown>,
-  stores: Layer.Layer<AllStores, unknown, Shared>,
+  stores: Layer.Layer<Store, unknown, Shared>,
   { histories = 3 }: OwnershipContractOptions = {},
 ): void => {
   layer(shared)(name, (it) => {
     const test = <E>(
       rule: string,
-      body: (workers: Workers) => Effect.Effect<unknown, E, AllStores>,
+      body: (workers: Workers) => Effect.Effect<unknown, E, Store>,
       timeout = 30_000,
     ) =>
       it.effect(

@@ -1,8 +1,8 @@
 /** One topic of the store contract: declares its tests on a tester that has a store. */
 import type { Vitest } from "@effect/vitest"
-import type { AllStores } from "../AllStores.ts"
+import type { Store } from "@messaging-service/core"
 
-export type StoreTester = Vitest.MethodsNonLive<AllStores>
+export type StoreTester = Vitest.MethodsNonLive<Store>
 
 export interface StoreContractOptions {
   /**

@@ -3,8 +3,8 @@
  * call `storeContract` with a layer of an empty store; every test creates its own workspaces in it.
  */
 import { beforeAll, describe, layer } from "@effect/vitest"
+import type { Store } from "@messaging-service/core"
 import type { Layer } from "effect"
-import type { AllStores } from "../AllStores.ts"
 import { attachmentRaces, attachments } from "./contract/attachments.ts"
 import { accepting } from "./contract/acceptance.ts"
 import { allowance } from "./contract/allowance.ts"
@@ -153,7 +153,7 @@ export const storeTopics = Object.keys(topics) as ReadonlyArray<StoreTopic>
  */
 export const storeContract = (
   name: string,
-  stores: Layer.Layer<AllStores, unknown>,
+  stores: Layer.Layer<Store, unknown>,
   {
     only = storeTopics,
     ...options

@@ -2,7 +2,6 @@
 import { assert } from "@effect/vitest"
 import { everyMessage, Store } from "@messaging-service/core"
 import type { AdmitQuery, Message, Mode, WorkspaceId } from "@messaging-service/core"
-import { SimulatedPhones } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import {
   aCheck,
@@ -298,7 +297,7 @@ export const erasure: Topic = (it) => {
 
   it.effect("a simulated phone's copy of a message goes with it", () =>
     Effect.gen(function* () {
-      const phones = yield* SimulatedPhones
+      const { phones } = yield* Store
       const { number, workspace } = yield* aStage()
       const [gone, kept] = [yield* aMessage(number), yield* aMessage(number)]
       for (const { transportId } of [gone, kept]) {

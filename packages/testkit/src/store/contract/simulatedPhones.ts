@@ -1,8 +1,7 @@
-/** `SimulatedPhones`: the remote server of the simulated wire. */
+/** The remote server of simulated phones. */
 import { assert } from "@effect/vitest"
-import type { NumberId } from "@messaging-service/core"
-import { defaultBehaviour, SimulatedPhones } from "@messaging-service/emulator"
-import type { Behaviour, ReceivedCopy, SentFilter } from "@messaging-service/emulator"
+import { Store } from "@messaging-service/core"
+import type { NumberId, PhoneBehaviour, ReceivedCopy, SentFilter } from "@messaging-service/core"
 import { Effect } from "effect"
 import { ids, only } from "../Expect.ts"
 import type { Topic } from "../Topic.ts"
@@ -23,7 +22,7 @@ const aCopy = (numberId: NumberId, overrides: Partial<Copy> = {}): Copy => ({
   ...overrides,
 })
 
-const dropping: Behaviour = {
+const dropping: PhoneBehaviour = {
   send: "drop",
   errorMessage: null,
   latencyMillis: 250,
@@ -33,22 +32,27 @@ const dropping: Behaviour = {
 export const simulatedPhones: Topic = (it) => {
   it.effect("a phone has the default behaviour until a test changes it", () =>
     Effect.gen(function* () {
-      const phones = yield* SimulatedPhones
+      const { phones } = yield* Store
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
       assert.isNull(yield* phones.behaviour(number.id))
-      const failing: Behaviour = { ...dropping, send: "fail", errorMessage: "Grüße", groups: [] }
+      const failing: PhoneBehaviour = {
+        ...dropping,
+        send: "fail",
+        errorMessage: "Grüße",
+        groups: [],
+      }
       yield* phones.setBehaviour(number.id, failing)
       assert.deepStrictEqual(yield* phones.behaviour(number.id), failing)
-      yield* phones.setBehaviour(number.id, defaultBehaviour)
-      assert.deepStrictEqual(yield* phones.behaviour(number.id), defaultBehaviour)
+      yield* phones.setBehaviour(number.id, dropping)
+      assert.deepStrictEqual(yield* phones.behaviour(number.id), dropping)
       assert.isNull(yield* phones.behaviour(other.id))
     }),
   )
 
   it.effect("a list, or the rule, decides which phones exist", () =>
     Effect.gen(function* () {
-      const phones = yield* SimulatedPhones
+      const { phones } = yield* Store
       const [a, b] = [aPhone(), aPhone()]
       assert.isNull(yield* phones.registered)
       yield* phones.setRegistered([b, a])
@@ -62,7 +66,7 @@ export const simulatedPhones: Topic = (it) => {
 
   it.effect("the remote server shows one copy for one transport id of a number", () =>
     Effect.gen(function* () {
-      const phones = yield* SimulatedPhones
+      const { phones } = yield* Store
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
       const message = yield* aMessage(number)
@@ -92,7 +96,7 @@ export const simulatedPhones: Topic = (it) => {
 
   it.effect("a copy without a message is shown without one", () =>
     Effect.gen(function* () {
-      const phones = yield* SimulatedPhones
+      const { phones } = yield* Store
       const { number } = yield* aStage()
       yield* phones.receive(aCopy(number.id), null)
       const page = yield* phones.sent(of(number.id), { before: null, limit: 10 })
@@ -102,10 +106,10 @@ export const simulatedPhones: Topic = (it) => {
 
   it.effect("a phone's next action changes with each copy that it receives, repeats included", () =>
     Effect.gen(function* () {
-      const phones = yield* SimulatedPhones
+      const { phones } = yield* Store
       const { number } = yield* aStage()
       const copy = aCopy(number.id)
-      const after: Behaviour = { ...dropping, send: "succeed" }
+      const after: PhoneBehaviour = { ...dropping, send: "succeed" }
       yield* phones.setBehaviour(number.id, dropping)
       assert.isTrue(yield* phones.receive(copy, null))
       assert.deepStrictEqual(yield* phones.behaviour(number.id), dropping)
@@ -119,7 +123,7 @@ export const simulatedPhones: Topic = (it) => {
 
   it.effect("concurrent copies are shown once", () =>
     Effect.gen(function* () {
-      const phones = yield* SimulatedPhones
+      const { phones } = yield* Store
       const { number } = yield* aStage()
       const copy = aCopy(number.id)
       const shown = yield* Effect.forEach(
@@ -134,7 +138,7 @@ export const simulatedPhones: Topic = (it) => {
 
   it.effect("sent messages are paged newest first, of one number or of all", () =>
     Effect.gen(function* () {
-      const phones = yield* SimulatedPhones
+      const { phones } = yield* Store
       const { workspace, number } = yield* aStage()
       const other = yield* aNumber(workspace.id)
       const texts = ["1", "2", "3", "4", "5"]
@@ -165,7 +169,7 @@ export const simulatedPhones: Topic = (it) => {
 
   it.effect("copies are found by workspace and recipient, and tell their workspace", () =>
     Effect.gen(function* () {
-      const phones = yield* SimulatedPhones
+      const { phones } = yield* Store
       const { workspace, number } = yield* aStage()
       const second = yield* aNumber(workspace.id)
       const other = yield* aStage()

@@ -1,19 +1,24 @@
 /** The remote server of simulated phones, in memory. */
-import type { NumberId, Phone, WorkspaceId } from "@messaging-service/core"
-import type { SimulatedPhones } from "@messaging-service/emulator"
-import type { Behaviour, SentCopy } from "@messaging-service/emulator"
+import type {
+  NumberId,
+  Phone,
+  PhoneBehaviour,
+  SentCopy,
+  SimulatedPhones,
+  WorkspaceId,
+} from "@messaging-service/core"
 import { Effect } from "effect"
-import { newestFirst } from "../collections.ts"
-import { transportKey } from "../tables.ts"
-import type { Tables } from "../tables.ts"
-import type { Steps } from "../collections.ts"
+import { newestFirst } from "./collections.ts"
+import { transportKey } from "./tables.ts"
+import type { Tables } from "./tables.ts"
+import type { Steps } from "./collections.ts"
 
 /** Of a number that was never made. */
 const noWorkspace = 0 as WorkspaceId
 
 /** The remote server; it names messages as the store does. */
-export const simulatedPhones = (tables: Tables): Steps<typeof SimulatedPhones.Service> => {
-  const behaviours = new Map<NumberId, Behaviour>()
+export const simulatedPhones = (tables: Tables): Steps<SimulatedPhones> => {
+  const behaviours = new Map<NumberId, PhoneBehaviour>()
   const copies: Array<SentCopy> = []
   const copiesByNumber = new Map<NumberId, Array<SentCopy>>()
   const received = new Set<string>()

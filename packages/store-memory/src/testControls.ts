@@ -15,14 +15,12 @@ import type {
   TransactionClient,
   TransportId,
 } from "@messaging-service/core"
-import { SimulatedPhones } from "@messaging-service/emulator"
 import { Context, Data, Effect, Layer } from "effect"
-import { operations, memoryStore } from "../MemoryStore.ts"
-import { simulatedPhones } from "./simulatedPhones.ts"
-import { plannedAfter } from "../lanes.ts"
-import { accept, brokenGuard } from "../messages.ts"
-import { newMessageRow, Tables } from "../tables.ts"
-import type { Lane, MessageRow } from "../tables.ts"
+import { memoryStore } from "./MemoryStore.ts"
+import { plannedAfter } from "./lanes.ts"
+import { accept, brokenGuard } from "./messages.ts"
+import { newMessageRow, Tables } from "./tables.ts"
+import type { Lane, MessageRow } from "./tables.ts"
 
 /** The commit of a transaction whose send no longer holds; nothing of it exists. */
 export class CommitRefused extends Data.TaggedError("CommitRefused")<{
@@ -203,61 +201,57 @@ export class TestControls extends Context.Service<
   }
 >()("store-memory/TestControls") {}
 
-/** As `layer` of the emulator's entry point, with controls. */
-export const layerForTests: Layer.Layer<Store | SimulatedPhones | TestControls> = Layer.syncContext(
-  () => {
-    const tables = new Tables()
-    const open = new WeakMap<object, Transaction>()
-    const phones: typeof SimulatedPhones.Service = operations(simulatedPhones(tables))
-    let filled = 0
-    const end = (client: TransactionClient): Transaction => {
-      const transaction = open.get(client) ?? newTransaction()
-      open.delete(client)
-      return transaction
-    }
-    const undo = (sends: ReadonlyArray<Staged>) => {
-      const store = memoryStore(tables).messages
-      return Effect.forEach(
-        sends,
-        ({ acceptance: { idempotency } }) =>
-          idempotency === null ? Effect.void : Effect.orDie(store.releaseClaim(idempotency)),
-        { discard: true },
-      )
-    }
-    const controls = TestControls.of({
-      fillQuota: (id, leave, limit, now) =>
-        Effect.sync(() => {
-          const lane = tables.lanes.get(id)
-          if (lane === undefined) return
-          const times = plannedAfter(lane, now - limit.windowMillis)
-          const { planned } = countExactly(times, { plannedAt: now, count: 1, limit })
-          lane.quotaWindowMillis = Math.max(lane.quotaWindowMillis, limit.windowMillis)
-          for (let room = limit.messages - planned - leave; room > 0; room--) {
-            lane.counting.add(counted(lane, now, -++filled))
-          }
-        }),
-      isOpen: (client) => open.has(client),
-      begin: (client) =>
-        Effect.sync(() => void open.set(client, open.get(client) ?? newTransaction())),
-      commit: (client) => Effect.suspend(() => commit(tables, end(client))),
-      rollback: (client) => Effect.suspend(() => undo(end(client).staged)),
-      savepoint: (client, name) =>
-        Effect.sync(() => {
-          const { savepoints, staged } = open.get(client) ?? newTransaction()
-          savepoints.push({ name, length: staged.length })
-        }),
-      rollbackTo: (client, name) =>
-        Effect.suspend(() => {
-          const { savepoints, staged } = open.get(client) ?? newTransaction()
-          const at = savepoints.findLastIndex((savepoint) => savepoint.name === name)
-          const kept = savepoints[at]?.length ?? staged.length
-          if (at >= 0) savepoints.splice(at + 1)
-          return undo(staged.splice(kept))
-        }),
-    })
-    return Context.make(Store, joinable(tables, memoryStore(tables), open)).pipe(
-      Context.add(SimulatedPhones, phones),
-      Context.add(TestControls, controls),
+/** As `layer`, with controls. */
+export const layerForTests: Layer.Layer<Store | TestControls> = Layer.syncContext(() => {
+  const tables = new Tables()
+  const open = new WeakMap<object, Transaction>()
+  let filled = 0
+  const end = (client: TransactionClient): Transaction => {
+    const transaction = open.get(client) ?? newTransaction()
+    open.delete(client)
+    return transaction
+  }
+  const undo = (sends: ReadonlyArray<Staged>) => {
+    const store = memoryStore(tables).messages
+    return Effect.forEach(
+      sends,
+      ({ acceptance: { idempotency } }) =>
+        idempotency === null ? Effect.void : Effect.orDie(store.releaseClaim(idempotency)),
+      { discard: true },
     )
-  },
-)
+  }
+  const controls = TestControls.of({
+    fillQuota: (id, leave, limit, now) =>
+      Effect.sync(() => {
+        const lane = tables.lanes.get(id)
+        if (lane === undefined) return
+        const times = plannedAfter(lane, now - limit.windowMillis)
+        const { planned } = countExactly(times, { plannedAt: now, count: 1, limit })
+        lane.quotaWindowMillis = Math.max(lane.quotaWindowMillis, limit.windowMillis)
+        for (let room = limit.messages - planned - leave; room > 0; room--) {
+          lane.counting.add(counted(lane, now, -++filled))
+        }
+      }),
+    isOpen: (client) => open.has(client),
+    begin: (client) =>
+      Effect.sync(() => void open.set(client, open.get(client) ?? newTransaction())),
+    commit: (client) => Effect.suspend(() => commit(tables, end(client))),
+    rollback: (client) => Effect.suspend(() => undo(end(client).staged)),
+    savepoint: (client, name) =>
+      Effect.sync(() => {
+        const { savepoints, staged } = open.get(client) ?? newTransaction()
+        savepoints.push({ name, length: staged.length })
+      }),
+    rollbackTo: (client, name) =>
+      Effect.suspend(() => {
+        const { savepoints, staged } = open.get(client) ?? newTransaction()
+        const at = savepoints.findLastIndex((savepoint) => savepoint.name === name)
+        const kept = savepoints[at]?.length ?? staged.length
+        if (at >= 0) savepoints.splice(at + 1)
+        return undo(staged.splice(kept))
+      }),
+  })
+  return Context.make(Store, joinable(tables, memoryStore(tables), open)).pipe(
+    Context.add(TestControls, controls),
+  )
+})
