@@ -13,7 +13,7 @@ import { Effect } from "effect"
 import type { DatabaseService } from "../database/Database.ts"
 import { millis, statement } from "../database/Sql.ts"
 import type { Params, Row } from "../database/Sql.ts"
-import { toOwnedParams, toShareParams } from "../queue/lane.ts"
+import { toOwnedParams, toShareParams } from "../queue/lanes.ts"
 import { toClaimParams } from "../request/idempotency.ts"
 
 // What workers do with number checks: claim the next phones of each, and settle the answers.

@@ -9,10 +9,12 @@ import type {
   LaneQueue,
   MessageId,
   NumberId,
+  Owned,
   Pacing,
   Pause,
   Settlement,
   SharedWork,
+  Shares,
   Work,
   Workload,
 } from "@messaging-service/core"
@@ -32,20 +34,44 @@ import { toMessage } from "../message/toMessage.ts"
 import { endedIds, toChangeElement } from "../message/messages.ts"
 import { toNumber } from "../number/numberRow.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
-import { pacingOrNull, toOwnedParams, toPacing, toShareParams } from "./lane.ts"
 
-/** Number of leases of that workspace; `mark` precedes the names of parameters. */
-const heldOf = (workspace: string, mark = ""): string =>
-  `:code.held_of(${workspace}, ${mark}p_workspaces, ${mark}p_held)`
+// What the lanes of numbers keep in columns: pacing, and the shards and shares that a claim keeps to.
 
-/**
- * The core's `takeShares`, of all candidates in their order: whether one is among those that its
- * workspace may still have.
- */
-export const fitsShare = (workspace: string, order: string, mark = ""): string =>
-  `${heldOf(workspace, mark)}
-            + row_number() over (partition by ${workspace} order by ${order})
-            <= ${mark}p_per_workspace`
+export const toPacing = (places: ReadonlyArray<number | null> | null): Pacing | null => {
+  if (places === null) return null
+  const [minIntervalMillis, jitterMillis, minute, hour, recipients] = places.map(
+    (place) => place ?? null,
+  )
+  return {
+    minIntervalMillis: minIntervalMillis ?? null,
+    jitterMillis: jitterMillis ?? null,
+    perMinute: minute ?? null,
+    perHour: hour ?? null,
+    newRecipientsPerDay: recipients ?? null,
+  }
+}
+
+export const fromPacing = (pacing: Pacing): ReadonlyArray<number | null> => [
+  pacing.minIntervalMillis,
+  pacing.jitterMillis,
+  pacing.perMinute,
+  pacing.perHour,
+  pacing.newRecipientsPerDay,
+]
+
+export const pacingOrNull = (pacing: Pacing | null): ReadonlyArray<number | null> | null =>
+  pacing === null ? null : fromPacing(pacing)
+
+/** Which numbers a claim is for, as functions and statements take it. */
+export const toOwnedParams = (owned: Owned) =>
+  owned === "all" ? { of: null, shards: null } : { of: owned.of, shards: owned.shards }
+
+/** How many of each workspace are held and may be, as functions and statements take it. */
+export const toShareParams = ({ held, perWorkspace }: Shares) => ({
+  perWorkspace,
+  workspaces: [...held.keys()],
+  held: [...held.values()],
+})
 
 // Claiming lanes: free ones that are due, the longest waiting first, one message each, and of no
 // workspace more than its share of the worker.

@@ -27,7 +27,7 @@ import type { DatabaseService } from "../database/Database.ts"
 import { positionReader } from "../database/positionReader.ts"
 import { statement, toColumns } from "../database/Sql.ts"
 import type { Element, Params, Row } from "../database/Sql.ts"
-import { toShareParams } from "../queue/lane.ts"
+import { toShareParams } from "../queue/lanes.ts"
 import { toClaimParams } from "../request/idempotency.ts"
 import type { DeliveriesQueued } from "./queueDeliveries.ts"
 

@@ -23,7 +23,7 @@ import type { NumberId, Owned, Pause, Pauses, Phone, Recipient } from "@messagin
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { fromPacing } from "../../src/queue/lane.ts"
+import { fromPacing } from "../../src/queue/lanes.ts"
 import { compare, draw, iso, moment } from "./compare.ts"
 
 /** What of a lane tells who may claim it, drawn. */

@@ -16,7 +16,6 @@ import type { Shares, WorkspaceId } from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
-import { fitsShare } from "../../src/queue/lanes.ts"
 import { compare, draw, iso } from "./compare.ts"
 
 const aWorkspaceId = Effect.map(draw.below(3), (id) => (id + 1) as WorkspaceId)
@@ -40,39 +39,6 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
             q: { now: iso(now), lease },
           },
           core: [lasts, lasts, holdsLease({ lease: latest, leaseUntil }, lease)],
-        }
-      }),
-    }),
-  )
-
-  it.effect("which of all candidates a claim takes", () =>
-    compare("shares", {
-      rows: { q: shareColumns },
-      tables: ["number_checks"],
-      sql: `(
-        select coalesce(json_agg(due.id order by due.id), '[]')
-        from (
-          select candidate.id
-          from (
-            select c.id, ${fitsShare("c.workspace_id", "c.id", "q.")} as fits
-            from number_checks c
-          ) candidate
-          where candidate.fits
-          order by candidate.id
-          limit q.most
-        ) due
-      )`,
-      draw: Effect.gen(function* () {
-        const { core, workspaces, ...facts } = yield* aClaim
-        return {
-          facts: {
-            ...facts,
-            number_checks: workspaces.map(({ id, workspaceId }) => ({
-              id,
-              workspace_id: workspaceId,
-            })),
-          },
-          core,
         }
       }),
     }),
