@@ -161,6 +161,7 @@ export const shardLeases = (tables: Tables): Steps<ShardLeases> => {
     beat: (id) => {
       const known = workers.get(id)
       if (known === undefined) return null
+      const before = Array.from(workers.values(), ({ worker }) => worker)
       known.worker = { ...known.worker, beat: known.worker.beat + 1 }
       const states = shards.map((state) => ({ ...state, linked: 0, linking: 0 }))
       for (const numberId of tables.sessions.keys()) {
@@ -172,7 +173,7 @@ export const shardLeases = (tables: Tables): Steps<ShardLeases> => {
         if (state === undefined || attempt.mode !== "live") continue
         if (!tables.sessions.has(numberId)) state.linking++
       }
-      return { workers: Array.from(workers.values(), ({ worker }) => worker), shards: states }
+      return { workers: before, shards: states }
     },
 
     endWorkers: (silent) => {

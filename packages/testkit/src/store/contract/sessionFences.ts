@@ -33,6 +33,19 @@ const aTakingOf = (numberId: NumberId) =>
   })
 
 export const sessionFences: Topic = (it) => {
+  it.effect("a heartbeat answers with the table as it was before it", () =>
+    Effect.gen(function* () {
+      const { number } = yield* aStage()
+      const { worker } = yield* aTakingOf(number.id)
+      const { sessions } = yield* Store
+      const beats = Effect.map(
+        sessions.beat(worker),
+        (table) => table?.workers.find(({ id }) => id === worker)?.beat,
+      )
+      assert.deepStrictEqual([yield* beats, yield* beats], [0, 1])
+    }),
+  )
+
   it.effect("refuses a worker's write once another has taken the number's shard", () =>
     Effect.gen(function* () {
       const { sessions } = yield* Store
