@@ -115,8 +115,9 @@ const packagesOutside = {
   "whatsapp-server": [],
 }
 
-/** Tests that need the whole service under them, and so choose adapters as an app does. */
+/** Tests that need the whole service under them or a store to compare with, and so choose adapters as an app does. */
 const testsThatChoose = {
+  "store-postgres": ["store-memory"],
   core: ["store-memory", "emulator"],
   "transport-whatsapp": ["store-memory", "store-postgres", "whatsapp-server"],
   "transport-telegram": ["store-memory", "telegram-server"],

@@ -1,0 +1,423 @@
+/** Messages, their acceptance, and the lanes that they leave by. */
+import { endMessage, noAftermath } from "@messaging-service/core"
+import type {
+  Acceptance,
+  Aftermath,
+  Callback,
+  ClaimedMessage,
+  Ending,
+  IdempotencyClaim,
+  MediaFile,
+  MediaReference,
+  Message,
+  MessageChange,
+  MessageFilter,
+  MessageId,
+  NewMessage,
+  NumberFacts,
+  NumberId,
+  Recipient,
+  SendingNumber,
+  Settlement,
+  Contact,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { day, hour, minute } from "../../Records.ts"
+import { PassedOver } from "../Chooser.ts"
+import type { Chooser } from "../Chooser.ts"
+import type { Methods } from "../Method.ts"
+import { aCap } from "./ofNumbers.ts"
+
+const aRecipient = (c: Chooser, workspaceId: WorkspaceId): Recipient => {
+  const contact = c.record<Contact>("contact")
+  switch (c.below(6)) {
+    case 4:
+      return { kind: "group", group: "Group" }
+    case 5:
+      return { kind: "username", username: "@someone" }
+    case 3:
+      if (contact?.workspaceId === workspaceId && contact.phone !== null) {
+        return { kind: "contact_phone", contactId: contact.id, phone: contact.phone }
+      }
+  }
+  return { kind: "phone", phone: c.phone(), contactId: null }
+}
+
+const aFile = (c: Chooser): MediaReference => {
+  const file = c.record<MediaFile>("media")
+  return c.once(2) && file !== undefined
+    ? { mediaId: file.id, attachmentId: null, url: null, type: file.type, fileName: file.fileName }
+    : {
+        mediaId: null,
+        attachmentId: null,
+        url: "https://example.com/a.png",
+        type: c.one([null, "image"]),
+        fileName: null,
+      }
+}
+
+const aNewMessage = (
+  c: Chooser,
+  number: SendingNumber,
+  shared: Pick<NewMessage, "mode" | "sendAt" | "expiresAt">,
+): NewMessage => ({
+  ...shared,
+  workspaceId: number.workspaceId,
+  from: { id: number.id, phone: number.phone, platform: number.platform },
+  phoneAtAcceptance: number.phone,
+  to: aRecipient(c, number.workspaceId),
+  text: c.text(),
+  media: c.below(5) === 4 ? aFile(c) : null,
+  foundMediaType: null,
+  createdAt: c.now,
+  dueAt: shared.sendAt ?? c.now,
+  transportId: c.transportId(),
+  callbackUrl: c.maybe(() => c.url()),
+  reference: c.one([null, null, "order 1", "order 2"]),
+})
+
+/** The same for all: a store may remember until when a number is full. */
+const quotaLimit = { messages: 6, windowMillis: day }
+
+export const anAcceptance = (
+  c: Chooser,
+  number: SendingNumber,
+  count: number,
+  idempotency: IdempotencyClaim | null,
+): Acceptance => {
+  const mode = number.mode === "test" ? "test" : c.one(["live", "live", "live", "test"])
+  const sendAt = c.maybe(() => c.later())
+  const expiresAt = c.maybe(() => (sendAt ?? c.now) + c.one([hour, 1, minute, day]))
+  const plannedAt = sendAt ?? c.now
+  const isLive = mode === "live"
+  return {
+    now: c.now,
+    workspaceId: number.workspaceId,
+    numberId: number.id,
+    mode,
+    messages: Array.from({ length: count }, () =>
+      aNewMessage(c, number, { mode, sendAt, expiresAt }),
+    ),
+    allowance: isLive ? count : 0,
+    quota: isLive ? { plannedAt, count, limit: quotaLimit } : null,
+    idempotency,
+  }
+}
+
+export const learnMessages = (
+  c: Chooser,
+  acceptance: Acceptance,
+  ids: ReadonlyArray<MessageId>,
+) => {
+  for (const [place, message] of acceptance.messages.entries()) {
+    const id = ids[place]
+    if (id === undefined) continue
+    const made: Message = { ...message, id, state: "waiting", sentAt: null, error: null }
+    c.side.learn("message", made)
+  }
+}
+
+/** Opaque bodies: those of the core hold ids of a store. */
+const withOpaqueBodies = ({ callback, event, ...change }: MessageChange): MessageChange => ({
+  ...change,
+  event: { ...event, body: `event ${event.id}` },
+  callback: callback && ({ ...callback, body: `form ${event.id}` } satisfies Callback),
+})
+
+const changeOf = (c: Chooser, message: Message | undefined, ending: Ending) => {
+  if (message === undefined) return []
+  const change = endMessage(message, ending, c.eventId(), c.now, (id) => `https://files/${id}`)
+  // The files of a store have names of their own there.
+  return change === undefined || change === null ? [] : [withOpaqueBodies(change)]
+}
+
+const anEnding = (c: Chooser): Ending =>
+  c.one([
+    { trigger: "send_succeeded" },
+    { trigger: "send_succeeded" },
+    { trigger: "send_failed", error: { code: "send_failed", message: "The send failed." } },
+    { trigger: "send_failed", error: { code: "recipient_not_found", message: "No such phone." } },
+  ])
+
+const anAftermath = (c: Chooser): Aftermath => ({
+  ...noAftermath,
+  notBefore: c.maybe(() => c.later()),
+  breaker: c.maybe(() => ({
+    strikes: { refusals: c.below(4), pauses: c.below(2) },
+    pause: c.maybe(() => ({ until: c.later(), reason: c.one(["restricted", "banned"]) })),
+  })),
+})
+
+const aSettlement = (c: Chooser, claimed: ClaimedMessage): ReadonlyArray<Settlement> => {
+  const shared = { numberId: claimed.number.id, lease: claimed.lease, ...anAftermath(c) }
+  if (c.below(3) < 2) {
+    const [change] = changeOf(c, claimed.message, anEnding(c))
+    return change === undefined ? [] : [{ _tag: "Ended", ...shared, change }]
+  }
+  const unfinished = c.one([null, "postponed", "interrupted", "not_connected", "no_room"])
+  const noRoom = unfinished === "no_room" ? { until: c.later(), inARow: 1 } : null
+  return [{ _tag: "Again", ...shared, noRoom, messageId: claimed.message.id, unfinished }]
+}
+
+const someClaimed = (c: Chooser): ReadonlyArray<ClaimedMessage> => [
+  ...new Map(
+    [0, ...c.some(2, () => 0)].flatMap(() => {
+      const one = c.record<ClaimedMessage>("claimed")
+      return one === undefined ? [] : [[one.number.id, one] as const]
+    }),
+  ).values(),
+]
+
+const aFilter = (c: Chooser): MessageFilter => ({
+  statuses: c.maybe(() =>
+    c.one([
+      ["queued"],
+      ["scheduled"],
+      ["sent", "failed"],
+      ["cancelled", "expired"],
+      ["delivered", "read"],
+    ]),
+  ),
+  from: c.maybe(() => c.id<NumberId>("number")),
+  phone: c.maybe(() => c.phone()),
+  reference: c.maybe(() => c.one(["order 1", "order 2"])),
+  error: c.once(6) ? "send_failed" : null,
+  since: c.maybe(() => c.moment()),
+  until: c.maybe(() => c.moment()),
+})
+
+const anOwner = (c: Chooser) => c.message() ?? c.number()
+
+/** The bound and what follows from it may be any that holds: only an exact count must agree. */
+const withoutBound = ({ number, quota }: NumberFacts) => ({ number, exact: quota.exact })
+
+export const ofMessages: Methods<"messages"> = {
+  loadAcceptance: {
+    weight: 4,
+    input: (c) => {
+      const number = c.number()
+      const workspaceId = c.workspaceOf(number)
+      // No port says what there is of a deleted one.
+      if (c.recordWith("deleted", workspaceId) !== undefined) throw new PassedOver()
+      const from = c.maybe(() => number.id)
+      return [
+        {
+          workspaceId,
+          mode: c.modeOf(number),
+          now: c.now,
+          from,
+          phones: [...new Set(c.some(3, () => c.phone()))],
+          contactIds: c.ids("contact"),
+          mediaId: c.maybe(() => c.id("media")),
+          exactQuota: c.maybe(() => ({
+            numberId: from,
+            planned: {
+              plannedAt: c.now + c.one([0, hour, day]),
+              count: 1 + c.below(2),
+              limit: quotaLimit,
+            },
+          })),
+          idempotency: c.claim(),
+        },
+      ]
+    },
+    learn: ({ claim }, [{ idempotency }], c) => c.learnClaim(claim, idempotency),
+    compared: ({ connected, named, ...facts }) => ({
+      ...facts,
+      named: named && withoutBound(named),
+      connected: connected.map(withoutBound),
+    }),
+  },
+  accept: {
+    weight: 14,
+    kind: "message",
+    input: (c) => [
+      anAcceptance(c, c.needed("number"), 1 + (c.once(4) ? c.below(3) : 0), c.claim()),
+    ],
+    learn: (outcome, [acceptance], c) => {
+      if (outcome._tag === "Accepted") learnMessages(c, acceptance, outcome.ids)
+    },
+  },
+  insertRefused: {
+    kind: "message",
+    input: (c) => {
+      const number = c.needed<SendingNumber>("number")
+      const mode = number.mode === "test" ? "test" : "live"
+      const message = aNewMessage(c, number, { mode, sendAt: null, expiresAt: null })
+      const eventId = c.eventId()
+      const ended = (id: MessageId): MessageChange => {
+        const waiting: Message = { ...message, id, state: "waiting", sentAt: null, error: null }
+        const error = { code: "send_failed", message: "Refused." } as const
+        const change = endMessage(
+          waiting,
+          { trigger: "send_failed", error },
+          eventId,
+          c.now,
+          () => "link",
+        )
+        if (change === undefined || change === null) throw new Error("a waiting message can fail")
+        return withOpaqueBodies(change)
+      }
+      return [
+        {
+          workspaceId: number.workspaceId,
+          numberId: number.id,
+          ended: Object.assign(ended, { shows: message }),
+        },
+      ]
+    },
+    learn: (change, _, c) => {
+      if (change !== null) c.side.learn("message", change.message)
+    },
+  },
+  releaseClaim: { weight: 1, input: (c) => [c.claimOf()] },
+  claimKey: {
+    weight: 3,
+    input: (c) => [c.claimOf(), c.now],
+    learn: (outcome, [claim], c) => c.learnClaim(outcome, claim),
+  },
+  forgetVoidClaims: { weight: 1, input: (c) => [c.now] },
+  get: {
+    kind: "message",
+    input: (c) => {
+      const message = anOwner(c)
+      return [c.scope(message), message.id as MessageId]
+    },
+  },
+  byIds: { kind: "message", input: (c) => [c.ids<MessageId>("message")] },
+  list: {
+    weight: 3,
+    kind: "message",
+    input: (c) => [c.scope(anOwner(c)), aFilter(c), c.page("message"), c.now],
+  },
+  search: {
+    weight: 2,
+    kind: "message",
+    input: (c) => [
+      c.scope(anOwner(c)),
+      // Who searches by a phone lists, and searches no text.
+      { ...aFilter(c), phone: null },
+      { pattern: c.one(["hello", "100 %", "zwei"]), most: c.one([100, 1, 2]) },
+      c.page("message"),
+      c.now,
+    ],
+  },
+  waitingIds: {
+    kind: "message",
+    input: (c) => {
+      const owner = anOwner(c)
+      const { from, phone, since, until } = aFilter(c)
+      const statuses = c.one([["queued", "scheduled"], ["queued"], ["scheduled"]])
+      const filter = { from, phone, since, until, statuses }
+      return [c.workspaceOf(owner), c.modeOf(owner), filter, c.now, c.limit()]
+    },
+  },
+  found: {
+    kind: "message",
+    input: (c) => [c.workspaceOf(anOwner(c)), c.ids<MessageId>("message")],
+  },
+  end: {
+    weight: 6,
+    kind: "message",
+    input: (c) => {
+      const messages = [c.message(), ...c.some(2, () => c.message())]
+      const one = new Map(messages.map((message) => [message?.id, message]))
+      return [
+        [...one.values()].flatMap((message) =>
+          changeOf(c, message, { trigger: c.one(["cancel", "cancel", "expire"]) }),
+        ),
+      ]
+    },
+  },
+  expired: { weight: 3, kind: "message", input: (c) => [c.now, c.limit()] },
+  dueTest: { kind: "message", input: (c) => [c.now, c.limit(), c.one([100, 1])] },
+  orphaned: { kind: "message", input: (c) => [c.limit()] },
+  tick: {
+    weight: 3,
+    kind: "message",
+    input: (c) => {
+      const message = c.message()
+      const { from, transportId } = message ?? { from: c.number(), transportId: c.transportId() }
+      return [from.id, transportId, c.one(["delivered", "read"]), c.now]
+    },
+  },
+  timeline: {
+    weight: 3,
+    kind: "message",
+    input: (c) => {
+      const message = anOwner(c)
+      return [
+        {
+          workspaceId: c.workspaceOf(message),
+          id: message.id as MessageId,
+          now: c.now,
+          limit: c.limit(),
+          mostAhead: c.limit(),
+        },
+      ]
+    },
+  },
+  byTransportId: {
+    weight: 1,
+    kind: "message",
+    input: (c) => {
+      const message = c.message()
+      return [message?.from.id ?? c.id("number"), message?.transportId ?? c.transportId()]
+    },
+  },
+}
+
+const kinds = [
+  "lanes",
+  "expiry",
+  "test_messages",
+  "orphaned",
+  "number_checks",
+  "linking",
+  "reminders",
+] as const
+
+export const ofQueue: Methods<"queue"> = {
+  claim: {
+    weight: 12,
+    input: (c) => [{ ...c.lease(), ...c.shares(), owned: c.owned(), sendCap: aCap(c) }],
+    learn: (claimed, _, c) => {
+      for (const one of claimed) c.side.learn("claimed", one)
+    },
+  },
+  renew: {
+    kind: "number",
+    input: (c) => [
+      someClaimed(c).map(({ lease, number }) => ({ numberId: number.id, lease })),
+      c.later(),
+    ],
+  },
+  settle: {
+    weight: 12,
+    kind: "message",
+    input: (c) => [someClaimed(c).flatMap((claimed) => aSettlement(c, claimed)), c.now],
+  },
+  pause: {
+    input: (c) => [
+      c.id("number"),
+      { until: c.one([null, c.later()]), reason: c.one(["paused", "restricted", "banned"]) },
+      c.now,
+    ],
+  },
+  resume: { input: (c) => [c.id("number"), c.now] },
+  nextDue: {
+    weight: 3,
+    input: (c) => {
+      const saturated = c.one(["none", "some", "all"])
+      const work = c.one(kinds)
+      return [
+        work,
+        saturated === "none" ? [] : saturated === "all" ? "all" : c.ids("workspace", 2),
+        c.owned(),
+      ]
+    },
+  },
+  // A delivery that is brought forward is due at any moment of the past.
+  earliestDue: { input: () => [], compared: (due) => ({ ...due, deliveries: null }) },
+  workload: { input: (c) => [c.now], compared: (workload) => ({ ...workload, nextDue: null }) },
+}
