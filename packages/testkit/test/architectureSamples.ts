@@ -145,8 +145,8 @@ export const breaches: ReadonlyArray<Breach> = [
   },
   {
     does: "an adapter's test importing another adapter",
-    room: "packages/store-postgres/test",
-    source: `export { it } from "@messaging-service/store-memory"`,
+    room: "packages/store-memory/test",
+    source: `export { it } from "@messaging-service/store-postgres"`,
     rule: imports,
   },
   {

@@ -14,7 +14,7 @@ import { drawn } from "./methods/index.ts"
 import type { NamedMethod } from "./methods/index.ts"
 import { Side } from "./Side.ts"
 
-/** The calls so far, the last of which the stores answer differently. */
+/** The calls so far; the stores answer the last one differently. */
 export class Difference extends Data.TaggedError("Difference")<{
   readonly calls: ReadonlyArray<string>
   readonly answers: ReadonlyArray<string>

@@ -5,6 +5,8 @@ import { Effect, Layer } from "effect"
 import { testSeed } from "../../testSeed.ts"
 import { compareStores } from "./compareStores.ts"
 
+const timeToShrink = 900_000
+
 export interface DifferentialOptions<E, R> {
   /** What the stores need, built once, such as a server. */
   readonly shared: Layer.Layer<R, E>
@@ -22,11 +24,15 @@ export const differentialSuite = <F, G, E, R>(
 ): void => {
   tested(shared, { excludeTestServices: true })(name, (it) => {
     const seed = testSeed()
-    it.effect(`answers as the reference does (TEST_SEED=${seed})`, () =>
-      Effect.gen(function* () {
-        const difference = yield* compareStores(reference, store, { length, seed, sequences })
-        assert.isNull(difference, difference ?? "")
-      }),
+    it.effect(
+      `answers as the reference does (TEST_SEED=${seed})`,
+      () =>
+        Effect.gen(function* () {
+          const difference = yield* compareStores(reference, store, { length, seed, sequences })
+          assert.isNull(difference, difference ?? "")
+        }),
+      // To shrink a difference takes some hundred sequences.
+      timeToShrink,
     )
   })
 }
