@@ -1,29 +1,23 @@
 /** One number check: how far it is, what it found, phone by phone, and all of it as a file. */
-import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query"
+import { useMutation, useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { NumberCheck, NumberCheckResult } from "@messaging-service/client"
 import { asked, call } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { SelectField } from "../ui/forms.tsx"
-import { PagedAnswer } from "../ui/PagedAnswer.tsx"
+import { useList } from "../ui/list.ts"
 import { Button, Empty, Fact, Failure, PageHead } from "../ui/parts.tsx"
 import { saveFile } from "../ui/saveFile.ts"
-import { Cell, Row, Table } from "../ui/Table.tsx"
+import { PagedTable, mono } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { toTrail } from "../ui/trail.ts"
 import { isResultStatus, resultStatuses } from "./resultStatus.ts"
 import { checksWords, checkWords as words, resultWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/number-checks/$checkId")
 
 const pollMillis = 2000
-
-const columns = [
-  { name: words.phone },
-  { name: words.result },
-  { name: words.at, wide: true, right: true },
-] as const
 
 export const CheckPage = () => {
   const { checkId, workspaceId } = route.useParams()
@@ -78,14 +72,31 @@ interface CheckPath {
 
 const results = "GET /admin/v1/workspaces/{id}/number-checks/{check_id}/results"
 
+const looks: Readonly<Record<NumberCheckResult["status"], string>> = {
+  registered: "text-accent",
+  not_registered: "text-red",
+  failed: "text-amber",
+  pending: "text-soft",
+}
+
+const columns: Columns<NumberCheckResult> = [
+  { name: words.phone, look: mono, cell: ({ phone }) => phone },
+  {
+    name: words.result,
+    cell: ({ status }) => <span className={looks[status]}>{resultWords[status]}</span>,
+  },
+  {
+    name: words.at,
+    wide: true,
+    right: true,
+    cell: ({ checked_at: at }) => at !== null && <When at={at} />,
+  },
+]
+
 const Results = ({ isRunning, path }: { path: CheckPath; isRunning: boolean }) => {
-  const { status, trail = [] } = route.useSearch()
+  const { status } = route.useSearch()
   const navigate = useNavigate({ from: "/w/$workspaceId/number-checks/$checkId" })
-  const found = useQuery({
-    ...asked(results, { path, query: { limit: 50, cursor: trail.at(-1), status } }),
-    placeholderData: keepPreviousData,
-    refetchInterval: isRunning ? pollMillis : false,
-  })
+  const found = useList(results, { path, query: { status } }, () => isRunning && pollMillis)
   return (
     <>
       <div className="w-44">
@@ -104,48 +115,19 @@ const Results = ({ isRunning, path }: { path: CheckPath; isRunning: boolean }) =
           ))}
         </SelectField>
       </div>
-      <PagedAnswer
-        query={found}
-        trail={trail}
-        go={(to) => void navigate({ search: { ...(status && { status }), ...toTrail(to) } })}
-      >
-        {(data) => <Phones phones={data} />}
-      </PagedAnswer>
+      <PagedTable
+        list={found}
+        caption={words.caption}
+        columns={columns}
+        empty={
+          <Empty icon="search" title={words.nothing}>
+            {words.nothingAbout}
+          </Empty>
+        }
+      />
     </>
   )
 }
-
-const looks: Readonly<Record<NumberCheckResult["status"], string>> = {
-  registered: "text-accent",
-  not_registered: "text-red",
-  failed: "text-amber",
-  pending: "text-soft",
-}
-
-const Phones = ({ phones }: { phones: ReadonlyArray<NumberCheckResult> }) =>
-  phones.length === 0 ? (
-    <div className="card">
-      <Empty icon="search" title={words.nothing}>
-        {words.nothingAbout}
-      </Empty>
-    </div>
-  ) : (
-    <Table caption={words.caption} columns={columns}>
-      {phones.map(({ checked_at: at, id, phone, status }) => (
-        <Row key={id}>
-          <Cell>
-            <span className="font-mono text-xs">{phone}</span>
-          </Cell>
-          <Cell>
-            <span className={looks[status]}>{resultWords[status]}</span>
-          </Cell>
-          <Cell wide right>
-            {at !== null && <When at={at} />}
-          </Cell>
-        </Row>
-      ))}
-    </Table>
-  )
 
 /** All results, as the service has them now. */
 const Download = ({ check, path }: { check: NumberCheck; path: CheckPath }) => {

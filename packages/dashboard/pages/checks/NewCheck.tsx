@@ -2,15 +2,14 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import type { FormEvent } from "react"
 import type { NumberCheck } from "@messaging-service/client"
 import { Refused, call } from "../api/call.ts"
 import { newKey } from "../api/newKey.ts"
 import { openFile } from "../file/openFile.ts"
 import { phonePattern } from "../file/plan.ts"
 import { FromField } from "../messages/FromField.tsx"
-import { Dialog } from "../ui/Dialog.tsx"
-import { FileField, FormEnd, TextArea, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { FormDialog } from "../ui/Dialog.tsx"
+import { FileField, TextArea, fieldProblem, textOf } from "../ui/forms.tsx"
 import { askParts, partMax, partsFor, phonesIn } from "./parts.ts"
 import type { Part, PhoneLine, WantedCheck } from "./parts.ts"
 import { checksWords, newCheckWords as words } from "./words.ts"
@@ -122,11 +121,9 @@ export const NewCheck = ({ close, id }: { id: number; close: () => void }) => {
     if (wasSubmitted && wrong.length > 0) return words.wrong(wrong)
     return refusalOf(start.error, start.failed, phones)
   }
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
+  const submit = (data: FormData) => {
     setSubmitted(true)
-    if (start.isPending || phones.length > phonesMax || wrong.length > 0) return
-    const data = new FormData(event.currentTarget)
+    if (phones.length > phonesMax || wrong.length > 0) return
     const from = textOf(data, "from")
     start.mutate({
       phones: phones.map(({ phone }) => phone),
@@ -136,26 +133,24 @@ export const NewCheck = ({ close, id }: { id: number; close: () => void }) => {
   }
   const parts = Math.ceil(phones.length / partMax)
   return (
-    <Dialog title={checksWords.add} close={close}>
-      <form className="flex flex-col gap-4" onSubmit={submit}>
-        <Phones count={phones.length} problem={problem()} text={text} setText={setText} />
-        <FromField id={id} problem={fieldProblem(start.error, "from")} />
-        <TextField
-          name="name"
-          label={words.name}
-          about={words.nameAbout}
-          problem={fieldProblem(start.error, "name")}
-          maxLength={90}
-        />
-        {parts > 1 && <p className="text-sm text-soft">{words.parts(parts)}</p>}
-        <FormEnd
-          action={words.start(phones.length)}
-          busy={start.isPending}
-          error={start.error}
-          fields={["phones", "from", "name"]}
-          close={close}
-        />
-      </form>
-    </Dialog>
+    <FormDialog
+      title={checksWords.add}
+      action={words.start(phones.length)}
+      call={start}
+      submit={submit}
+      close={close}
+      fields={[
+        {
+          shows: "phones",
+          draw: () => (
+            <Phones count={phones.length} problem={problem()} text={text} setText={setText} />
+          ),
+        },
+        { shows: "from", draw: (refused) => <FromField id={id} problem={refused} /> },
+        { name: "name", label: words.name, about: words.nameAbout, maxLength: 90 },
+      ]}
+    >
+      {parts > 1 && <p className="text-sm text-soft">{words.parts(parts)}</p>}
+    </FormDialog>
   )
 }

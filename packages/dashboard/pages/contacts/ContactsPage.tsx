@@ -1,42 +1,45 @@
 /** The contacts of a workspace: a name for a phone or a username. */
-import { keepPreviousData, useQuery } from "@tanstack/react-query"
-import { getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
+import { getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
-import type { FormEvent } from "react"
 import type { Contact } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
-import { Confirm, Dialog } from "../ui/Dialog.tsx"
-import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
-import { PagedAnswer } from "../ui/PagedAnswer.tsx"
-import { toTrail } from "../ui/trail.ts"
+import { Confirm, FormDialog } from "../ui/Dialog.tsx"
+import { textOf } from "../ui/forms.tsx"
+import { useList } from "../ui/list.ts"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
-import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
+import { PagedTable, RowButton, mono } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { contactsWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/contacts")
 
-const columns = [
-  { name: words.name },
-  { name: words.address },
-  { name: words.made, wide: true, right: true },
-  { name: words.actions, right: true, silent: true },
-] as const
+const columns: Columns<Contact> = [
+  { name: words.name, look: "font-medium", cell: ({ name }) => name },
+  { name: words.address, look: mono, cell: ({ phone, username }) => phone ?? username },
+  { name: words.made, wide: true, right: true, cell: (one) => <When at={one.created_at} /> },
+]
+
+/** Null for those who may only look. */
+const actions = (remove: ((contact: Contact) => void) | null): Columns<Contact> => [
+  {
+    name: words.actions,
+    right: true,
+    silent: true,
+    cell: (contact) =>
+      remove !== null && (
+        <RowButton aria-label={words.removeNamed(contact.name)} onClick={() => remove(contact)}>
+          {words.remove}
+        </RowButton>
+      ),
+  },
+]
 
 export const ContactsPage = () => {
   const id = Number(route.useParams().workspaceId)
-  const { trail = [] } = route.useSearch()
-  const navigate = useNavigate({ from: "/w/$workspaceId/contacts" })
   const { session } = useRouteContext({ from: "/inside" })
   const mayChange = session.role !== "member"
-  const contacts = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/contacts", {
-      path: { id },
-      query: { limit: 50, cursor: trail.at(-1) },
-    }),
-    placeholderData: keepPreviousData,
-  })
+  const contacts = useList("GET /admin/v1/workspaces/{id}/contacts", { path: { id } })
   const [isAdding, setAdding] = useState(false)
   const [removing, setRemoving] = useState<Contact | null>(null)
   return (
@@ -48,13 +51,16 @@ export const ContactsPage = () => {
           </Button>
         )}
       </PageHead>
-      <PagedAnswer
-        query={contacts}
-        trail={trail}
-        go={(to) => void navigate({ search: toTrail(to) })}
-      >
-        {(data) => <Contacts contacts={data} remove={mayChange ? setRemoving : null} />}
-      </PagedAnswer>
+      <PagedTable
+        list={contacts}
+        caption={words.caption}
+        columns={[...columns, ...actions(mayChange ? setRemoving : null)]}
+        empty={
+          <Empty icon="people" title={words.empty}>
+            {words.emptyAbout} {!mayChange && words.othersAdd}
+          </Empty>
+        }
+      />
       {isAdding && <AddContact id={id} close={() => setAdding(false)} />}
       {removing !== null && (
         <RemoveContact id={id} contact={removing} close={() => setRemoving(null)} />
@@ -63,89 +69,33 @@ export const ContactsPage = () => {
   )
 }
 
-const Contacts = ({
-  contacts,
-  remove,
-}: {
-  contacts: ReadonlyArray<Contact>
-  /** Null for those who may only look. */
-  remove: ((contact: Contact) => void) | null
-}) =>
-  contacts.length === 0 ? (
-    <div className="card">
-      <Empty icon="people" title={words.empty}>
-        {words.emptyAbout} {remove === null && words.othersAdd}
-      </Empty>
-    </div>
-  ) : (
-    <Table caption={words.caption} columns={columns}>
-      {contacts.map((contact) => (
-        <Row key={contact.id}>
-          <Cell>
-            <span className="font-medium">{contact.name}</span>
-          </Cell>
-          <Cell>
-            <span className="font-mono text-xs">{contact.phone ?? contact.username}</span>
-          </Cell>
-          <Cell wide right>
-            <When at={contact.created_at} />
-          </Cell>
-          <Cell right>
-            {remove !== null && (
-              <button
-                type="button"
-                aria-label={words.removeNamed(contact.name)}
-                onClick={() => remove(contact)}
-                className={rowButton}
-              >
-                {words.remove}
-              </button>
-            )}
-          </Cell>
-        </Row>
-      ))}
-    </Table>
-  )
-
 const AddContact = ({ close, id }: { id: number; close: () => void }) => {
   const add = useCall("POST /admin/v1/workspaces/{id}/contacts", close)
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const data = new FormData(event.currentTarget)
+  const submit = (data: FormData) => {
     const name = textOf(data, "name")
     const address = textOf(data, "address")
     const body = /^[\d+]/.test(address) ? { name, phone: address } : { name, username: address }
     add.mutate({ path: { id }, body })
   }
-  const problem = fieldProblem(add.error, "phone") ?? fieldProblem(add.error, "username")
   return (
-    <Dialog title={words.add} close={close}>
-      <form className="flex flex-col gap-4" onSubmit={submit}>
-        <TextField
-          name="name"
-          label={words.name}
-          problem={fieldProblem(add.error, "name")}
-          required
-          maxLength={100}
-          autoFocus
-        />
-        <TextField
-          name="address"
-          label={words.address}
-          about={words.addressAbout}
-          problem={problem}
-          required
-          placeholder={words.example}
-        />
-        <FormEnd
-          action={words.add}
-          busy={add.isPending}
-          error={add.error}
-          fields={["name", "phone", "username"]}
-          close={close}
-        />
-      </form>
-    </Dialog>
+    <FormDialog
+      title={words.add}
+      action={words.add}
+      call={add}
+      submit={submit}
+      close={close}
+      fields={[
+        { name: "name", label: words.name, required: true, maxLength: 100, autoFocus: true },
+        {
+          name: "address",
+          shows: ["phone", "username"],
+          label: words.address,
+          about: words.addressAbout,
+          required: true,
+          placeholder: words.example,
+        },
+      ]}
+    />
   )
 }
 
@@ -163,8 +113,7 @@ const RemoveContact = ({
     <Confirm
       title={words.removeTitle(contact.name)}
       action={words.remove}
-      busy={remove.isPending}
-      error={remove.error}
+      call={remove}
       act={() => remove.mutate({ path: { id, contact_id: contact.id } })}
       close={close}
     >

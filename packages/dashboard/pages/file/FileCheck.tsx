@@ -4,7 +4,8 @@ import { asked } from "../api/call.ts"
 import { SendingNotes } from "../messages/SendingNotes.tsx"
 import { CheckField } from "../ui/forms.tsx"
 import { Button, Fact } from "../ui/parts.tsx"
-import { Cell, Row, Table } from "../ui/Table.tsx"
+import { Table } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import type { FileSettings, RowProblem } from "./plan.ts"
 import type { Check } from "./useCheck.ts"
 import { fileWords as words, rowProblemWords } from "./words.ts"
@@ -45,7 +46,7 @@ export const FileCheck = ({
       )}
       {wrong > 0 && (
         <>
-          <Problems problems={check.problems} />
+          <ProblemTable problems={check.problems} />
           <CheckField
             label={words.leaveOut(wrong)}
             checked={settings.leaveOutWrong}
@@ -143,31 +144,29 @@ const Earlier = ({ check }: { check: Check }) => {
   )
 }
 
-const columns = [{ name: words.line }, { name: words.column }, { name: words.what }] as const
+type Problems = ReadonlyArray<RowProblem>
+
+const columns: Columns<{ readonly group: Problems }> = [
+  { name: words.line, cell: ({ group }) => linesOf(group) },
+  { name: words.column, cell: ({ group }) => group[0]?.column },
+  { name: words.what, cell: ({ group }) => whatIsWrong(group) },
+]
 const shownMax = 50
 
 /** Rows with one and the same error are one line of the table. */
-const Problems = ({ problems }: { problems: ReadonlyArray<RowProblem> }) => {
+const ProblemTable = ({ problems }: { problems: Problems }) => {
   const groups = Map.groupBy(problems, ({ code, column, text }) => `${code} ${column} ${text}`)
-  const shown = [...groups].slice(0, shownMax)
-  const left = problems.length - shown.reduce((sum, [, { length }]) => sum + length, 0)
+  const shown = [...groups].slice(0, shownMax).map(([id, group]) => ({ id, group }))
+  const left = problems.length - shown.reduce((sum, { group }) => sum + group.length, 0)
   return (
     <>
-      <Table caption={words.problems} columns={columns}>
-        {shown.map(([key, group]) => (
-          <Row key={key}>
-            <Cell>{linesOf(group)}</Cell>
-            <Cell>{group[0]?.column}</Cell>
-            <Cell>{whatIsWrong(group)}</Cell>
-          </Row>
-        ))}
-      </Table>
+      <Table caption={words.problems} columns={columns} rows={shown} />
       {left > 0 && <p className="text-sm text-soft">{words.more(left)}</p>}
     </>
   )
 }
 
-const whatIsWrong = (group: ReadonlyArray<RowProblem>): string => {
+const whatIsWrong = (group: Problems): string => {
   const [{ code, text } = { code: "no_text", text: "" } as const] = group
   const says = rowProblemWords[code](text)
   return group.length === 1 ? says : words.sameProblem(group.length, says)

@@ -3,7 +3,8 @@ import { Link } from "@tanstack/react-router"
 import type { MessageSearch } from "../messages/messageSearch.ts"
 import { Button, Failure } from "../ui/parts.tsx"
 import { Section } from "../ui/Section.tsx"
-import { Cell, Row, Table } from "../ui/Table.tsx"
+import { Table, mono } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import { progressOf } from "./fileRuns.ts"
 import type { FileRun, Sending } from "./fileRuns.ts"
 import { referenceOf } from "./plan.ts"
@@ -69,27 +70,19 @@ const messagesOf = ({ before: { run }, settings: { mode } }: Sending): MessageSe
   ...(mode === "test" ? { mode } : {}),
 })
 
-const columns = [
-  { name: fileWords.line },
-  { name: fileWords.to },
-  { name: fileWords.what },
-] as const
+const columns: Columns<RefusedRow> = [
+  { name: fileWords.line, cell: ({ row }) => row.line },
+  { name: fileWords.to, look: mono, cell: ({ row }) => row.to.phone ?? row.to.username },
+  { name: fileWords.what, look: "text-red", cell: ({ says }) => says },
+]
 
 const Refusals = ({ refused }: { refused: ReadonlyArray<RefusedRow> }) => (
   <>
     <p className="text-sm text-red">{words.refused(refused.length)}</p>
-    <Table caption={words.refused(refused.length)} columns={columns}>
-      {refused.map(({ row, says }) => (
-        <Row key={row.line}>
-          <Cell>{row.line}</Cell>
-          <Cell>
-            <span className="font-mono text-xs">{row.to.phone ?? row.to.username}</span>
-          </Cell>
-          <Cell>
-            <span className="text-red">{says}</span>
-          </Cell>
-        </Row>
-      ))}
-    </Table>
+    <Table
+      caption={words.refused(refused.length)}
+      columns={columns}
+      rows={refused.map((one) => ({ ...one, id: one.row.line }))}
+    />
   </>
 )

@@ -4,7 +4,8 @@ import { getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
 import { Button, PageHead } from "../ui/parts.tsx"
 import { FileField } from "../ui/forms.tsx"
-import { Cell, Row, Table } from "../ui/Table.tsx"
+import { Table } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import { AllMessages } from "../messages/AllMessages.tsx"
 import { FileForm } from "./FileForm.tsx"
 import { useFileRuns } from "./fileRuns.ts"
@@ -54,7 +55,17 @@ export const FromFilePage = () => {
   )
 }
 
-const columns = [{ name: words.line }, { name: words.column }, { name: words.what }] as const
+type Shown = SheetProblem & {
+  readonly id: string
+  readonly line?: number
+  readonly column?: number
+}
+
+const columns: Columns<Shown> = [
+  { name: words.line, cell: ({ line }) => line },
+  { name: words.column, cell: ({ column }) => column },
+  { name: words.what, cell: ({ code }) => sheetProblemWords[code] },
+]
 const shownMax = 100
 
 const WrongFile = ({ name, problems }: { name: string; problems: ReadonlyArray<SheetProblem> }) => (
@@ -62,18 +73,13 @@ const WrongFile = ({ name, problems }: { name: string; problems: ReadonlyArray<S
     <p className="font-medium text-red">
       {words.wrongFile}: <span className="break-all">{name}</span>
     </p>
-    <Table caption={words.wrongFile} columns={columns}>
-      {problems.slice(0, shownMax).map((problem) => {
-        const { code, column, line } = { line: null, column: null, ...problem }
-        return (
-          <Row key={`${line} ${column} ${code}`}>
-            <Cell>{line}</Cell>
-            <Cell>{column}</Cell>
-            <Cell>{sheetProblemWords[code]}</Cell>
-          </Row>
-        )
-      })}
-    </Table>
+    <Table
+      caption={words.wrongFile}
+      columns={columns}
+      rows={problems
+        .slice(0, shownMax)
+        .map((one) => ({ ...one, id: Object.values(one).join(" ") }))}
+    />
     {problems.length > shownMax && (
       <p className="text-sm text-soft">{words.more(problems.length - shownMax)}</p>
     )}

@@ -1,18 +1,18 @@
 /** The held messages of a workspace: the operator releases or cancels some of them, or all. */
-import { keepPreviousData, useQuery } from "@tanstack/react-query"
-import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
+import { Link, getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Message } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
 import { recipientOf } from "../messages/recipient.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Confirm } from "../ui/Dialog.tsx"
 import { Pager } from "../ui/Pager.tsx"
-import { toTrail } from "../ui/trail.ts"
-import { Button, Empty, Failure, PageHead } from "../ui/parts.tsx"
-import { Cell, Row, Table } from "../ui/Table.tsx"
+import { useList } from "../ui/list.ts"
+import { Button, Failure, PageHead } from "../ui/parts.tsx"
+import { Table, mono } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { shellWords } from "../ui/words.ts"
+import { NoneHeld } from "./HeldPage.tsx"
 import { useHeldDecision } from "./useHeldDecision.ts"
 import type { Decision } from "./useHeldDecision.ts"
 import { heldWords as words } from "./words.ts"
@@ -21,18 +21,15 @@ const route = getRouteApi("/inside/service/held/$workspaceId")
 
 export const HeldMessagesPage = () => {
   const { workspaceId } = route.useParams()
-  const { trail = [] } = route.useSearch()
-  const navigate = useNavigate({ from: "/service/held/$workspaceId" })
   const id = Number(workspaceId)
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set())
   const [asking, setAsking] = useState<Decision | null>(null)
-  const held = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/held", {
-      path: { id },
-      query: { limit: 50, cursor: trail.at(-1) },
-    }),
-    placeholderData: keepPreviousData,
-  })
+  const { go, query: held, trail } = useList("GET /admin/v1/workspaces/{id}/held", { path: { id } })
+  const choose = (message: number) => {
+    const next = new Set(chosen)
+    if (!next.delete(message)) next.add(message)
+    setChosen(next)
+  }
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.titleOf(shellWords.workspaceId(id))}>
@@ -51,13 +48,18 @@ export const HeldMessagesPage = () => {
       <Answer query={held} rows={8}>
         {({ data, next_cursor: next }) => (
           <div className="flex flex-col gap-4">
-            <HeldTable messages={data} chosen={chosen} setChosen={setChosen} />
+            <Table
+              caption={words.listCaption}
+              columns={columnsOf(chosen, choose)}
+              rows={data}
+              empty={<NoneHeld />}
+            />
             <Pager
               trail={trail}
               shown={data.length}
               isFetching={held.isFetching}
               next={next}
-              go={(to) => void navigate({ search: toTrail(to) })}
+              go={go}
             />
           </div>
         )}
@@ -68,60 +70,24 @@ export const HeldMessagesPage = () => {
   )
 }
 
-const columns = [
-  { name: words.chooseHead, silent: true },
-  { name: words.to },
-  { name: words.text, wide: true },
-  { name: words.accepted, right: true },
-] as const
-
-const HeldTable = ({
-  chosen,
-  messages,
-  setChosen,
-}: {
-  messages: ReadonlyArray<Message>
-  chosen: ReadonlySet<number>
-  setChosen: (chosen: ReadonlySet<number>) => void
-}) => {
-  const toggle = (id: number) => {
-    const next = new Set(chosen)
-    if (!next.delete(id)) next.add(id)
-    setChosen(next)
-  }
-  if (messages.length === 0)
-    return (
-      <div className="card">
-        <Empty icon="tick" title={words.none}>
-          {words.noneAbout}
-        </Empty>
-      </div>
-    )
-  return (
-    <Table caption={words.listCaption} columns={columns}>
-      {messages.map((message) => (
-        <Row key={message.id}>
-          <Cell>
-            <input
-              type="checkbox"
-              checked={chosen.has(message.id)}
-              aria-label={words.choose(message.id)}
-              onChange={() => toggle(message.id)}
-              className="block size-4 cursor-pointer accent-accent"
-            />
-          </Cell>
-          <Cell>
-            <span className="font-mono text-xs">{recipientOf(message.to)}</span>
-          </Cell>
-          <Cell wide>{message.text}</Cell>
-          <Cell right>
-            <When at={message.created_at} how="clock" />
-          </Cell>
-        </Row>
-      ))}
-    </Table>
-  )
-}
+const columnsOf = (chosen: ReadonlySet<number>, choose: (id: number) => void): Columns<Message> => [
+  {
+    name: words.chooseHead,
+    silent: true,
+    cell: ({ id }) => (
+      <input
+        type="checkbox"
+        checked={chosen.has(id)}
+        aria-label={words.choose(id)}
+        onChange={() => choose(id)}
+        className="block size-4 cursor-pointer accent-accent"
+      />
+    ),
+  },
+  { name: words.to, look: mono, cell: ({ to }) => recipientOf(to) },
+  { name: words.text, wide: true, cell: ({ text }) => text },
+  { name: words.accepted, right: true, cell: (one) => <When at={one.created_at} how="clock" /> },
+]
 
 const Chosen = ({
   chosen,
@@ -153,14 +119,13 @@ const questions = {
 } as const
 
 const All = ({ close, decision, id }: { id: number; decision: Decision; close: () => void }) => {
-  const { done, error, isPending, mutate } = useHeldDecision(id, close)
+  const { done, mutate, ...call } = useHeldDecision(id, close)
   const [title, about, action] = questions[decision]
   return (
     <Confirm
       title={title}
       action={action}
-      busy={isPending}
-      error={error}
+      call={call}
       act={() => mutate({ decision, body: { filter: {} } })}
       close={close}
     >

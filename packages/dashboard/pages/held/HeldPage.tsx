@@ -4,15 +4,34 @@ import { Link } from "@tanstack/react-router"
 import { asked } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Empty, PageHead } from "../ui/parts.tsx"
-import { Cell, Row, Table } from "../ui/Table.tsx"
+import { Table, rowLink } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import { shellWords } from "../ui/words.ts"
 import { heldWords as words } from "./words.ts"
 
-const columns = [
-  { name: words.workspace },
-  { name: words.messages, right: true },
-  { name: words.reminders, right: true },
-] as const
+interface HeldOf {
+  readonly id: number
+  readonly name: string
+  readonly messages: number
+  readonly reminders: number
+}
+
+const columns: Columns<HeldOf> = [
+  {
+    name: words.workspace,
+    cell: ({ id, name }) => (
+      <Link
+        to="/service/held/$workspaceId"
+        params={{ workspaceId: String(id) }}
+        className={`${rowLink} hover:underline`}
+      >
+        {name}
+      </Link>
+    ),
+  },
+  { name: words.messages, right: true, cell: ({ messages }) => messages.toLocaleString() },
+  { name: words.reminders, right: true, cell: ({ reminders }) => reminders.toLocaleString() },
+]
 
 export const HeldPage = () => {
   const held = useQuery(asked("GET /admin/v1/held", {}))
@@ -25,34 +44,21 @@ export const HeldPage = () => {
       <PageHead title={words.title} />
       <p className="max-w-[70ch] text-soft">{words.about}</p>
       <Answer query={held}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <div className="card">
-              <Empty icon="tick" title={words.none}>
-                {words.noneAbout}
-              </Empty>
-            </div>
-          ) : (
-            <Table caption={words.caption} columns={columns}>
-              {data.map(({ messages, reminders, workspace_id: id }) => (
-                <Row key={id}>
-                  <Cell>
-                    <Link
-                      to="/service/held/$workspaceId"
-                      params={{ workspaceId: String(id) }}
-                      className="font-medium after:absolute after:inset-0 hover:underline"
-                    >
-                      {nameOf(id)}
-                    </Link>
-                  </Cell>
-                  <Cell right>{messages.toLocaleString()}</Cell>
-                  <Cell right>{reminders.toLocaleString()}</Cell>
-                </Row>
-              ))}
-            </Table>
-          )
-        }
+        {({ data }) => (
+          <Table
+            caption={words.caption}
+            columns={columns}
+            rows={data.map(({ workspace_id: id, ...one }) => ({ ...one, id, name: nameOf(id) }))}
+            empty={<NoneHeld />}
+          />
+        )}
       </Answer>
     </main>
   )
 }
+
+export const NoneHeld = () => (
+  <Empty icon="tick" title={words.none}>
+    {words.noneAbout}
+  </Empty>
+)

@@ -1,44 +1,68 @@
 /** The files of a workspace: upload, look at, link, send, delete. */
-import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { MediaFile } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
 import { ownLink } from "../api/upload.ts"
 import { useCall } from "../api/useCall.ts"
 import { Confirm, Dialog } from "../ui/Dialog.tsx"
 import { SelectField } from "../ui/forms.tsx"
-import { PagedAnswer } from "../ui/PagedAnswer.tsx"
+import { useList } from "../ui/list.ts"
 import { Button, Empty, Fact, PageHead, Secret } from "../ui/parts.tsx"
 import { sizeOf } from "../ui/size.ts"
-import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
+import { PagedTable, RowButton, rowButton } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { toTrail } from "../ui/trail.ts"
 import { StorageUsed } from "./StorageUsed.tsx"
 import { Upload } from "./Upload.tsx"
 import { mediaWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/media")
 
-const columns = [
-  { name: words.name },
-  { name: words.type, wide: true },
-  { name: words.size, wide: true, right: true },
-  { name: words.made, wide: true, right: true },
-  { name: words.actions, right: true, silent: true },
-] as const
+const columns: Columns<MediaFile> = [
+  { name: words.name, cell: (file) => <FileName file={file} /> },
+  { name: words.type, wide: true, cell: (file) => file.mime_type },
+  {
+    name: words.size,
+    wide: true,
+    right: true,
+    look: "tabular-nums",
+    cell: ({ size }) => sizeOf(size),
+  },
+  { name: words.made, wide: true, right: true, cell: (file) => <When at={file.created_at} /> },
+]
+
+const actions = (workspaceId: string, look: (file: MediaFile) => void): Columns<MediaFile> => [
+  {
+    name: words.actions,
+    right: true,
+    silent: true,
+    cell: (file) => (
+      <>
+        <Link
+          to="/w/$workspaceId/messages/new"
+          params={{ workspaceId }}
+          search={{ media: file.id }}
+          aria-label={words.sendNamed(file.file_name)}
+          className={`${rowButton} inline-flex items-center max-md:hidden`}
+        >
+          {words.send}
+        </Link>
+        <RowButton aria-label={words.detailsNamed(file.file_name)} onClick={() => look(file)}>
+          {words.details}
+        </RowButton>
+      </>
+    ),
+  },
+]
 
 export const MediaPage = () => {
   const { workspaceId } = route.useParams()
   const id = Number(workspaceId)
-  const { kind, trail = [] } = route.useSearch()
+  const { kind } = route.useSearch()
   const navigate = useNavigate({ from: "/w/$workspaceId/media" })
-  const files = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/media", {
-      path: { id },
-      query: { limit: 50, cursor: trail.at(-1), type: kind },
-    }),
-    placeholderData: keepPreviousData,
+  const files = useList("GET /admin/v1/workspaces/{id}/media", {
+    path: { id },
+    query: { type: kind },
   })
   const [shown, setShown] = useState<MediaFile | null>(null)
   const [removing, setRemoving] = useState<MediaFile | null>(null)
@@ -59,20 +83,16 @@ export const MediaPage = () => {
           <option value="file">{words.kinds.file}</option>
         </SelectField>
       </div>
-      <PagedAnswer
-        query={files}
-        trail={trail}
-        go={(to) => void navigate({ search: { ...(kind && { kind }), ...toTrail(to) } })}
-      >
-        {(data) => (
-          <Files
-            workspaceId={workspaceId}
-            files={data}
-            isFiltered={kind !== undefined}
-            look={setShown}
-          />
-        )}
-      </PagedAnswer>
+      <PagedTable
+        list={files}
+        caption={words.caption}
+        columns={[...columns, ...actions(workspaceId, setShown)]}
+        empty={
+          <Empty icon="image" title={kind === undefined ? words.empty : words.nothing}>
+            {words.emptyAbout}
+          </Empty>
+        }
+      />
       {shown !== null && (
         <FileDetails
           workspaceId={workspaceId}
@@ -88,61 +108,6 @@ export const MediaPage = () => {
     </main>
   )
 }
-
-const Files = ({
-  files,
-  isFiltered,
-  look,
-  workspaceId,
-}: {
-  workspaceId: string
-  files: ReadonlyArray<MediaFile>
-  isFiltered: boolean
-  look: (file: MediaFile) => void
-}) =>
-  files.length === 0 ? (
-    <div className="card">
-      <Empty icon="image" title={isFiltered ? words.nothing : words.empty}>
-        {words.emptyAbout}
-      </Empty>
-    </div>
-  ) : (
-    <Table caption={words.caption} columns={columns}>
-      {files.map((file) => (
-        <Row key={file.id}>
-          <Cell>
-            <FileName file={file} />
-          </Cell>
-          <Cell wide>{file.mime_type}</Cell>
-          <Cell wide right>
-            <span className="tabular-nums">{sizeOf(file.size)}</span>
-          </Cell>
-          <Cell wide right>
-            <When at={file.created_at} />
-          </Cell>
-          <Cell right>
-            <Link
-              to="/w/$workspaceId/messages/new"
-              params={{ workspaceId }}
-              search={{ media: file.id }}
-              aria-label={words.sendNamed(file.file_name)}
-              className={`${rowButton} inline-flex items-center max-md:hidden`}
-            >
-              {words.send}
-            </Link>
-            <button
-              type="button"
-              aria-label={words.detailsNamed(file.file_name)}
-              onClick={() => look(file)}
-              className={rowButton}
-            >
-              {words.details}
-            </button>
-          </Cell>
-        </Row>
-      ))}
-    </Table>
-  )
 
 const FileName = ({ file }: { file: MediaFile }) => (
   <a
@@ -212,8 +177,7 @@ const RemoveFile = ({ close, file, id }: { id: number; file: MediaFile; close: (
     <Confirm
       title={words.removeTitle(file.file_name)}
       action={words.remove}
-      busy={remove.isPending}
-      error={remove.error}
+      call={remove}
       act={() => remove.mutate({ path: { id, media_id: file.id } })}
       close={close}
     >

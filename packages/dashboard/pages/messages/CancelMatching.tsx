@@ -109,8 +109,7 @@ const Question = ({
     <Confirm
       title={words.allMatching}
       action={words.cancel(count)}
-      busy={cancel.isPending || matching.isFetching}
-      error={error ?? cancel.error}
+      call={{ isPending: cancel.isPending || matching.isFetching, error: error ?? cancel.error }}
       act={() => count > 0 && cancel.mutate()}
       close={close}
     >

@@ -2,14 +2,14 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
-import type { FormEvent } from "react"
 import type { Message } from "@messaging-service/client"
 import { call } from "../api/call.ts"
 import type { Body } from "../api/operations.ts"
 import { newKey } from "../api/newKey.ts"
 import { Attach, AttachmentPreview, mediaOf } from "../media/Attach.tsx"
 import type { Attachment } from "../media/Attach.tsx"
-import { CheckField, FormEnd, TextArea, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { CheckField, Form, textOf } from "../ui/forms.tsx"
+import type { FormFields } from "../ui/forms.tsx"
 import { useWaitNote } from "../numbers/StandingSentence.tsx"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
 import { AllMessages } from "./AllMessages.tsx"
@@ -45,7 +45,7 @@ const requestOf = (
   }
 }
 
-interface Form {
+interface Filled {
   readonly data: FormData
   readonly attachment: Attachment
   readonly mode: "live" | "test"
@@ -56,7 +56,7 @@ const useSend = (id: number) => {
   const client = useQueryClient()
   const [key, setKey] = useState(() => newKey())
   const mutation = useMutation({
-    mutationFn: async ({ attachment, data, mode }: Form): Promise<ReadonlyArray<Message>> => {
+    mutationFn: async ({ attachment, data, mode }: Filled): Promise<ReadonlyArray<Message>> => {
       const to = parseRecipients(textOf(data, "to"))
       const media = await mediaOf(attachment, id, mode)
       const request = { ...requestOf(data), ...(media === null ? {} : { media }) }
@@ -88,23 +88,19 @@ export const NewMessagePage = () => {
   const [attachment, setAttachment] = useState<Attachment>(
     media === undefined ? { kind: "none" } : { kind: "stored", id: media },
   )
-  const [mode, setMode] = useState<Form["mode"]>("live")
+  const [mode, setMode] = useState<Filled["mode"]>("live")
   const [text, setText] = useState("")
   const [to, setTo] = useState("")
-  const { changed, data: sent, error, isPending, mutate, reset } = useSend(id)
+  const { changed, ...send } = useSend(id)
   const again = () => {
     setText("")
     setTo("")
     setAttachment({ kind: "none" })
     changed()
-    reset()
+    send.reset()
   }
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    if (!isPending) mutate({ data: new FormData(event.currentTarget), attachment, mode })
-  }
-  if (sent !== undefined)
-    return <Accepted messages={sent} mode={mode} workspaceId={workspaceId} again={again} />
+  if (send.data !== undefined)
+    return <Accepted messages={send.data} mode={mode} workspaceId={workspaceId} again={again} />
   const recipients = parseRecipients(to).length
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
@@ -112,30 +108,37 @@ export const NewMessagePage = () => {
         <AllMessages workspaceId={workspaceId} />
       </PageHead>
       <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
-        <form className="card flex flex-col gap-4 p-5" onSubmit={submit} onChange={changed}>
-          <ToAndText to={to} setTo={setTo} text={text} setText={setText} error={error} />
-          <Attach
-            id={id}
-            mode={mode}
-            attachment={attachment}
-            change={setAttachment}
-            newUpload={newKey}
-            problem={fieldProblem(error, "media")}
-          />
-          <Options id={id} error={error} mode={mode} />
+        <Form
+          className="card flex flex-col gap-4 p-5"
+          action={words.send(recipients)}
+          call={send}
+          submit={(data) => send.mutate({ data, attachment, mode })}
+          onChange={changed}
+          fields={[
+            ...toAndText(to, setTo, text, setText),
+            {
+              shows: "media",
+              draw: (problem) => (
+                <Attach
+                  id={id}
+                  mode={mode}
+                  attachment={attachment}
+                  change={setAttachment}
+                  newUpload={newKey}
+                  problem={problem}
+                />
+              ),
+            },
+            optionFields(id, mode),
+          ]}
+        >
           <CheckField
             label={words.test}
             checked={mode === "test"}
             onChange={(event) => setMode(event.target.checked ? "test" : "live")}
           />
           <SendingNotes id={id} />
-          <FormEnd
-            action={words.send(recipients)}
-            busy={isPending}
-            error={error}
-            fields={["to", "text", "from", "media", "send_at", "expires_at", "reference"]}
-          />
-        </form>
+        </Form>
         <div className="lg:sticky lg:top-6">
           <Preview
             text={text}
@@ -148,72 +151,56 @@ export const NewMessagePage = () => {
   )
 }
 
-const ToAndText = ({
-  error,
-  setText,
-  setTo,
-  text,
-  to,
-}: {
-  to: string
-  setTo: (to: string) => void
-  text: string
-  setText: (text: string) => void
-  error: Error | null
-}) => (
-  <>
-    <TextArea
-      name="to"
-      label={words.to}
-      about={words.toAbout(parseRecipients(to).length)}
-      problem={fieldProblem(error, "to")}
-      value={to}
-      onChange={(event) => setTo(event.target.value)}
-      rows={Math.min(6, Math.max(1, to.split("\n").length))}
-      required
-      autoFocus
-    />
-    <TextArea
-      name="text"
-      label={words.text}
-      about={words.textAbout(textMax - text.length)}
-      problem={fieldProblem(error, "text")}
-      value={text}
-      onChange={(event) => setText(event.target.value)}
-      rows={5}
-    />
-  </>
-)
+const toAndText = (
+  to: string,
+  setTo: (to: string) => void,
+  text: string,
+  setText: (text: string) => void,
+): FormFields => [
+  {
+    name: "to",
+    label: words.to,
+    about: words.toAbout(parseRecipients(to).length),
+    value: to,
+    change: setTo,
+    rows: Math.min(6, Math.max(1, to.split("\n").length)),
+    required: true,
+    autoFocus: true,
+  },
+  {
+    name: "text",
+    label: words.text,
+    about: words.textAbout(textMax - text.length),
+    value: text,
+    change: setText,
+    rows: 5,
+  },
+]
 
-const Options = ({ error, id, mode }: { id: number; error: Error | null; mode: Form["mode"] }) => (
-  <div className="grid items-start gap-4 sm:grid-cols-2">
-    <FromField id={id} problem={fieldProblem(error, "from")} sends={mode === "live"} />
-    <TextField
-      name="send at"
-      type="datetime-local"
-      label={words.sendAt}
-      about={words.sendAtAbout}
-      problem={fieldProblem(error, "send_at")}
-    />
-    <TextField
-      name="expires at"
-      type="datetime-local"
-      label={words.expiresAt}
-      about={words.expiresAtAbout}
-      problem={fieldProblem(error, "expires_at")}
-    />
-    <TextField
-      name="reference"
-      maxLength={200}
-      label={words.reference}
-      about={words.referenceAbout}
-      problem={fieldProblem(error, "reference")}
-    />
-  </div>
-)
+const optionFields = (id: number, mode: Filled["mode"]): FormFields[number] => [
+  {
+    shows: "from",
+    draw: (problem) => <FromField id={id} problem={problem} sends={mode === "live"} />,
+  },
+  {
+    name: "send at",
+    shows: "send_at",
+    type: "datetime-local",
+    label: words.sendAt,
+    about: words.sendAtAbout,
+  },
+  {
+    name: "expires at",
+    shows: "expires_at",
+    type: "datetime-local",
+    label: words.expiresAt,
+    about: words.expiresAtAbout,
+  },
+  { name: "reference", maxLength: 200, label: words.reference, about: words.referenceAbout },
+]
 
 /** The list with what was sent: one message opened, of several those that are as new as the first of them. */
-const searchFor = (messages: ReadonlyArray<Message>, mode: Form["mode"]): MessageSearch => ({
+const searchFor = (messages: ReadonlyArray<Message>, mode: Filled["mode"]): MessageSearch => ({
   ...(messages.length === 1 ? { open: messages[0]?.id } : { since: messages[0]?.created_at }),
   ...(mode === "test" ? { mode } : {}),
 })
@@ -225,7 +212,7 @@ const Accepted = ({
   workspaceId,
 }: {
   messages: ReadonlyArray<Message>
-  mode: Form["mode"]
+  mode: Filled["mode"]
   workspaceId: string
   again: () => void
 }) => {

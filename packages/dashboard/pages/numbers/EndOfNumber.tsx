@@ -41,8 +41,7 @@ export const EndOfNumber = ({
         <Confirm
           title={words.logOutTitle(nameOf(number))}
           action={words.logOut}
-          busy={logOut.isPending}
-          error={logOut.error}
+          call={logOut}
           act={() => logOut.mutate({ path })}
           close={close}
         >
@@ -53,8 +52,7 @@ export const EndOfNumber = ({
         <Confirm
           title={words.removeTitle(nameOf(number))}
           action={words.remove}
-          busy={remove.isPending}
-          error={remove.error}
+          call={remove}
           act={() => remove.mutate({ path })}
           close={close}
         >

@@ -1,14 +1,13 @@
 /** One number: its connection in full, its label, pauses, pacing, proxy, and its end. */
 import { useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
-import type { FormEvent } from "react"
 import type { Connection } from "@messaging-service/client"
 import type { SendingNumber } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Boundary } from "../ui/Boundary.tsx"
-import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { Form, textOf } from "../ui/forms.tsx"
 import { Empty, Fact, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { nameOf } from "./connection.ts"
@@ -108,27 +107,23 @@ const Facts = ({
 
 const Label = ({ number, path }: { number: SendingNumber; path: NumberPath }) => {
   const change = useCall("PATCH /admin/v1/workspaces/{id}/numbers/{number_id}")
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    change.mutate({ path, body: { label: textOf(new FormData(event.currentTarget), "label") } })
-  }
   return (
-    <form className="card flex flex-col gap-3 p-4" onSubmit={submit}>
-      <TextField
-        name="label"
-        label={words.label}
-        about={words.labelAbout}
-        defaultValue={number.label}
-        problem={fieldProblem(change.error, "label")}
-        maxLength={100}
-      />
+    <Form
+      className="card flex flex-col gap-3 p-4"
+      action={words.save}
+      call={change}
+      submit={(data) => change.mutate({ path, body: { label: textOf(data, "label") } })}
+      fields={[
+        {
+          name: "label",
+          label: words.label,
+          about: words.labelAbout,
+          defaultValue: number.label,
+          maxLength: 100,
+        },
+      ]}
+    >
       {change.isSuccess && <p role="status">{words.saved}</p>}
-      <FormEnd
-        action={words.save}
-        busy={change.isPending}
-        error={change.error}
-        fields={["label"]}
-      />
-    </form>
+    </Form>
   )
 }

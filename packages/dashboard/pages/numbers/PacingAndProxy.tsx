@@ -1,11 +1,10 @@
 /** What operators set for a number: how fast it may send, and the proxy of its connection. */
 import { useQuery } from "@tanstack/react-query"
-import type { FormEvent } from "react"
 import type { OperatedNumber, Pacing, ProxyCheck } from "@messaging-service/client"
 import { call } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import { Answer } from "../ui/Answer.tsx"
-import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { Form, textOf } from "../ui/forms.tsx"
 import { Button, Failure } from "../ui/parts.tsx"
 import { Section } from "../ui/Section.tsx"
 import type { NumberPath } from "./connection.ts"
@@ -31,49 +30,41 @@ export const PacingAndProxy = ({ path }: { path: NumberPath }) => {
   )
 }
 
-const fields = Object.keys(pacingWords.fields) as ReadonlyArray<keyof Pacing>
+const names = Object.keys(pacingWords.fields) as ReadonlyArray<keyof Pacing>
 
 const PacingForm = ({ pacing, path }: { pacing: Pacing; path: NumberPath }) => {
   const save = useCall(change)
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const data = new FormData(event.currentTarget)
-    const valueOf = (field: string) => {
-      const text = textOf(data, field)
+  const submit = (data: FormData) => {
+    const valueOf = (name: string) => {
+      const text = textOf(data, name)
       return text === "" ? null : Number(text)
     }
     save.mutate({
       path,
-      body: { pacing: Object.fromEntries(fields.map((field) => [field, valueOf(field)])) },
+      body: { pacing: Object.fromEntries(names.map((name) => [name, valueOf(name)])) },
     })
   }
   return (
     <Section title={pacingWords.title} about={pacingWords.about}>
-      <form className="card flex flex-col gap-4 p-4" onSubmit={submit}>
-        <div className="grid items-start gap-4 sm:grid-cols-2">
-          {fields.map((field) => (
-            <TextField
-              key={field}
-              name={field}
-              type="number"
-              min={0}
-              label={pacingWords.fields[field][0]}
-              about={pacingWords.fields[field][1]}
-              defaultValue={pacing[field] ?? ""}
-              problem={
-                fieldProblem(save.error, `pacing.${field}`) ?? fieldProblem(save.error, field)
-              }
-            />
-          ))}
-        </div>
+      <Form
+        className="card flex flex-col gap-4 p-4"
+        action={pacingWords.save}
+        call={save}
+        submit={submit}
+        fields={[
+          names.map((name) => ({
+            name,
+            shows: [`pacing.${name}`, name],
+            type: "number",
+            min: 0,
+            label: pacingWords.fields[name][0],
+            about: pacingWords.fields[name][1],
+            defaultValue: pacing[name] ?? "",
+          })),
+        ]}
+      >
         {save.isSuccess && <p role="status">{numberWords.saved}</p>}
-        <FormEnd
-          action={pacingWords.save}
-          busy={save.isPending}
-          error={save.error}
-          fields={["pacing", ...fields]}
-        />
-      </form>
+      </Form>
     </Section>
   )
 }
@@ -97,42 +88,45 @@ const checkedWords = ({ duration_ms, error }: ProxyCheck): string =>
 
 const ProxyForm = ({ path, proxy }: { proxy: OperatedNumber["proxy"]; path: NumberPath }) => {
   const save = useCall(change)
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const form = event.currentTarget
-    const body = { proxy_url: textOf(new FormData(form), "url") }
-    save.mutate({ path, body }, { onSuccess: () => form.reset() })
-  }
+  const submit = (data: FormData, form: HTMLFormElement) =>
+    save.mutate(
+      { path, body: { proxy_url: textOf(data, "url") } },
+      { onSuccess: () => form.reset() },
+    )
   return (
     <Section title={proxyWords.title} about={proxyWords.about}>
-      <form className="card flex flex-col gap-4 p-4" onSubmit={submit}>
-        <p className="flex flex-wrap items-center gap-3 break-all">
-          {proxy === null ? proxyWords.direct : proxyWords.now(proxy.host, proxy.port)}
-          {proxy !== null && (
-            <Button
-              busy={save.isPending}
-              onClick={() => save.mutate({ path, body: { proxy_url: null } })}
-            >
-              {proxyWords.remove}
-            </Button>
-          )}
-        </p>
-        {proxy !== null && <CheckProxy key={`${proxy.host}:${proxy.port}`} path={path} />}
-        <TextField
-          name="url"
-          label={proxyWords.url}
-          placeholder={proxyWords.example}
-          problem={fieldProblem(save.error, "proxy_url")}
-          required
-          autoComplete="off"
-        />
-        <FormEnd
-          action={proxyWords.save}
-          busy={save.isPending}
-          error={save.error}
-          fields={["proxy_url"]}
-        />
-      </form>
+      <Form
+        className="card flex flex-col gap-4 p-4"
+        action={proxyWords.save}
+        call={save}
+        submit={submit}
+        intro={
+          <>
+            <p className="flex flex-wrap items-center gap-3 break-all">
+              {proxy === null ? proxyWords.direct : proxyWords.now(proxy.host, proxy.port)}
+              {proxy !== null && (
+                <Button
+                  busy={save.isPending}
+                  onClick={() => save.mutate({ path, body: { proxy_url: null } })}
+                >
+                  {proxyWords.remove}
+                </Button>
+              )}
+            </p>
+            {proxy !== null && <CheckProxy key={`${proxy.host}:${proxy.port}`} path={path} />}
+          </>
+        }
+        fields={[
+          {
+            name: "url",
+            shows: "proxy_url",
+            label: proxyWords.url,
+            placeholder: proxyWords.example,
+            required: true,
+            autoComplete: "off",
+          },
+        ]}
+      />
     </Section>
   )
 }

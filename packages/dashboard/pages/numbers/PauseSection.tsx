@@ -1,8 +1,7 @@
 /** Pauses a number until a time or until it is resumed. */
-import type { FormEvent } from "react"
 import type { Connection } from "@messaging-service/client"
 import { useCall } from "../api/useCall.ts"
-import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { Form, textOf } from "../ui/forms.tsx"
 import { Button, Failure } from "../ui/parts.tsx"
 import { Section } from "../ui/Section.tsx"
 import type { NumberPath } from "./connection.ts"
@@ -17,9 +16,8 @@ export const PauseSection = ({
 }) => {
   const pause = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/pause")
   const resume = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume")
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const until = textOf(new FormData(event.currentTarget), "until")
+  const submit = (data: FormData) => {
+    const until = textOf(data, "until")
     pause.mutate({
       path,
       body: { until: until === "" ? null : new Date(until).toISOString() },
@@ -38,21 +36,20 @@ export const PauseSection = ({
           </Button>
         </div>
       ) : (
-        <form className="card flex flex-col gap-3 p-4" onSubmit={submit}>
-          <TextField
-            name="until"
-            type="datetime-local"
-            label={words.until}
-            about={words.untilAbout}
-            problem={fieldProblem(pause.error, "until")}
-          />
-          <FormEnd
-            action={words.pause}
-            busy={pause.isPending}
-            error={pause.error}
-            fields={["until"]}
-          />
-        </form>
+        <Form
+          className="card flex flex-col gap-3 p-4"
+          action={words.pause}
+          call={pause}
+          submit={submit}
+          fields={[
+            {
+              name: "until",
+              type: "datetime-local",
+              label: words.until,
+              about: words.untilAbout,
+            },
+          ]}
+        />
       )}
     </Section>
   )

@@ -137,8 +137,7 @@ const Actions = ({ path, reminder }: { path: ReminderPath; reminder: Reminder })
         <Confirm
           title={words.removeTitle(reminder.name)}
           action={words.remove}
-          busy={remove.isPending}
-          error={remove.error}
+          call={remove}
           act={() => remove.mutate({ path })}
           close={() => setRemoving(false)}
         >

@@ -8,7 +8,8 @@ import { Answer } from "../ui/Answer.tsx"
 import { Fact, PageHead } from "../ui/parts.tsx"
 import { Section } from "../ui/Section.tsx"
 import { sizeOf } from "../ui/size.ts"
-import { Cell, Row, Table } from "../ui/Table.tsx"
+import { Table, mono } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import { When, span } from "../ui/Time.tsx"
 import { isDiskShort, raisedBy, silentMillis } from "./alerts.ts"
 import { alertWords, serviceWords as words } from "./words.ts"
@@ -175,65 +176,67 @@ const StoreAndMachine = ({ figures }: { figures: ServiceFigures }) => {
   )
 }
 
-const numberColumns = [
-  { name: words.platform },
-  { name: words.connected, right: true },
-  { name: words.connecting, right: true },
-  { name: words.disconnected, right: true },
-] as const
+type Counts = NonNullable<ServiceFigures["numbers"]>
 
-const Numbers = ({ numbers }: { numbers: NonNullable<ServiceFigures["numbers"]> }) => {
+interface Platform {
+  readonly id: "whatsapp" | "telegram"
+  readonly numbers: Counts
+}
+
+const countOf =
+  (status: Counts[number]["status"]) =>
+  ({ id, numbers }: Platform): string =>
+    (
+      numbers.find((one) => one.platform === id && one.status === status)?.count ?? 0
+    ).toLocaleString()
+
+const numberColumns: Columns<Platform> = [
+  { name: words.platform, cell: ({ id }) => words.platforms[id] },
+  { name: words.connected, right: true, cell: countOf("connected") },
+  { name: words.connecting, right: true, cell: countOf("connecting") },
+  { name: words.disconnected, right: true, cell: countOf("disconnected") },
+]
+
+const Numbers = ({ numbers }: { numbers: Counts }) => {
   const { session } = useRouteContext({ from: "/inside" })
   const title = session.simulated ? words.simulatedNumbers : words.numbers
-  const countOf = (platform: string, status: string) =>
-    (
-      numbers.find((one) => one.platform === platform && one.status === status)?.count ?? 0
-    ).toLocaleString()
+  const rows = (["whatsapp", "telegram"] as const).map((id) => ({ id, numbers }))
   return (
     <Section title={title}>
-      <Table caption={title} columns={numberColumns}>
-        {(["whatsapp", "telegram"] as const).map((platform) => (
-          <Row key={platform}>
-            <Cell>{words.platforms[platform]}</Cell>
-            <Cell right>{countOf(platform, "connected")}</Cell>
-            <Cell right>{countOf(platform, "connecting")}</Cell>
-            <Cell right>{countOf(platform, "disconnected")}</Cell>
-          </Row>
-        ))}
-      </Table>
+      <Table caption={title} columns={numberColumns} rows={rows} />
     </Section>
   )
 }
 
-const processColumns = [
-  { name: words.name },
-  { name: words.kind },
-  { name: words.holds, wide: true },
-  { name: words.seen, right: true },
-] as const
+const processColumns = (now: string): Columns<Process> => [
+  { name: words.name, look: mono, cell: ({ name }) => name },
+  { name: words.kind, cell: ({ kind }) => words.kinds[kind] },
+  {
+    name: words.holds,
+    wide: true,
+    cell: ({ numbers_held: numbers, shards_held: shards }) =>
+      numbers === null ? words.everyNumber : words.held(numbers.toLocaleString(), shards ?? 0),
+  },
+  {
+    name: words.seen,
+    right: true,
+    cell: ({ seen_at: at }) => (
+      <>
+        {Date.parse(now) - Date.parse(at) >= silentMillis && (
+          <span className="mr-2 text-amber">{words.silent}</span>
+        )}
+        <When at={at} />
+      </>
+    ),
+  },
+]
 
 const Processes = ({ now, processes }: { now: string; processes: ReadonlyArray<Process> }) => (
   <Section title={words.processes} about={words.processesAbout}>
-    <Table caption={words.processes} columns={processColumns}>
-      {processes.map((one) => (
-        <Row key={one.name}>
-          <Cell>
-            <span className="font-mono text-xs">{one.name}</span>
-          </Cell>
-          <Cell>{words.kinds[one.kind]}</Cell>
-          <Cell wide>
-            {one.numbers_held === null
-              ? words.everyNumber
-              : words.held(one.numbers_held.toLocaleString(), one.shards_held ?? 0)}
-          </Cell>
-          <Cell right>
-            {Date.parse(now) - Date.parse(one.seen_at) >= silentMillis && (
-              <span className="mr-2 text-amber">{words.silent}</span>
-            )}
-            <When at={one.seen_at} />
-          </Cell>
-        </Row>
-      ))}
-    </Table>
+    <Table
+      caption={words.processes}
+      columns={processColumns(now)}
+      rows={processes.map((one) => ({ ...one, id: one.name }))}
+    />
   </Section>
 )

@@ -38,8 +38,7 @@ export const CallbackSecret = ({ id }: { id: number }) => {
         <Confirm
           title={words.rotateTitle}
           action={words.rotate}
-          busy={rotate.isPending}
-          error={rotate.error}
+          call={rotate}
           act={() => rotate.mutate({ path })}
           close={() => setReplacing(false)}
         >

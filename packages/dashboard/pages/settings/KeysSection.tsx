@@ -9,19 +9,61 @@ import { Answer } from "../ui/Answer.tsx"
 import { Confirm } from "../ui/Dialog.tsx"
 import { Button, Empty } from "../ui/parts.tsx"
 import { Section } from "../ui/Section.tsx"
-import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
+import { RowButton, Table } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { NewKey } from "./NewKey.tsx"
 import { keyWords as words, scopeWords } from "./words.ts"
 
-const columns = [
-  { name: words.name },
-  { name: words.scopes, wide: true },
-  { name: words.numbers, wide: true },
-  { name: words.lastUse, wide: true },
-  { name: words.ends, wide: true },
-  { name: words.actions, right: true, silent: true },
-] as const
+const never = <span className="text-soft">{words.never}</span>
+
+const columnsOf = (revoke: (key: Key) => void): Columns<Key> => [
+  {
+    name: words.name,
+    cell: (key) => (
+      <>
+        <span className="font-medium">{key.name}</span>
+        <span className="ml-2 font-mono text-xs text-faint">…{key.last4}</span>
+        <Marks of={key} />
+      </>
+    ),
+  },
+  {
+    name: words.scopes,
+    wide: true,
+    cell: ({ scopes }) =>
+      scopes.length === Object.keys(scopeWords).length
+        ? words.everything
+        : scopes.map((scope) => scopeWords[scope][0]).join(", "),
+  },
+  {
+    name: words.numbers,
+    wide: true,
+    cell: (key) =>
+      key.limited_to_numbers ? words.someNumbers(key.number_ids.length) : words.allNumbers,
+  },
+  {
+    name: words.lastUse,
+    wide: true,
+    cell: ({ last_used_at: at }) => (at === null ? never : <When at={at} />),
+  },
+  {
+    name: words.ends,
+    wide: true,
+    cell: ({ expires_at: at }) => (at === null ? never : <When at={at} how="clock" />),
+  },
+  {
+    name: words.actions,
+    right: true,
+    silent: true,
+    cell: (key) =>
+      key.revoked_at === null && (
+        <RowButton aria-label={words.revokeKey(key.name)} onClick={() => revoke(key)}>
+          {words.revoke}
+        </RowButton>
+      ),
+  },
+]
 
 export const KeysSection = ({ id, isOwner }: { id: number; isOwner: boolean }) => {
   const keys = useQuery(asked("GET /admin/v1/workspaces/{id}/keys", { path: { id } }))
@@ -45,7 +87,16 @@ export const KeysSection = ({ id, isOwner }: { id: number; isOwner: boolean }) =
           return (
             <div className="flex flex-col items-start gap-2">
               <div className="w-full">
-                <KeyTable keys={shown} revoke={setRevoking} />
+                <Table
+                  caption={words.caption}
+                  columns={columnsOf(setRevoking)}
+                  rows={shown.toReversed()}
+                  empty={
+                    <Empty icon="key" title={words.empty}>
+                      {words.emptyAbout}
+                    </Empty>
+                  }
+                />
               </div>
               {revoked.length > 0 && !showsRevoked && (
                 <Button look="quiet" onClick={() => setShowsRevoked(true)}>
@@ -61,65 +112,6 @@ export const KeysSection = ({ id, isOwner }: { id: number; isOwner: boolean }) =
     </Section>
   )
 }
-
-const KeyTable = ({ keys, revoke }: { keys: ReadonlyArray<Key>; revoke: (key: Key) => void }) =>
-  keys.length === 0 ? (
-    <div className="card">
-      <Empty icon="key" title={words.empty}>
-        {words.emptyAbout}
-      </Empty>
-    </div>
-  ) : (
-    <Table caption={words.caption} columns={columns}>
-      {keys.toReversed().map((key) => (
-        <KeyRow key={key.id} of={key} revoke={revoke} />
-      ))}
-    </Table>
-  )
-
-const KeyRow = ({ of: key, revoke }: { of: Key; revoke: (key: Key) => void }) => (
-  <Row>
-    <Cell>
-      <span className="font-medium">{key.name}</span>
-      <span className="ml-2 font-mono text-xs text-faint">…{key.last4}</span>
-      <Marks of={key} />
-    </Cell>
-    <Cell wide>
-      {key.scopes.length === Object.keys(scopeWords).length
-        ? words.everything
-        : key.scopes.map((scope) => scopeWords[scope][0]).join(", ")}
-    </Cell>
-    <Cell wide>
-      {key.limited_to_numbers ? words.someNumbers(key.number_ids.length) : words.allNumbers}
-    </Cell>
-    <Cell wide>
-      {key.last_used_at === null ? (
-        <span className="text-soft">{words.never}</span>
-      ) : (
-        <When at={key.last_used_at} />
-      )}
-    </Cell>
-    <Cell wide>
-      {key.expires_at === null ? (
-        <span className="text-soft">{words.never}</span>
-      ) : (
-        <When at={key.expires_at} how="clock" />
-      )}
-    </Cell>
-    <Cell right>
-      {key.revoked_at === null && (
-        <button
-          type="button"
-          aria-label={words.revokeKey(key.name)}
-          onClick={() => revoke(key)}
-          className={rowButton}
-        >
-          {words.revoke}
-        </button>
-      )}
-    </Cell>
-  </Row>
-)
 
 /** What is unusual about a key, in small words behind its name. */
 const Marks = ({ of: key }: { of: Key }) => {
@@ -144,8 +136,7 @@ const Revoke = ({ close, id, revoked }: { id: number; revoked: Key; close: () =>
     <Confirm
       title={words.revokeTitle(revoked.name)}
       action={words.revoke}
-      busy={revoke.isPending}
-      error={revoke.error}
+      call={revoke}
       act={() => revoke.mutate({ path: { id, key_id: revoked.id } })}
       close={close}
     >

@@ -1,14 +1,14 @@
 /** Makes a key: its scopes, explained, its numbers and its end; then shows it once. */
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import type { FormEvent } from "react"
 import type { CreateKey } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import { nameOf } from "../numbers/connection.ts"
-import { Dialog } from "../ui/Dialog.tsx"
-import { CheckField, FormEnd, SelectField, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
-import { Button, Secret } from "../ui/parts.tsx"
+import { DoneDialog, FormDialog } from "../ui/Dialog.tsx"
+import { CheckField, textOf } from "../ui/forms.tsx"
+import type { FormFields } from "../ui/forms.tsx"
+import { Secret } from "../ui/parts.tsx"
 import { keyWords, newKeyWords as words, scopeWords } from "./words.ts"
 
 type Version2Key = Extract<CreateKey, { version: 2 }>
@@ -45,85 +45,73 @@ export const NewKey = ({
 }) => {
   const [version, setVersion] = useState(isOwner ? "2" : "1")
   const make = useCall("POST /admin/v1/workspaces/{id}/keys")
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    make.mutate({ path: { id }, body: keyOf(new FormData(event.currentTarget)) })
-  }
   if (make.data !== undefined)
     return (
-      <Dialog title={words.title} close={close}>
+      <DoneDialog title={words.title} close={close}>
         <Secret label={keyWords.made} text={make.data.key} />
-        <Button look="primary" className="self-end" onClick={close}>
-          {keyWords.done}
-        </Button>
-      </Dialog>
+      </DoneDialog>
     )
   return (
-    <Dialog title={words.title} close={close}>
-      <form className="flex flex-col gap-4" onSubmit={submit}>
-        <SelectField
-          name="version"
-          label={words.version}
-          value={version}
-          onChange={(event) => setVersion(event.target.value)}
-        >
-          {isOwner && <option value="2">{words.version2}</option>}
-          <option value="1">{words.version1}</option>
-        </SelectField>
-        {version === "2" && <Version2Fields id={id} error={make.error} />}
-        <FormEnd
-          action={words.action}
-          busy={make.isPending}
-          error={make.error}
-          fields={["name", "scopes", "number_ids"]}
-          close={close}
-        />
-      </form>
-    </Dialog>
+    <FormDialog
+      title={words.title}
+      action={words.action}
+      call={make}
+      submit={(data) => make.mutate({ path: { id }, body: keyOf(data) })}
+      close={close}
+      fields={[
+        {
+          name: "version",
+          label: words.version,
+          value: version,
+          change: setVersion,
+          options: [...(isOwner ? [["2", words.version2] as const] : []), ["1", words.version1]],
+        },
+        ...(version === "2" ? version2Fields(id) : []),
+      ]}
+    />
   )
 }
 
-const Version2Fields = ({ error, id }: { id: number; error: Error | null }) => (
-  <>
-    <TextField
-      name="name"
-      label={words.name}
-      about={words.nameAbout}
-      problem={fieldProblem(error, "name")}
-      required
-      maxLength={50}
-      autoFocus
-    />
-    <div className="grid gap-4 sm:grid-cols-2">
-      <SelectField name="mode" label={words.mode}>
-        <option value="live">{words.live}</option>
-        <option value="test">{words.test}</option>
-      </SelectField>
-      <SelectField name="expires" label={words.expires}>
-        {words.lifetimes.map(([value, name]) => (
-          <option key={value} value={value}>
-            {name}
-          </option>
-        ))}
-      </SelectField>
+const version2Fields = (id: number): FormFields => [
+  {
+    name: "name",
+    label: words.name,
+    about: words.nameAbout,
+    required: true,
+    maxLength: 50,
+    autoFocus: true,
+  },
+  [
+    {
+      name: "mode",
+      label: words.mode,
+      options: [
+        ["live", words.live],
+        ["test", words.test],
+      ],
+    },
+    { name: "expires", label: words.expires, options: words.lifetimes },
+  ],
+  { shows: "scopes", draw: (problem) => <Scopes problem={problem} /> },
+  { shows: "number_ids", draw: (problem) => <Numbers id={id} problem={problem} /> },
+]
+
+const Scopes = ({ problem }: { problem: string | undefined }) => (
+  <fieldset className="flex flex-col gap-2">
+    <legend className="pb-1 text-sm font-medium">{words.scopes}</legend>
+    <div className="grid gap-3 sm:grid-cols-2">
+      {scopes.map((scope) => (
+        <CheckField
+          key={scope}
+          name={`scope ${scope}`}
+          label={scopeWords[scope][0]}
+          about={scopeWords[scope][1]}
+          defaultChecked
+        />
+      ))}
     </div>
-    <fieldset className="flex flex-col gap-2">
-      <legend className="pb-1 text-sm font-medium">{words.scopes}</legend>
-      <div className="grid gap-3 sm:grid-cols-2">
-        {scopes.map((scope) => (
-          <CheckField
-            key={scope}
-            name={`scope ${scope}`}
-            label={scopeWords[scope][0]}
-            about={scopeWords[scope][1]}
-            defaultChecked
-          />
-        ))}
-      </div>
-      <Problem text={fieldProblem(error, "scopes")} />
-    </fieldset>
-    <Numbers id={id} problem={fieldProblem(error, "number_ids")} />
-  </>
+    <Problem text={problem} />
+  </fieldset>
 )
 
 const Problem = ({ text }: { text: string | undefined }) =>

@@ -1,28 +1,60 @@
 /** Links that let a customer into the workspace: made, shown once, revoked. */
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import type { FormEvent } from "react"
 import type { PortalSession } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { Answer } from "../ui/Answer.tsx"
-import { Dialog } from "../ui/Dialog.tsx"
-import { FormEnd, SelectField, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { DoneDialog, FormDialog } from "../ui/Dialog.tsx"
+import { textOf } from "../ui/forms.tsx"
 import { Button, Empty, Failure, Secret } from "../ui/parts.tsx"
 import { Section } from "../ui/Section.tsx"
-import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
+import { RowButton, Table } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { dialogWords } from "../ui/words.ts"
 import { portalLinkWords as words } from "./words.ts"
 
-const columns = [
-  { name: words.role },
-  { name: words.state },
-  { name: words.made, wide: true, right: true },
-  { name: words.used, wide: true, right: true },
-  { name: words.actions, right: true, silent: true },
-] as const
+const columnsOf = (revoke: (id: number) => void): Columns<PortalSession> => [
+  {
+    name: words.role,
+    cell: ({ id, role }) => (
+      <>
+        <span className="font-medium">{role}</span>
+        <span className="ml-2 font-mono text-xs text-faint">{id}</span>
+      </>
+    ),
+  },
+  { name: words.state, cell: (link) => <LinkState link={link} /> },
+  {
+    name: words.made,
+    wide: true,
+    right: true,
+    cell: (link) => <When at={link.created_at} how="clock" />,
+  },
+  {
+    name: words.used,
+    wide: true,
+    right: true,
+    cell: ({ used_at: at }) =>
+      at === null ? (
+        <span className="text-faint">{words.never}</span>
+      ) : (
+        <When at={at} how="clock" />
+      ),
+  },
+  {
+    name: words.actions,
+    right: true,
+    silent: true,
+    cell: ({ id, revoked_at: at }) =>
+      at === null && (
+        <RowButton aria-label={words.revokeLink(id)} onClick={() => revoke(id)}>
+          {words.revoke}
+        </RowButton>
+      ),
+  },
+]
 
 export const PortalLinks = ({ id }: { id: number }) => {
   const links = useQuery(
@@ -42,64 +74,23 @@ export const PortalLinks = ({ id }: { id: number }) => {
     >
       {revoke.error && <Failure error={revoke.error} />}
       <Answer query={links}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <div className="card">
+        {({ data }) => (
+          <Table
+            caption={words.caption}
+            columns={columnsOf((session_id) => revoke.mutate({ path: { id, session_id } }))}
+            rows={data}
+            empty={
               <Empty icon="key" title={words.empty}>
                 {words.emptyAbout}
               </Empty>
-            </div>
-          ) : (
-            <Table caption={words.caption} columns={columns}>
-              {data.map((link) => (
-                <LinkRow
-                  key={link.id}
-                  link={link}
-                  revoke={() => revoke.mutate({ path: { id, session_id: link.id } })}
-                />
-              ))}
-            </Table>
-          )
-        }
+            }
+          />
+        )}
       </Answer>
       {isMaking && <MakeLink id={id} close={() => setMaking(false)} />}
     </Section>
   )
 }
-
-const LinkRow = ({ link, revoke }: { link: PortalSession; revoke: () => void }) => (
-  <Row>
-    <Cell>
-      <span className="font-medium">{link.role}</span>
-      <span className="ml-2 font-mono text-xs text-faint">{link.id}</span>
-    </Cell>
-    <Cell>
-      <LinkState link={link} />
-    </Cell>
-    <Cell wide right>
-      <When at={link.created_at} how="clock" />
-    </Cell>
-    <Cell wide right>
-      {link.used_at === null ? (
-        <span className="text-faint">{words.never}</span>
-      ) : (
-        <When at={link.used_at} how="clock" />
-      )}
-    </Cell>
-    <Cell right>
-      {link.revoked_at === null && (
-        <button
-          type="button"
-          aria-label={words.revokeLink(link.id)}
-          onClick={revoke}
-          className={rowButton}
-        >
-          {words.revoke}
-        </button>
-      )}
-    </Cell>
-  </Row>
-)
 
 const LinkState = ({ link }: { link: PortalSession }) => {
   const now = useServiceTime()
@@ -123,9 +114,13 @@ const roles = ["owner", "administrator", "member"] as const
 
 const MakeLink = ({ close, id }: { id: number; close: () => void }) => {
   const make = useCall("POST /admin/v1/workspaces/{id}/portal-sessions")
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const data = new FormData(event.currentTarget)
+  if (make.data !== undefined)
+    return (
+      <DoneDialog title={words.make} close={close}>
+        <Secret label={words.link} text={make.data.url} />
+      </DoneDialog>
+    )
+  const submit = (data: FormData) => {
     const back = textOf(data, "return url")
     make.mutate({
       path: { id },
@@ -136,51 +131,39 @@ const MakeLink = ({ close, id }: { id: number; close: () => void }) => {
       },
     })
   }
-  if (make.data !== undefined)
-    return (
-      <Dialog title={words.make} close={close}>
-        <Secret label={words.link} text={make.data.url} />
-        <Button look="primary" className="self-end" onClick={close}>
-          {dialogWords.done}
-        </Button>
-      </Dialog>
-    )
   return (
-    <Dialog title={words.make} close={close}>
-      <form className="flex flex-col gap-4" onSubmit={submit}>
-        <SelectField name="role" label={words.role} defaultValue="member">
-          {roles.map((role) => (
-            <option key={role} value={role}>
-              {words.roleAbout[role]}
-            </option>
-          ))}
-        </SelectField>
-        <TextField
-          name="minutes"
-          type="number"
-          min={1}
-          max={1440}
-          defaultValue={60}
-          required
-          label={words.minutes}
-          about={words.minutesAbout}
-          problem={fieldProblem(make.error, "expires_in")}
-        />
-        <TextField
-          name="return url"
-          type="url"
-          label={words.returnUrl}
-          about={words.returnUrlAbout}
-          problem={fieldProblem(make.error, "return_url")}
-        />
-        <FormEnd
-          action={words.action}
-          busy={make.isPending}
-          error={make.error}
-          fields={["expires_in", "return_url"]}
-          close={close}
-        />
-      </form>
-    </Dialog>
+    <FormDialog
+      title={words.make}
+      action={words.action}
+      call={make}
+      submit={submit}
+      close={close}
+      fields={[
+        {
+          name: "role",
+          label: words.role,
+          defaultValue: "member",
+          options: roles.map((role) => [role, words.roleAbout[role]]),
+        },
+        {
+          name: "minutes",
+          shows: "expires_in",
+          type: "number",
+          min: 1,
+          max: 1440,
+          defaultValue: 60,
+          required: true,
+          label: words.minutes,
+          about: words.minutesAbout,
+        },
+        {
+          name: "return url",
+          shows: "return_url",
+          type: "url",
+          label: words.returnUrl,
+          about: words.returnUrlAbout,
+        },
+      ]}
+    />
   )
 }

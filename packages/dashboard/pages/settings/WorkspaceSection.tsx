@@ -1,9 +1,9 @@
 /** What operators decide about a workspace: name, retention, plan, and what is switched on. */
 import { useState } from "react"
-import type { FormEvent } from "react"
 import type { ChangeWorkspace, Workspace } from "@messaging-service/client"
 import { useCall } from "../api/useCall.ts"
-import { CheckField, FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { CheckField, Fields, Form, textOf } from "../ui/forms.tsx"
+import type { FormFields } from "../ui/forms.tsx"
 import { Section } from "../ui/Section.tsx"
 import { workspaceWords as words } from "./words.ts"
 
@@ -62,35 +62,22 @@ const changeOf = (workspace: Workspace, shown: Shown): ChangeWorkspace => {
 export const WorkspaceSection = ({ workspace }: { workspace: Workspace }) => {
   const [hasPlan, setHasPlan] = useState(workspace.plan !== null)
   const change = useCall("PATCH /admin/v1/workspaces/{id}")
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const body = changeOf(workspace, shownIn(new FormData(event.currentTarget)))
+  const submit = (data: FormData) => {
+    const body = changeOf(workspace, shownIn(data))
     if (Object.keys(body).length > 0) change.mutate({ path: { id: workspace.id }, body })
   }
   return (
     <Section title={words.title} about={words.about}>
-      <form className="card flex flex-col gap-5 p-5" onSubmit={submit}>
-        <div className="grid items-start gap-5 sm:grid-cols-2">
-          <TextField
-            name="name"
-            label={words.name}
-            defaultValue={workspace.name}
-            problem={fieldProblem(change.error, "name")}
-            required
-            maxLength={100}
-          />
-          <TextField
-            name="retention"
-            label={words.retention}
-            about={words.retentionAbout}
-            defaultValue={workspace.retention_days ?? ""}
-            problem={fieldProblem(change.error, "retention_days")}
-            type="number"
-            min={1}
-            max={3650}
-          />
+      <Form
+        className="card flex flex-col gap-5 p-5"
+        action={words.save}
+        call={change}
+        submit={submit}
+        fields={fieldsOf(workspace)}
+      >
+        <div className="grid gap-4 sm:grid-cols-3">
+          <Fields error={null} fields={switchesOf(workspace)} />
         </div>
-        <Switches workspace={workspace} />
         <fieldset className="flex flex-col gap-4">
           <legend className="pb-2 text-sm font-medium">{words.plan}</legend>
           <CheckField
@@ -103,88 +90,88 @@ export const WorkspaceSection = ({ workspace }: { workspace: Workspace }) => {
           {hasPlan && <PlanFields plan={workspace.plan} error={change.error} />}
         </fieldset>
         {change.isSuccess && <p role="status">{words.saved}</p>}
-        <FormEnd
-          action={words.save}
-          busy={change.isPending}
-          error={change.error}
-          fields={["name", "retention_days"]}
-        />
-      </form>
+      </Form>
     </Section>
   )
 }
 
-const Switches = ({ workspace }: { workspace: Workspace }) => (
-  <div className="grid gap-4 sm:grid-cols-3">
-    <CheckField
-      name="disabled"
-      label={words.disabled}
-      about={words.disabledAbout}
-      defaultChecked={workspace.account_disabled}
-    />
-    <CheckField
-      name="demo"
-      label={words.demo}
-      about={words.demoAbout}
-      defaultChecked={workspace.demo}
-    />
-    <CheckField
-      name="api v2"
-      label={words.apiV2}
-      about={words.apiV2About}
-      defaultChecked={workspace.api_v2_enabled}
-    />
-  </div>
-)
+const fieldsOf = (workspace: Workspace): FormFields => [
+  [
+    {
+      name: "name",
+      label: words.name,
+      defaultValue: workspace.name,
+      required: true,
+      maxLength: 100,
+    },
+    {
+      name: "retention",
+      shows: "retention_days",
+      label: words.retention,
+      about: words.retentionAbout,
+      defaultValue: workspace.retention_days ?? "",
+      type: "number",
+      min: 1,
+      max: 3650,
+    },
+  ],
+]
+
+const check = (name: string, label: string, defaultChecked: boolean, about?: string) =>
+  ({ name, type: "checkbox", label, about, defaultChecked }) as const
+
+const switchesOf = (workspace: Workspace): FormFields => [
+  check("disabled", words.disabled, workspace.account_disabled, words.disabledAbout),
+  check("demo", words.demo, workspace.demo, words.demoAbout),
+  check("api v2", words.apiV2, workspace.api_v2_enabled, words.apiV2About),
+]
 
 const defaultStorageBytes = 1_073_741_824
 
+const amount = (name: string, label: string, value: number | null | undefined) =>
+  ({
+    name,
+    label,
+    about: words.unlimited,
+    defaultValue: value ?? "",
+    type: "number",
+    min: 0,
+  }) as const
+
 const PlanFields = ({ error, plan }: { plan: Workspace["plan"]; error: Error | null }) => (
   <>
-    <div className="grid items-start gap-4 sm:grid-cols-2">
-      <TextField
-        name="plan name"
-        label={words.planName}
-        defaultValue={plan?.name ?? ""}
-        problem={fieldProblem(error, "plan")}
-        required
-      />
-      <TextField
-        name="remaining"
-        label={words.remaining}
-        about={words.unlimited}
-        defaultValue={plan?.messages_remaining ?? ""}
-        type="number"
-        min={0}
-      />
-      <TextField
-        name="max numbers"
-        label={words.maxNumbers}
-        about={words.unlimited}
-        defaultValue={plan?.max_numbers ?? ""}
-        type="number"
-        min={0}
-      />
-      <TextField
-        name="storage"
-        label={words.storage}
-        defaultValue={(plan?.media_storage_bytes ?? defaultStorageBytes) / mebibyte}
-        type="number"
-        step="any"
-        min={0}
-        required
-      />
-    </div>
+    <Fields
+      error={error}
+      fields={[
+        [
+          {
+            name: "plan name",
+            shows: "plan",
+            label: words.planName,
+            defaultValue: plan?.name ?? "",
+            required: true,
+          },
+          amount("remaining", words.remaining, plan?.messages_remaining),
+          amount("max numbers", words.maxNumbers, plan?.max_numbers),
+          {
+            name: "storage",
+            label: words.storage,
+            defaultValue: (plan?.media_storage_bytes ?? defaultStorageBytes) / mebibyte,
+            type: "number",
+            step: "any",
+            min: 0,
+            required: true,
+          },
+        ],
+      ]}
+    />
     <div className="flex flex-wrap gap-x-6 gap-y-3">
-      <CheckField
-        name="reminders"
-        label={words.reminders}
-        defaultChecked={plan?.reminders ?? true}
-      />
-      <CheckField
-        name="qr codes"
-        label={words.qrCodes}
-        defaultChecked={plan?.qr_code_api ?? true}
+      <Fields
+        error={null}
+        fields={[
+          check("reminders", words.reminders, plan?.reminders ?? true),
+          check("qr codes", words.qrCodes, plan?.qr_code_api ?? true),
+        ]}
       />
     </div>
   </>

@@ -1,12 +1,11 @@
 /** Chooses how to log in. */
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import type { FormEvent } from "react"
 import type { TelegramLogin, TelegramLoginRequest } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import type { NumberPath } from "../numbers/connection.ts"
-import { Choice, FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { Choice, Form, TextField, textOf } from "../ui/forms.tsx"
 import { telegramWords as words } from "./words.ts"
 
 const methods = [
@@ -27,39 +26,53 @@ export const BeginLogin = ({
   )
   const phone = numbers.data?.data.find(({ id }) => id === path.number_id)?.phone ?? null
   const begin = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login", begun)
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const typed = textOf(new FormData(event.currentTarget), "phone")
-    begin.mutate({ path, body: method === "qr" ? { method } : { method, phone: typed } })
-  }
+  const submit = (data: FormData) =>
+    begin.mutate({
+      path,
+      body: method === "qr" ? { method } : { method, phone: textOf(data, "phone") },
+    })
   return (
-    <form className="card flex flex-col gap-4 p-6" onSubmit={submit}>
-      <fieldset className="flex flex-col gap-2">
-        <legend className="mb-2 text-sm font-medium">{words.how}</legend>
-        {methods.map(([value, name, about]) => (
-          <Choice
-            key={value}
-            group="method"
-            value={value}
-            name={name}
-            about={about}
-            checked={method === value}
-            choose={() => setMethod(value)}
-          />
-        ))}
-      </fieldset>
-      {method === "code" && (
-        <TextField
-          key={phone}
-          name="phone"
-          type="tel"
-          label={words.phone}
-          problem={fieldProblem(begin.error, "phone")}
-          defaultValue={phone === null ? "" : `+${phone}`}
-          required
-        />
-      )}
-      <FormEnd action={words.begin} busy={begin.isPending} error={begin.error} fields={["phone"]} />
-    </form>
+    <Form
+      className="card flex flex-col gap-4 p-6"
+      action={words.begin}
+      call={begin}
+      submit={submit}
+      intro={
+        <fieldset className="flex flex-col gap-2">
+          <legend className="mb-2 text-sm font-medium">{words.how}</legend>
+          {methods.map(([value, name, about]) => (
+            <Choice
+              key={value}
+              group="method"
+              value={value}
+              name={name}
+              about={about}
+              checked={method === value}
+              choose={() => setMethod(value)}
+            />
+          ))}
+        </fieldset>
+      }
+      fields={
+        method === "qr"
+          ? []
+          : [
+              {
+                shows: "phone",
+                draw: (problem) => (
+                  <TextField
+                    key={phone}
+                    name="phone"
+                    type="tel"
+                    label={words.phone}
+                    problem={problem}
+                    defaultValue={phone === null ? "" : `+${phone}`}
+                    required
+                  />
+                ),
+              },
+            ]
+      }
+    />
   )
 }

@@ -1,11 +1,10 @@
 /** The steps of a login that is under way. */
 import { useRouteContext } from "@tanstack/react-router"
-import type { FormEvent } from "react"
 import type { TelegramLogin } from "@messaging-service/client"
 import { Refused } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import type { NumberPath } from "../numbers/connection.ts"
-import { FormEnd, TextField, textOf } from "../ui/forms.tsx"
+import { Form, textOf } from "../ui/forms.tsx"
 import { Button, Failure } from "../ui/parts.tsx"
 import { QrCode } from "./QrCode.tsx"
 import { telegramWords as words } from "./words.ts"
@@ -64,33 +63,32 @@ export const WithCode = ({
     "POST /admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login/code",
     show,
   )
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    give.mutate({ path, body: { code: textOf(new FormData(event.currentTarget), "code") } })
-  }
-  const wrong = wrongAt(give.error, "invalid_code")
   return (
-    <form className="flex flex-col gap-4" onSubmit={submit}>
-      <h2 className="text-lg font-semibold">{words.codeTitle}</h2>
-      <p className="text-sm text-soft">
-        {login.code_sent_to === null ? words.sent : words.sentTo[login.code_sent_to]}{" "}
-        {words.otherWay}
-      </p>
-      <TextField
-        name="code"
-        label={words.codeField}
-        problem={wrong}
-        inputMode="numeric"
-        autoComplete="one-time-code"
-        required
-        autoFocus
-      />
-      <FormEnd
-        action={words.give}
-        busy={give.isPending}
-        error={wrong === undefined ? give.error : null}
-      />
-    </form>
+    <Form
+      action={words.give}
+      call={give}
+      submit={(data) => give.mutate({ path, body: { code: textOf(data, "code") } })}
+      intro={
+        <>
+          <h2 className="text-lg font-semibold">{words.codeTitle}</h2>
+          <p className="text-sm text-soft">
+            {login.code_sent_to === null ? words.sent : words.sentTo[login.code_sent_to]}{" "}
+            {words.otherWay}
+          </p>
+        </>
+      }
+      fields={[
+        {
+          name: "code",
+          label: words.codeField,
+          problem: wrongAt(give.error, "invalid_code"),
+          inputMode: "numeric",
+          autoComplete: "one-time-code",
+          required: true,
+          autoFocus: true,
+        },
+      ]}
+    />
   )
 }
 
@@ -99,31 +97,29 @@ export const WithPassword = ({ path, show }: { path: NumberPath; show: Show }) =
     "POST /admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login/password",
     show,
   )
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    // As typed: spaces may belong to a password.
-    const password = new FormData(event.currentTarget).get("password")
-    if (typeof password === "string") give.mutate({ path, body: { password } })
-  }
-  const wrong = wrongAt(give.error, "invalid_password")
   return (
-    <form className="flex flex-col gap-4" onSubmit={submit}>
-      <h2 className="text-lg font-semibold">{words.passwordTitle}</h2>
-      <p className="text-sm text-soft">{words.passwordAbout}</p>
-      <TextField
-        name="password"
-        type="password"
-        label={words.passwordField}
-        problem={wrong}
-        autoComplete="off"
-        required
-        autoFocus
-      />
-      <FormEnd
-        action={words.give}
-        busy={give.isPending}
-        error={wrong === undefined ? give.error : null}
-      />
-    </form>
+    <Form
+      action={words.give}
+      call={give}
+      // As typed: spaces may belong to a password.
+      submit={(data) => give.mutate({ path, body: { password: String(data.get("password")) } })}
+      intro={
+        <>
+          <h2 className="text-lg font-semibold">{words.passwordTitle}</h2>
+          <p className="text-sm text-soft">{words.passwordAbout}</p>
+        </>
+      }
+      fields={[
+        {
+          name: "password",
+          type: "password",
+          label: words.passwordField,
+          problem: wrongAt(give.error, "invalid_password"),
+          autoComplete: "off",
+          required: true,
+          autoFocus: true,
+        },
+      ]}
+    />
   )
 }

@@ -1,18 +1,17 @@
 /** Dialogs over the page. The platform's own element holds the focus and gives it back; Escape closes. */
 import { useEffect, useId, useRef } from "react"
 import type { ReactNode } from "react"
+import { Form } from "./forms.tsx"
+import type { Call, FormProps } from "./forms.tsx"
 import { Button, Failure } from "./parts.tsx"
 import { dialogWords as words } from "./words.ts"
 
-export const Dialog = ({
-  children,
-  close,
-  title,
-}: {
-  title: string
-  close: () => void
-  children: ReactNode
-}) => {
+interface Closable {
+  readonly title: string
+  readonly close: () => void
+}
+
+export const Dialog = ({ children, close, title }: Closable & { children: ReactNode }) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useId()
   useEffect(() => {
@@ -39,31 +38,43 @@ export const Dialog = ({
   )
 }
 
+export const FormDialog = ({ close, title, ...form }: Closable & FormProps) => (
+  <Dialog title={title} close={close}>
+    <Form {...form} close={close} />
+  </Dialog>
+)
+
+/** What became of it, such as a secret that is shown once. */
+export const DoneDialog = ({ children, close, title }: Closable & { children: ReactNode }) => (
+  <Dialog title={title} close={close}>
+    {children}
+    <Button look="primary" className="self-end" onClick={close}>
+      {words.done}
+    </Button>
+  </Dialog>
+)
+
 /** Asks before something that cannot be undone, and names what it hits. */
 export const Confirm = ({
   act,
   action,
-  busy,
+  call: { error, isPending },
   children,
   close,
-  error,
   title,
-}: {
-  title: string
+}: Closable & {
   /** The word on the button. */
   action: string
-  children: ReactNode
-  busy: boolean
-  error: Error | null
+  call: Call
   act: () => void
-  close: () => void
+  children: ReactNode
 }) => (
   <Dialog title={title} close={close}>
     <div className="text-soft">{children}</div>
     {error && <Failure error={error} />}
     <div className="flex flex-wrap justify-end gap-2">
       <Button onClick={close}>{words.back}</Button>
-      <Button look="danger" busy={busy} onClick={act}>
+      <Button look="danger" busy={isPending} onClick={act}>
         {action}
       </Button>
     </div>

@@ -1,23 +1,19 @@
 /** A page of a list in each of its states, with the way to the pages before and after it. */
-import type { UseQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { Answer } from "./Answer.tsx"
+import type { List } from "./list.ts"
 import { Pager } from "./Pager.tsx"
 
 export const PagedAnswer = <Item,>({
   children,
-  go,
-  query,
-  rows,
-  trail,
+  list: { go, query, trail },
+  rows = 4,
 }: {
-  query: UseQueryResult<{ data: ReadonlyArray<Item>; next_cursor: string | null }>
-  trail: ReadonlyArray<string>
-  go: (trail: ReadonlyArray<string>) => void
+  list: List<Item>
   rows?: number
   children: (items: ReadonlyArray<Item>) => ReactNode
 }) => (
-  <Answer query={query} {...(rows === undefined ? {} : { rows })}>
+  <Answer query={query} rows={rows}>
     {({ data, next_cursor: next }) => (
       <div className="flex flex-col gap-4">
         {children(data)}

@@ -1,6 +1,7 @@
-/** Fields with their words and what is wrong with them. A refusal that names a field is shown at that field. */
+/** Forms whose fields are data, and single fields. A refusal that names a field is shown at that field. */
 import { useId } from "react"
 import type {
+  FormHTMLAttributes,
   InputHTMLAttributes,
   ReactNode,
   SelectHTMLAttributes,
@@ -18,10 +19,13 @@ const isWithin = (path: string | null, field: string): boolean =>
 export const fieldProblem = (error: Error | null, field: string): string | undefined =>
   error instanceof Refused && isWithin(error.field, field) ? error.message : undefined
 
-interface FieldProps {
+interface FieldWords {
   readonly label: string
   readonly about?: ReactNode
   readonly problem?: string | undefined
+}
+
+interface FieldProps extends FieldWords {
   readonly children: (ids: {
     readonly id: string
     readonly "aria-invalid": boolean
@@ -51,7 +55,6 @@ const Field = ({ about, children, label, problem }: FieldProps) => {
   )
 }
 
-type WithoutChildren = Omit<FieldProps, "children">
 /** React's types give every element an `about` of its own, which is a text. */
 type Attributes<Of> = Omit<Of, "about">
 
@@ -62,7 +65,7 @@ export const TextField = ({
   label,
   problem,
   ...attributes
-}: WithoutChildren & Attributes<InputHTMLAttributes<HTMLInputElement>>) => (
+}: FieldWords & Attributes<InputHTMLAttributes<HTMLInputElement>>) => (
   <Field label={label} about={about} problem={problem}>
     {(ids) => (
       <input {...attributes} {...ids} className={`${input} ${attributes.className ?? ""}`} />
@@ -74,7 +77,7 @@ export const TextField = ({
 export const FileField = ({
   choose,
   ...attributes
-}: WithoutChildren & {
+}: FieldWords & {
   accept?: string
   required?: boolean
   choose: (file: File | undefined) => void
@@ -92,7 +95,7 @@ export const TextArea = ({
   label,
   problem,
   ...attributes
-}: WithoutChildren & Attributes<TextareaHTMLAttributes<HTMLTextAreaElement>>) => (
+}: FieldWords & Attributes<TextareaHTMLAttributes<HTMLTextAreaElement>>) => (
   <Field label={label} about={about} problem={problem}>
     {(ids) => (
       <textarea
@@ -110,8 +113,7 @@ export const SelectField = ({
   label,
   problem,
   ...attributes
-}: WithoutChildren &
-  Attributes<SelectHTMLAttributes<HTMLSelectElement>> & { children: ReactNode }) => (
+}: FieldWords & Attributes<SelectHTMLAttributes<HTMLSelectElement>> & { children: ReactNode }) => (
   <Field label={label} about={about} problem={problem}>
     {(ids) => (
       <select {...attributes} {...ids} className={input}>
@@ -139,32 +141,141 @@ export const CheckField = ({
   </label>
 )
 
+/** The fields of the contract whose refusals a field shows. */
+type Shows = string | ReadonlyArray<string>
+
+type DataField = FieldWords & {
+  readonly name: string
+  readonly shows?: Shows
+  /** Takes what the user writes, of a field whose value the page holds. */
+  readonly change?: (value: string) => void
+} & (
+    | Attributes<InputHTMLAttributes<HTMLInputElement>>
+    | ({ readonly rows: number } & Attributes<TextareaHTMLAttributes<HTMLTextAreaElement>>)
+    | ({
+        readonly options: ReadonlyArray<readonly [value: string, name: string]>
+      } & Attributes<SelectHTMLAttributes<HTMLSelectElement>>)
+  )
+
+/** A part of the page that shows refusals of its own. */
+interface DrawnField {
+  readonly shows: Shows
+  readonly draw: (problem: string | undefined) => ReactNode
+}
+
+type FormField = DataField | DrawnField
+
+/** One below the other; those of an inner list beside each other. A field shows refusals of its own name, unless it says. */
+export type FormFields = ReadonlyArray<FormField | ReadonlyArray<FormField>>
+
+const shownBy = (field: FormField): ReadonlyArray<string> =>
+  [field.shows ?? ("name" in field ? field.name : [])].flat()
+
+const problemOf = (error: Error | null, field: FormField): string | undefined =>
+  ("problem" in field ? field.problem : undefined) ??
+  shownBy(field)
+    .map((name) => fieldProblem(error, name))
+    .find((problem) => problem !== undefined)
+
+const keyOf = (field: FormField): string => ("name" in field ? field.name : shownBy(field).join())
+
+interface Changed {
+  readonly target: { readonly value: string }
+}
+
+const OneField = ({ error, field }: { error: Error | null; field: FormField }) => {
+  const problem = problemOf(error, field)
+  if ("draw" in field) return field.draw(problem)
+  const { change, shows: _, ...attributes } = field
+  const onChange = change && { onChange: (event: Changed) => change(event.target.value) }
+  const given = { ...attributes, ...onChange, problem }
+  if ("rows" in given) return <TextArea {...given} />
+  if ("options" in given) {
+    const { options, ...select } = given
+    return (
+      <SelectField {...select}>
+        {options.map(([value, name]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
+    )
+  }
+  return given.type === "checkbox" ? <CheckField {...given} /> : <TextField {...given} />
+}
+
+export const Fields = ({ error, fields }: { error: Error | null; fields: FormFields }) =>
+  fields.map((one) =>
+    "length" in one ? (
+      <div key={one.map(keyOf).join()} className="grid items-start gap-[inherit] sm:grid-cols-2">
+        <Fields error={error} fields={one} />
+      </div>
+    ) : (
+      <OneField key={keyOf(one)} error={error} field={one} />
+    ),
+  )
+
+/** What a form waits for: a mutation. */
+export interface Call {
+  readonly error: Error | null
+  readonly isPending: boolean
+}
+
+interface FormEndProps {
+  readonly action: string
+  readonly call: Call
+  readonly fields: FormFields
+  readonly close?: (() => void) | undefined
+}
+
 /** The end of a form: a refusal that no field shows, the way back, and the button that sends it. */
-export const FormEnd = ({
-  action,
-  busy,
-  close,
-  error,
-  fields = [],
-}: {
-  action: string
-  busy: boolean
-  error: Error | null
-  /** The fields of the contract that the form shows. */
-  fields?: ReadonlyArray<string>
-  close?: () => void
-}) => (
+export const FormEnd = ({ action, call: { error, isPending }, close, fields }: FormEndProps) => (
   <>
-    {error && fields.every((field) => fieldProblem(error, field) === undefined) && (
+    {error && fields.flat().every((field) => problemOf(error, field) === undefined) && (
       <Failure error={error} />
     )}
     <div className="flex flex-wrap justify-end gap-2">
       {close && <Button onClick={close}>{words.back}</Button>}
-      <Button type="submit" look="primary" busy={busy}>
+      <Button type="submit" look="primary" busy={isPending}>
         {action}
       </Button>
     </div>
   </>
+)
+
+export interface FormProps
+  extends FormEndProps, Omit<FormHTMLAttributes<HTMLFormElement>, "action" | "onSubmit"> {
+  /** Above the fields. */
+  readonly intro?: ReactNode
+  readonly submit: (data: FormData, form: HTMLFormElement) => void
+}
+
+/** The children are between the fields and the end. */
+export const Form = ({
+  action,
+  call,
+  children,
+  className = "flex flex-col gap-4",
+  close,
+  fields,
+  intro,
+  submit,
+  ...attributes
+}: FormProps) => (
+  <form
+    {...attributes}
+    className={className}
+    onSubmit={(event) => {
+      event.preventDefault()
+      if (!call.isPending) submit(new FormData(event.currentTarget), event.currentTarget)
+    }}
+  >
+    {intro}
+    <Fields error={call.error} fields={fields} />
+    {children}
+    <FormEnd action={action} call={call} fields={fields} close={close} />
+  </form>
 )
 
 /** The text of a field of a form, without spaces around it. */

@@ -38,13 +38,10 @@ const Body = ({ label, none, text }: { label: string; none: string; text: string
 export const DeliveryDialog = ({
   attempt,
   close,
-  number,
   path,
   redeliver,
 }: {
   attempt: Delivery
-  /** The how-manieth at its event. */
-  number: number
   path: WebhookPath
   redeliver: () => void
   close: () => void
@@ -55,7 +52,7 @@ export const DeliveryDialog = ({
     }),
   )
   return (
-    <Dialog title={words.title(attempt.type, number)} close={close}>
+    <Dialog title={words.title(attempt.type, attempt.attempt)} close={close}>
       <Answer query={delivery} rows={4}>
         {({ request_body: sent, response_body: answered }) => (
           <div className="flex min-w-0 flex-col gap-4">

@@ -1,12 +1,10 @@
 /** The fields of an endpoint, of a new one and of one to change. */
 import type { Webhook } from "@messaging-service/client"
-import { CheckField, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { CheckField, textOf } from "../ui/forms.tsx"
+import type { FormFields } from "../ui/forms.tsx"
 import { eventWords, newWebhookWords as words } from "./words.ts"
 
 const events = Object.keys(eventWords) as ReadonlyArray<Webhook["events"][number]>
-
-/** The names of the fields that show a refusal. */
-export const endpointFields = ["url", "description", "events"]
 
 /** What the form holds. */
 export const endpointOf = (data: FormData) => ({
@@ -15,44 +13,35 @@ export const endpointOf = (data: FormData) => ({
   events: events.filter((one) => data.has(one)),
 })
 
-export const EndpointFields = ({
-  error,
-  webhook,
-}: {
-  error: Error | null
-  /** As it is now; a new one has every event. */
-  webhook?: Webhook
-}) => (
-  <>
-    <TextField
-      name="url"
-      type="url"
-      label={words.url}
-      about={words.urlAbout}
-      problem={fieldProblem(error, "url")}
-      placeholder={words.example}
-      defaultValue={webhook?.url}
-      required
-    />
-    <TextField
-      name="description"
-      label={words.description}
-      problem={fieldProblem(error, "description")}
-      defaultValue={webhook?.description}
-    />
-    <fieldset className="flex flex-col gap-2">
-      <legend className="pb-1 text-sm font-medium">{words.events}</legend>
-      {events.map((one) => (
-        <CheckField
-          key={one}
-          name={one}
-          label={eventWords[one]}
-          defaultChecked={webhook?.events.includes(one) ?? true}
-        />
-      ))}
-      <p role="alert" className="text-xs text-red empty:hidden">
-        {fieldProblem(error, "events")}
-      </p>
-    </fieldset>
-  </>
-)
+/** The endpoint as it is now; a new one has every event. */
+export const endpointFields = (webhook?: Webhook): FormFields => [
+  {
+    name: "url",
+    type: "url",
+    label: words.url,
+    about: words.urlAbout,
+    placeholder: words.example,
+    defaultValue: webhook?.url,
+    required: true,
+  },
+  { name: "description", label: words.description, defaultValue: webhook?.description },
+  {
+    shows: "events",
+    draw: (problem) => (
+      <fieldset className="flex flex-col gap-2">
+        <legend className="pb-1 text-sm font-medium">{words.events}</legend>
+        {events.map((one) => (
+          <CheckField
+            key={one}
+            name={one}
+            label={eventWords[one]}
+            defaultChecked={webhook?.events.includes(one) ?? true}
+          />
+        ))}
+        <p role="alert" className="text-xs text-red empty:hidden">
+          {problem}
+        </p>
+      </fieldset>
+    ),
+  },
+]

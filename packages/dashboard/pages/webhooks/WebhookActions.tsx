@@ -3,9 +3,8 @@ import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Webhook } from "@messaging-service/client"
 import { useCall } from "../api/useCall.ts"
-import { Confirm, Dialog } from "../ui/Dialog.tsx"
+import { Confirm, DoneDialog } from "../ui/Dialog.tsx"
 import { Button, Failure, Secret } from "../ui/parts.tsx"
-import { dialogWords } from "../ui/words.ts"
 import { ChangeWebhook } from "./ChangeWebhook.tsx"
 import type { WebhookPath } from "./WebhookPath.ts"
 import { webhookActionWords as words } from "./words.ts"
@@ -39,19 +38,15 @@ const Rotate = ({ close, path }: { path: WebhookPath; close: () => void }) => {
   const rotate = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/rotate-secret")
   if (rotate.data !== undefined)
     return (
-      <Dialog title={words.rotate} close={close}>
+      <DoneDialog title={words.rotate} close={close}>
         <Secret label={words.secret} text={rotate.data.secret} />
-        <Button look="primary" className="self-end" onClick={close}>
-          {dialogWords.done}
-        </Button>
-      </Dialog>
+      </DoneDialog>
     )
   return (
     <Confirm
       title={words.rotateTitle}
       action={words.rotate}
-      busy={rotate.isPending}
-      error={rotate.error}
+      call={rotate}
       act={() => rotate.mutate({ path })}
       close={close}
     >
@@ -69,8 +64,7 @@ const Remove = ({ close, path }: { path: WebhookPath; close: () => void }) => {
     <Confirm
       title={words.removeTitle}
       action={words.remove}
-      busy={remove.isPending}
-      error={remove.error}
+      call={remove}
       act={() => remove.mutate({ path })}
       close={close}
     >

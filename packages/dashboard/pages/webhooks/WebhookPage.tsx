@@ -1,16 +1,17 @@
 /** One endpoint: why it is stopped and how to start it, and every attempt, with a way to send an event again. */
-import { keepPreviousData, useQuery } from "@tanstack/react-query"
-import { Link, getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
+import { useQuery } from "@tanstack/react-query"
+import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Delivery, Webhook } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { useCall } from "../api/useCall.ts"
 import { PagedAnswer } from "../ui/PagedAnswer.tsx"
-import { toTrail } from "../ui/trail.ts"
 import { attemptNumbers } from "./attempts.ts"
-import { AttemptResult } from "./AttemptResult.tsx"
+import { resultColumns } from "./AttemptResult.tsx"
+import { useList } from "../ui/list.ts"
 import { Button, Empty, Failure, PageHead } from "../ui/parts.tsx"
-import { Cell, Row, Table, rowButton } from "../ui/Table.tsx"
+import { RowButton, Table } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import { DeliveryDialog } from "./DeliveryDialog.tsx"
 import { RecoverEvents } from "./RecoverEvents.tsx"
 import { WebhookActions } from "./WebhookActions.tsx"
@@ -22,8 +23,7 @@ const route = getRouteApi("/inside/w/$workspaceId/webhooks/$webhookId")
 
 export const WebhookPage = () => {
   const { webhookId, workspaceId } = route.useParams()
-  const { failed, trail = [] } = route.useSearch()
-  const navigate = useNavigate({ from: "/w/$workspaceId/webhooks/$webhookId" })
+  const { failed } = route.useSearch()
   const path = { id: Number(workspaceId), webhook_id: Number(webhookId) }
   const { session } = useRouteContext({ from: "/inside" })
   // A member sees no bodies, and changes nothing.
@@ -31,13 +31,11 @@ export const WebhookPage = () => {
   const webhooks = useQuery(
     asked("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: path.id } }),
   )
-  const log = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries", {
-      path,
-      query: { limit: 50, cursor: trail.at(-1), failed: failed ? "true" : undefined },
-    }),
-    placeholderData: keepPreviousData,
+  const log = useList("GET /admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries", {
+    path,
+    query: { failed: failed ? "true" : undefined },
   })
+  const attempts = log.query.data?.data
   const webhook = webhooks.data?.data.find(({ id }) => id === path.webhook_id)
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
@@ -52,17 +50,12 @@ export const WebhookPage = () => {
         {mayChange && webhook?.active && (
           <Missed
             path={path}
-            says={failed === true && log.data?.data.length !== 0}
-            firstFailure={firstFailureOf(log.data?.data ?? [])}
+            says={failed === true && attempts?.length !== 0}
+            firstFailure={firstFailureOf(attempts ?? [])}
           />
         )}
       </div>
-      <PagedAnswer
-        query={log}
-        rows={8}
-        trail={trail}
-        go={(to) => void navigate({ search: { ...(failed && { failed }), ...toTrail(to) } })}
-      >
+      <PagedAnswer list={log} rows={8}>
         {(data) => (
           <Log attempts={data} path={path} mayChange={mayChange} isFiltered={failed === true} />
         )}
@@ -154,12 +147,50 @@ const About = ({
   )
 }
 
-const columns = [
-  { name: words.event },
-  { name: words.answer },
-  { name: words.time, wide: true, right: true },
-  { name: words.actions, right: true, silent: true },
-] as const
+const columnsOf = (
+  mayChange: boolean,
+  show: (attempt: Delivery) => void,
+  redeliver: (attempt: Delivery) => void,
+): Columns<Delivery> => [
+  {
+    name: words.event,
+    cell: ({ attempt, event_id: event, type }) => (
+      <>
+        <span className="font-medium">{type}</span>
+        <p className="truncate text-2xs text-faint">
+          {words.attemptOf(attempt)} <span className="font-mono max-lg:hidden">{event}</span>
+        </p>
+      </>
+    ),
+  },
+  ...resultColumns,
+  {
+    name: words.actions,
+    right: true,
+    silent: true,
+    cell: (one) =>
+      mayChange && (
+        <>
+          <RowButton
+            aria-label={words.showAttempt(one.event_id, one.attempt)}
+            onClick={() => show(one)}
+          >
+            {words.show}
+          </RowButton>
+          {one.type !== "ping" && (
+            <RowButton
+              aria-label={words.redeliverEvent(one.event_id)}
+              onClick={() => redeliver(one)}
+              // A narrow row has no room for it: what "Show" opens has it too.
+              className="max-md:hidden"
+            >
+              {words.redeliver}
+            </RowButton>
+          )}
+        </>
+      ),
+  },
+]
 
 const Log = ({
   attempts,
@@ -173,45 +204,34 @@ const Log = ({
   isFiltered: boolean
 }) => {
   const [shown, setShown] = useState<Delivery | null>(null)
-  const numbers = attemptNumbers(attempts.toReversed()).toReversed()
-  const numberOf = ({ attempt, id }: Delivery) =>
-    numbers[attempts.findIndex((one) => one.id === id)] ?? attempt
-  const redeliver = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver")
-  if (attempts.length === 0)
-    return (
-      <div className="card">
-        <Empty
-          icon={isFiltered ? "tick" : "hook"}
-          title={isFiltered ? words.noneFailed : words.empty}
-        >
-          {isFiltered ? words.noneFailedAbout : words.emptyAbout}
-        </Empty>
-      </div>
-    )
+  const call = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver")
+  const redeliver = ({ event_id }: Delivery) => call.mutate({ path, body: { event_id } })
+  const empty = isFiltered ? (
+    <Empty icon="tick" title={words.noneFailed}>
+      {words.noneFailedAbout}
+    </Empty>
+  ) : (
+    <Empty icon="hook" title={words.empty}>
+      {words.emptyAbout}
+    </Empty>
+  )
   return (
     <div className="flex flex-col gap-3">
-      {redeliver.error && <Failure error={redeliver.error} />}
+      {call.error && <Failure error={call.error} />}
       <p role="status" className="text-sm text-soft empty:hidden">
-        {redeliver.data && words.queued(redeliver.data.type)}
+        {call.data && words.queued(call.data.type)}
       </p>
-      <Table caption={words.caption} columns={columns}>
-        {attempts.map((attempt) => (
-          <Attempt
-            key={attempt.id}
-            attempt={attempt}
-            number={numberOf(attempt)}
-            mayChange={mayChange}
-            redeliver={(event_id) => redeliver.mutate({ path, body: { event_id } })}
-            show={() => setShown(attempt)}
-          />
-        ))}
-      </Table>
+      <Table
+        caption={words.caption}
+        columns={columnsOf(mayChange, setShown, redeliver)}
+        rows={countedOn(attempts)}
+        empty={empty}
+      />
       {shown && (
         <DeliveryDialog
           attempt={shown}
-          number={numberOf(shown)}
           path={path}
-          redeliver={() => redeliver.mutate({ path, body: { event_id: shown.event_id } })}
+          redeliver={() => redeliver(shown)}
           close={() => setShown(null)}
         />
       )}
@@ -219,51 +239,8 @@ const Log = ({
   )
 }
 
-const Attempt = ({
-  attempt,
-  mayChange,
-  number,
-  redeliver,
-  show,
-}: {
-  attempt: Delivery
-  /** The how-manieth at its event. */
-  number: number
-  mayChange: boolean
-  redeliver: (eventId: string) => void
-  show: () => void
-}) => (
-  <Row>
-    <Cell>
-      <span className="font-medium">{attempt.type}</span>
-      <p className="truncate text-2xs text-faint">
-        {words.attemptOf(number)}{" "}
-        <span className="font-mono max-lg:hidden">{attempt.event_id}</span>
-      </p>
-    </Cell>
-    <AttemptResult attempt={attempt} />
-    <Cell right>
-      {mayChange && (
-        <button
-          type="button"
-          aria-label={words.showAttempt(attempt.event_id, number)}
-          onClick={show}
-          className={rowButton}
-        >
-          {words.show}
-        </button>
-      )}
-      {mayChange && attempt.type !== "ping" && (
-        <button
-          type="button"
-          aria-label={words.redeliverEvent(attempt.event_id)}
-          onClick={() => redeliver(attempt.event_id)}
-          // A narrow row has no room for it: what "Show" opens has it too.
-          className={`${rowButton} max-md:hidden`}
-        >
-          {words.redeliver}
-        </button>
-      )}
-    </Cell>
-  </Row>
-)
+/** Attempts, the newest first, each as the how-manieth at its event. */
+const countedOn = (attempts: ReadonlyArray<Delivery>): ReadonlyArray<Delivery> => {
+  const numbers = attemptNumbers(attempts.toReversed()).toReversed()
+  return attempts.map((one, index) => ({ ...one, attempt: numbers[index] ?? one.attempt }))
+}

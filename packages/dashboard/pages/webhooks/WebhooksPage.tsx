@@ -6,7 +6,8 @@ import type { Webhook } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
-import { Cell, Row, Table } from "../ui/Table.tsx"
+import { Table, rowLink } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { NewWebhook } from "./NewWebhook.tsx"
 import { WebhookState } from "./WebhookState.tsx"
@@ -14,12 +15,43 @@ import { callbacksWords, newWebhookWords, webhooksWords as words } from "./words
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks")
 
-const columns = [
-  { name: words.endpoint },
-  { name: words.events, wide: true },
-  { name: words.state },
-  { name: words.last, wide: true, right: true },
-] as const
+const columnsOf = (workspaceId: string): Columns<Webhook> => [
+  {
+    name: words.endpoint,
+    cell: ({ description, id, url }) => (
+      <>
+        <Link
+          to="/w/$workspaceId/webhooks/$webhookId"
+          params={{ workspaceId, webhookId: String(id) }}
+          className={`${rowLink} font-mono text-xs hover:underline`}
+        >
+          {url}
+        </Link>
+        {description !== "" && <p className="truncate text-xs text-soft">{description}</p>}
+      </>
+    ),
+  },
+  {
+    name: words.events,
+    wide: true,
+    look: "text-soft",
+    cell: ({ events }) => events.map((event) => event.replace("message.", "")).join(", "),
+  },
+  { name: words.state, cell: (webhook) => <WebhookState webhook={webhook} /> },
+  {
+    name: words.last,
+    wide: true,
+    right: true,
+    cell: ({ last_delivery: last }) =>
+      last === null ? (
+        <span className="text-soft">{words.none}</span>
+      ) : (
+        <span className={last.error === null ? "" : "text-red"}>
+          {last.status} <When at={last.attempted_at} />
+        </span>
+      ),
+  },
+]
 
 export const WebhooksPage = () => {
   const { workspaceId } = route.useParams()
@@ -41,57 +73,20 @@ export const WebhooksPage = () => {
         )}
       </PageHead>
       <Answer query={webhooks}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <div className="card">
+        {({ data }) => (
+          <Table
+            caption={words.caption}
+            columns={columnsOf(workspaceId)}
+            rows={data}
+            empty={
               <Empty icon="hook" title={words.empty}>
                 {words.emptyAbout}
               </Empty>
-            </div>
-          ) : (
-            <Table caption={words.caption} columns={columns}>
-              {data.map((webhook) => (
-                <WebhookRow key={webhook.id} webhook={webhook} workspaceId={workspaceId} />
-              ))}
-            </Table>
-          )
-        }
+            }
+          />
+        )}
       </Answer>
       {isAdding && <NewWebhook id={Number(workspaceId)} close={() => setAdding(false)} />}
     </main>
   )
 }
-
-const WebhookRow = ({ webhook, workspaceId }: { webhook: Webhook; workspaceId: string }) => (
-  <Row>
-    <Cell>
-      <Link
-        to="/w/$workspaceId/webhooks/$webhookId"
-        params={{ workspaceId, webhookId: String(webhook.id) }}
-        className="font-mono text-xs font-medium after:absolute after:inset-0 hover:underline"
-      >
-        {webhook.url}
-      </Link>
-      {webhook.description !== "" && (
-        <p className="truncate text-xs text-soft">{webhook.description}</p>
-      )}
-    </Cell>
-    <Cell wide>
-      <span className="text-soft">
-        {webhook.events.map((event) => event.replace("message.", "")).join(", ")}
-      </span>
-    </Cell>
-    <Cell>
-      <WebhookState webhook={webhook} />
-    </Cell>
-    <Cell wide right>
-      {webhook.last_delivery === null ? (
-        <span className="text-soft">{words.none}</span>
-      ) : (
-        <span className={webhook.last_delivery.error === null ? "" : "text-red"}>
-          {webhook.last_delivery.status} <When at={webhook.last_delivery.attempted_at} />
-        </span>
-      )}
-    </Cell>
-  </Row>
-)

@@ -1,9 +1,8 @@
 /** Makes a workspace for a customer, and goes there. */
 import { useNavigate } from "@tanstack/react-router"
-import type { FormEvent } from "react"
 import { useCall } from "../api/useCall.ts"
-import { Dialog } from "../ui/Dialog.tsx"
-import { FormEnd, TextField, fieldProblem, textOf } from "../ui/forms.tsx"
+import { FormDialog } from "../ui/Dialog.tsx"
+import { textOf } from "../ui/forms.tsx"
 import { newWorkspaceWords as words } from "./words.ts"
 
 export const NewWorkspace = ({ close }: { close: () => void }) => {
@@ -11,30 +10,23 @@ export const NewWorkspace = ({ close }: { close: () => void }) => {
   const make = useCall("POST /admin/v1/workspaces", ({ id }) =>
     navigate({ to: "/w/$workspaceId", params: { workspaceId: String(id) } }),
   )
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    make.mutate({ body: { name: textOf(new FormData(event.currentTarget), "name") } })
-  }
   return (
-    <Dialog title={words.title} close={close}>
-      <form className="flex flex-col gap-4" onSubmit={submit}>
-        <TextField
-          name="name"
-          label={words.name}
-          about={words.about}
-          problem={fieldProblem(make.error, "name")}
-          required
-          maxLength={100}
-          autoFocus
-        />
-        <FormEnd
-          action={words.action}
-          busy={make.isPending}
-          error={make.error}
-          fields={["name"]}
-          close={close}
-        />
-      </form>
-    </Dialog>
+    <FormDialog
+      title={words.title}
+      action={words.action}
+      call={make}
+      submit={(data) => make.mutate({ body: { name: textOf(data, "name") } })}
+      close={close}
+      fields={[
+        {
+          name: "name",
+          label: words.name,
+          about: words.about,
+          required: true,
+          maxLength: 100,
+          autoFocus: true,
+        },
+      ]}
+    />
   )
 }
