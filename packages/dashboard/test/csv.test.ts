@@ -3,8 +3,7 @@ import { assert, describe, it } from "vitest"
 import { parseCsv } from "../pages/file/csv.ts"
 import { workAtOnce } from "../pages/file/turns.ts"
 
-const texts = (source: string) =>
-  workAtOnce(parseCsv(source)).rows.map((row) => row.map(({ text }) => text))
+const texts = (source: string) => workAtOnce(parseCsv(source)).rows.map(({ cells }) => cells)
 
 describe("a CSV file", () => {
   it("keeps quoted separators, quotes and ends of line", () => {
@@ -36,18 +35,11 @@ describe("a CSV file", () => {
     assert.deepStrictEqual(texts('5" pipe,x'), [['5" pipe', "x"]])
   })
 
-  it("names the line and column of every cell, also after cells of several lines", () => {
+  it("names the line on which every row begins, also after cells of several lines", () => {
     const { rows } = workAtOnce(parseCsv('a,b\n"x\r\ny",2\n3,"4"'))
     assert.deepStrictEqual(
-      rows.flat().map(({ column, line }) => [line, column]),
-      [
-        [1, 1],
-        [1, 2],
-        [2, 1],
-        [3, 2],
-        [4, 1],
-        [4, 2],
-      ],
+      rows.map(({ line }) => line),
+      [1, 2, 4],
     )
   })
 
@@ -55,8 +47,10 @@ describe("a CSV file", () => {
     assert.deepStrictEqual(workAtOnce(parseCsv('a,b\n1,"open\n2,3')).problems, [
       { code: "unclosed_quote", line: 2, column: 2 },
     ])
-    assert.deepStrictEqual(workAtOnce(parseCsv('a,b\n"1"x,2\n')).problems, [
+    assert.deepStrictEqual(workAtOnce(parseCsv('a,b\n"1"x,"3\n4"y\n"5" 6\n')).problems, [
       { code: "text_after_quote", line: 2, column: 1 },
+      { code: "text_after_quote", line: 2, column: 2 },
+      { code: "text_after_quote", line: 4, column: 1 },
     ])
   })
 

@@ -7,8 +7,7 @@ import { checkRows, runOf, textFor, toSlots, unknownPlaceholders } from "../page
 import type { FileRow, FileSettings, Slot } from "../pages/file/plan.ts"
 import { sendSlots } from "../pages/file/sending.ts"
 import type { RefusedRow, SendingSteps } from "../pages/file/sending.ts"
-import { sha256 } from "../pages/file/sha256.ts"
-import { openSheet } from "../pages/file/sheet.ts"
+import { digestOf, openSheet } from "../pages/file/sheet.ts"
 import type { Sheet } from "../pages/file/sheet.ts"
 import { workAtOnce, workInTurns } from "../pages/file/turns.ts"
 
@@ -32,11 +31,11 @@ const settings: FileSettings = {
 }
 
 describe("a digest", () => {
-  it("is SHA-256, at every length around a block's end", () => {
-    for (const length of [0, 1, 54, 55, 56, 57, 63, 64, 65, 119, 120, 128, 1000]) {
+  it("is SHA-256, at every length around the end of a block and of a turn", () => {
+    for (const length of [0, 1, 55, 56, 63, 64, 65, 1000, 65_535, 65_536, 65_537, 200_000]) {
       const content = bytes("é".repeat(length).slice(0, length))
       assert.strictEqual(
-        workAtOnce(sha256(content)),
+        workAtOnce(digestOf(content)),
         createHash("sha256").update(content).digest("hex"),
         `${length}`,
       )

@@ -1,28 +1,25 @@
 /**
  * Reads comma-separated values (RFC 4180) as spreadsheets write them: quotes, a byte order mark, semicolons or tabs,
- * and any end of line. Each cell keeps its place, so that a page can name what is wrong by line and column.
+ * and any end of line. Rows and problems have their lines, so that a page can name what is wrong by line and column.
  */
-
 import type { Turns } from "./turns.ts"
 
-export interface CsvCell {
-  readonly text: string
-  /** Of the file, from 1: a quoted cell may span several. */
+export interface CsvRow {
+  /** Of the file, from 1, on which it begins: a quoted cell may span several. */
   readonly line: number
-  /** Of the row, from 1. */
-  readonly column: number
+  readonly cells: ReadonlyArray<string>
 }
 
 export interface CsvProblem {
   readonly code: "unclosed_quote" | "text_after_quote"
   readonly line: number
+  /** Of the row, from 1. */
   readonly column: number
 }
 
 export interface Csv {
-  readonly separator: string
   /** Without empty lines. */
-  readonly rows: ReadonlyArray<ReadonlyArray<CsvCell>>
+  readonly rows: ReadonlyArray<CsvRow>
   readonly problems: ReadonlyArray<CsvProblem>
 }
 
@@ -82,32 +79,29 @@ export const parseCsv = function* (source: string): Turns<Csv> {
   const named = /^sep=([,;\t|])(\r\n|\r|\n)/i.exec(text)
   const separator = named?.[1] ?? guessSeparator(text)
   const plain = new RegExp(`[^${separator}\\r\\n]*`, "y")
-  const rows: Array<ReadonlyArray<CsvCell>> = []
+  const rows: Array<CsvRow> = []
   const problems: Array<CsvProblem> = []
-  let row: Array<CsvCell> = []
+  let cells: Array<string> = []
   let at = named?.[0].length ?? 0
   let line = named === null ? 1 : 2
-  const endRow = () => {
-    if (row.some((cell) => cell.text.trim() !== "")) rows.push(row)
-    row = []
-  }
-  while (at < text.length || row.length > 0) {
-    const read = (text[at] === '"' ? readQuoted : readPlain)(text, at, plain)
-    const cell = { text: read.text, line, column: row.length + 1 }
-    row.push(cell)
-    if (read.problem !== null)
-      problems.push({ code: read.problem, line: cell.line, column: cell.column })
-    line += countLines(text.slice(at, read.end))
-    at = read.end
+  let begins = line
+  while (at < text.length || cells.length > 0) {
+    const cell = (text[at] === '"' ? readQuoted : readPlain)(text, at, plain)
+    cells.push(cell.text)
+    if (cell.problem !== null) problems.push({ code: cell.problem, line, column: cells.length })
+    line += countLines(text.slice(at, cell.end))
+    at = cell.end
     if (text[at] === separator) {
       at += 1
       continue
     }
-    endRow()
+    if (cells.some((one) => one.trim() !== "")) rows.push({ line: begins, cells })
+    cells = []
     yield
     if (at >= text.length) break
     at += text.startsWith("\r\n", at) ? 2 : 1
     line += 1
+    begins = line
   }
-  return { separator, rows, problems }
+  return { rows, problems }
 }

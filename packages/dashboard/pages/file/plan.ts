@@ -6,8 +6,9 @@
 import type { SendBatch } from "@messaging-service/client"
 import type { Body } from "../api/operations.ts"
 import { parseRecipients } from "../messages/recipients.ts"
-import { sha256 } from "./sha256.ts"
-import type { Sheet, SheetRow } from "./sheet.ts"
+import type { CsvRow } from "./csv.ts"
+import { digestOf } from "./sheet.ts"
+import type { Sheet } from "./sheet.ts"
 import { workAtOnce } from "./turns.ts"
 import type { Turns } from "./turns.ts"
 
@@ -78,7 +79,7 @@ export const unknownPlaceholders = (template: string, { columns }: Sheet): Reado
     .map(([, name = ""]) => name.trim())
     .filter((name) => !columns.includes(name))
 
-export const textFor = (template: string, { columns }: Sheet, { cells }: SheetRow): string =>
+export const textFor = (template: string, { columns }: Sheet, { cells }: CsvRow): string =>
   template
     .replaceAll(placeholder, (whole, name: string) => {
       const column = columns.indexOf(name.trim())
@@ -105,7 +106,7 @@ const instantOf = (text: string): string | undefined => {
   return Number.isNaN(instant) ? undefined : new Date(instant).toISOString()
 }
 
-const timeOf = (sheet: Sheet, name: string, row: SheetRow, whole: string | null) => {
+const timeOf = (sheet: Sheet, name: string, row: CsvRow, whole: string | null) => {
   const column = sheet.columns.findIndex((one) => one.toLowerCase() === name)
   const cell = (row.cells[column] ?? "").trim()
   return cell === "" ? { column, cell, time: whole } : { column, cell, time: instantOf(cell) }
@@ -113,7 +114,7 @@ const timeOf = (sheet: Sheet, name: string, row: SheetRow, whole: string | null)
 
 export const hasTemplate = ({ template }: FileSettings): boolean => template.trim() !== ""
 
-const checkRow = (sheet: Sheet, settings: FileSettings, row: SheetRow) => {
+const checkRow = (sheet: Sheet, settings: FileSettings, row: CsvRow) => {
   const problems: Array<RowProblem> = []
   const wrong = (code: RowProblemCode, column: number | null, text: string) =>
     problems.push({ line: row.line, column, code, text })
@@ -160,7 +161,13 @@ export const checkRows = function* (sheet: Sheet, settings: FileSettings): Turns
 
 /** Names the sending of a file: `again` counts the times that a user wanted all of it once more. */
 export const runOf = (fileDigest: string, settings: FileSettings, again: number): string =>
-  workAtOnce(sha256(JSON.stringify([fileDigest, Object.entries(settings).toSorted(), again])))
+  workAtOnce(
+    digestOf(
+      new TextEncoder().encode(
+        JSON.stringify([fileDigest, Object.entries(settings).toSorted(), again]),
+      ),
+    ),
+  )
 
 /** What the service calls all messages of a run, whichever request sent them: its list finds them by it. */
 export const referenceOf = (run: string): string => `file-${run.slice(0, 12)}`

@@ -1,16 +1,14 @@
 /** A chosen file as a sheet: named columns, rows with the line that they begin on, or why it is none. */
+import { sha256 } from "@noble/hashes/sha2.js"
+import { bytesToHex } from "@noble/hashes/utils.js"
 import { parseCsv } from "./csv.ts"
-import type { Csv, CsvProblem } from "./csv.ts"
+import type { Csv, CsvProblem, CsvRow } from "./csv.ts"
+import { workInTurns } from "./turns.ts"
 import type { Turns } from "./turns.ts"
-
-export interface SheetRow {
-  readonly line: number
-  readonly cells: ReadonlyArray<string>
-}
 
 export interface Sheet {
   readonly columns: ReadonlyArray<string>
-  readonly rows: ReadonlyArray<SheetRow>
+  readonly rows: ReadonlyArray<CsvRow>
   /** Which column probably has the recipients. */
   readonly recipients: number
 }
@@ -21,7 +19,7 @@ export type SheetProblem =
   | { readonly code: "too_many_cells"; readonly line: number; readonly column: number }
 
 const rowsMax = 10_000
-export const bytesMax = 10 * 1024 * 1024
+const bytesMax = 10 * 1024 * 1024
 
 /** UTF-8, or UTF-16 where the file begins with its mark. Undefined for what is neither. */
 const decode = (bytes: Uint8Array): string | undefined => {
@@ -50,21 +48,15 @@ const namesOf = (cells: ReadonlyArray<string>): ReadonlyArray<string> => {
   return names
 }
 
-const toSheet = function* ({ rows }: Csv): Turns<Sheet> {
-  const textsOf = (cells: Csv["rows"][number] = []) => cells.map(({ text }) => text)
-  const [head, next] = [textsOf(rows[0]), textsOf(rows[1])]
+const toSheet = ({ rows }: Csv): Sheet => {
+  const [head = [], next = []] = rows.slice(0, 2).map(({ cells }) => cells)
   const hasHeader = !head.some(looksLikeRecipient)
   const columns = hasHeader ? namesOf(head) : head.map((_, index) => `column ${index + 1}`)
   const named = hasHeader ? columns.findIndex((name) => recipientNames.test(name)) : -1
   const looks = (hasHeader ? next : head).findIndex(looksLikeRecipient)
-  const sheetRows: Array<SheetRow> = []
-  for (const cells of hasHeader ? rows.slice(1) : rows) {
-    yield
-    sheetRows.push({ line: cells[0]?.line ?? 0, cells: textsOf(cells) })
-  }
   return {
     columns,
-    rows: sheetRows,
+    rows: hasHeader ? rows.slice(1) : rows,
     recipients: Math.max(0, named >= 0 ? named : looks),
   }
 }
@@ -77,7 +69,7 @@ export const openSheet = function* (
   const text = decode(bytes)
   if (text === undefined || text.includes("\0")) return { problems: [{ code: "not_text" }] }
   const csv = yield* parseCsv(text)
-  const sheet = yield* toSheet(csv)
+  const sheet = toSheet(csv)
   if (csv.problems.length > 0) return { problems: csv.problems }
   if (sheet.rows.length === 0) return { problems: [{ code: "empty" }] }
   if (sheet.rows.length > rowsMax) return { problems: [{ code: "too_many_rows" }] }
@@ -86,4 +78,40 @@ export const openSheet = function* (
     .filter(({ cells }) => cells.slice(column - 1).some((cell) => cell.trim() !== ""))
     .map(({ line }) => ({ code: "too_many_cells" as const, line, column }))
   return problems.length > 0 ? { problems } : sheet
+}
+
+const digestBytes = 64 * 1024
+
+/**
+ * SHA-256, hexadecimal. The browser's own needs https or this machine's address, and the dashboard is also served over
+ * plain http within a network.
+ */
+export const digestOf = function* (content: Uint8Array): Turns<string> {
+  const hash = sha256.create()
+  for (let at = 0; at < content.length; at += digestBytes) {
+    hash.update(content.subarray(at, at + digestBytes))
+    yield
+  }
+  return bytesToHex(hash.digest())
+}
+
+export interface ChosenFile {
+  readonly name: string
+  readonly digest: string
+  readonly sheet: Sheet
+}
+
+export type OpenedFile =
+  | ChosenFile
+  | { readonly name: string; readonly problems: ReadonlyArray<SheetProblem> }
+
+/** Opens the file that a user chose. */
+export const openFile = async (file: File): Promise<OpenedFile> => {
+  // A huge file is not even read.
+  const bytes = new Uint8Array(await file.slice(0, bytesMax + 1).arrayBuffer())
+  const sheet = await workInTurns(openSheet(bytes))
+  const { name } = file
+  return "problems" in sheet
+    ? { name, problems: sheet.problems }
+    : { name, digest: await workInTurns(digestOf(bytes)), sheet }
 }
