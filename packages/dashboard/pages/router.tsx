@@ -6,7 +6,10 @@ import {
   createRoute,
   createRouter,
   redirect,
+  lazyRouteComponent,
+  useRouter,
 } from "@tanstack/react-router"
+import type { ErrorComponentProps } from "@tanstack/react-router"
 import type { BrowserSession } from "@messaging-service/client"
 import { base } from "./api/base.ts"
 import { loadSession } from "./api/session.ts"
@@ -17,16 +20,44 @@ import { parseMessageSearch } from "./messages/messageSearch.ts"
 import { ranges } from "./overview/range.ts"
 import type { Range } from "./overview/range.ts"
 import { pagesFor } from "./ui/pages.ts"
-import { lazyPage, PageFailure } from "./ui/lazyPage.tsx"
 import { isResultStatus } from "./checks/resultStatus.ts"
 import type { ResultStatus } from "./checks/resultStatus.ts"
 import { parseTrail } from "./ui/list.ts"
 import type { TrailSearch } from "./ui/list.ts"
 import { Shell } from "./ui/Shell.tsx"
 import { WorkspacesPage } from "./workspaces/WorkspacesPage.tsx"
+import { call } from "./api/call.ts"
+import { Failure } from "./ui/parts.tsx"
 
 interface Context {
   readonly client: QueryClient
+}
+
+/**
+ * The page that the import exports by that name. A file that a newer server no longer has makes the document load
+ * again; without a connection the document stays, since the browser would replace it by an error of its own.
+ */
+const lazyPage = <Module extends object, Name extends keyof Module & string>(
+  load: () => Promise<Module>,
+  name: Name,
+) =>
+  lazyRouteComponent(
+    () =>
+      load().catch(async (notFound: unknown) => {
+        await call("GET /admin/v1/session", {})
+        throw notFound
+      }),
+    name,
+  )
+
+const PageFailure = ({ error, reset }: ErrorComponentProps) => {
+  const router = useRouter()
+  const again = () => void router.invalidate().finally(reset)
+  return (
+    <main className="p-4 md:p-6">
+      <Failure error={error instanceof Error ? error : new Error(String(error))} again={again} />
+    </main>
+  )
 }
 
 const root = createRootRouteWithContext<Context>()({

@@ -7,8 +7,7 @@ import { asked, call } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { SelectField } from "../ui/forms.tsx"
 import { useList } from "../ui/list.ts"
-import { Button, Empty, Fact, Failure, PageHead } from "../ui/parts.tsx"
-import { saveFile } from "../ui/saveFile.ts"
+import { Button, Fact, Failure, PageHead } from "../ui/parts.tsx"
 import { PagedTable, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
@@ -119,11 +118,7 @@ const Results = ({ isRunning, path }: { path: CheckPath; isRunning: boolean }) =
         list={found}
         caption={words.caption}
         columns={columns}
-        empty={
-          <Empty icon="search" title={words.nothing}>
-            {words.nothingAbout}
-          </Empty>
-        }
+        empty={["search", words.nothing, words.nothingAbout]}
       />
     </>
   )
@@ -157,4 +152,14 @@ const Download = ({ check, path }: { check: NumberCheck; path: CheckPath }) => {
       </Button>
     </>
   )
+}
+
+/** Gives the user a file that the page made. */
+const saveFile = (name: string, content: string, type: string): void => {
+  const link = document.createElement("a")
+  link.href = URL.createObjectURL(new Blob([content], { type }))
+  link.download = name
+  link.click()
+  // The browser has begun to save by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }

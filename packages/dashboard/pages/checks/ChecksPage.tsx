@@ -3,7 +3,7 @@ import { Link, getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
 import type { NumberCheck } from "@messaging-service/client"
 import { useList } from "../ui/list.ts"
-import { Button, Empty, PageHead } from "../ui/parts.tsx"
+import { Button, PageHead } from "../ui/parts.tsx"
 import { PagedTable, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
@@ -59,11 +59,7 @@ export const ChecksPage = () => {
         list={checks}
         caption={words.caption}
         columns={columnsOf(workspaceId)}
-        empty={
-          <Empty icon="check" title={words.empty}>
-            {words.emptyAbout}
-          </Empty>
-        }
+        empty={["check", words.empty, words.emptyAbout]}
       />
       {isAdding && <NewCheck id={id} close={() => setAdding(false)} />}
     </main>

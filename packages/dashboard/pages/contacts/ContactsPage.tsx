@@ -2,11 +2,11 @@
 import { getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Contact } from "@messaging-service/client"
-import { useCall } from "../api/useCall.ts"
+import { useCall } from "../api/call.ts"
 import { Confirm, FormDialog } from "../ui/Dialog.tsx"
 import { textOf } from "../ui/forms.tsx"
 import { useList } from "../ui/list.ts"
-import { Button, Empty, PageHead } from "../ui/parts.tsx"
+import { Button, PageHead } from "../ui/parts.tsx"
 import { PagedTable, RowButton, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
@@ -55,11 +55,13 @@ export const ContactsPage = () => {
         list={contacts}
         caption={words.caption}
         columns={[...columns, ...actions(mayChange ? setRemoving : null)]}
-        empty={
-          <Empty icon="people" title={words.empty}>
+        empty={[
+          "people",
+          words.empty,
+          <>
             {words.emptyAbout} {!mayChange && words.othersAdd}
-          </Empty>
-        }
+          </>,
+        ]}
       />
       {isAdding && <AddContact id={id} close={() => setAdding(false)} />}
       {removing !== null && (

@@ -1,8 +1,7 @@
 /** Sends a real message of the workspace to the shown phone. */
-import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import type { SendingNumber } from "@messaging-service/client"
-import { call } from "../api/call.ts"
+import { useCall } from "../api/call.ts"
 import { nameOf } from "../numbers/connection.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Empty } from "../ui/parts.tsx"
@@ -17,23 +16,11 @@ export const Compose = ({
   numbers: ReadonlyArray<SendingNumber>
   to: string
 }) => {
-  const client = useQueryClient()
   const [text, setText] = useState("")
   const [chosen, setChosen] = useState<number | undefined>(undefined)
   // The service chooses none of several connected numbers by itself.
   const from = chosen ?? numbers.find(({ status }) => status === "connected")?.id ?? numbers[0]?.id
-  const send = useMutation({
-    mutationFn: () =>
-      call("POST /admin/v1/workspaces/{id}/messages", {
-        path: { id: workspaceId },
-        body: { to: { phone: to }, text, ...(from === undefined ? {} : { from }) },
-      }),
-    onSuccess: () => setText(""),
-    onSettled: () => {
-      for (const topic of ["simulator", "messages", "numbers"])
-        void client.invalidateQueries({ queryKey: [topic] })
-    },
-  })
+  const send = useCall("POST /admin/v1/workspaces/{id}/messages", () => setText(""))
   if (numbers.length === 0)
     return (
       <Empty title={words.noNumber}>
@@ -45,7 +32,9 @@ export const Compose = ({
       className="flex flex-col gap-2"
       onSubmit={(event) => {
         event.preventDefault()
-        if (text.trim() !== "" && !send.isPending) send.mutate()
+        if (text.trim() === "" || send.isPending) return
+        const body = { to: { phone: to }, text, ...(from === undefined ? {} : { from }) }
+        send.mutate({ path: { id: workspaceId }, body })
       }}
     >
       {numbers.length > 1 && <From numbers={numbers} from={from} choose={setChosen} />}

@@ -4,15 +4,15 @@
  */
 import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
-import { asked } from "../api/call.ts"
+import { asked, useCall } from "../api/call.ts"
 import { Boundary } from "../ui/Boundary.tsx"
-import { Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
+import { Loading, PageHead, QueryFailure, Button } from "../ui/parts.tsx"
 import { Chats, chatsOf } from "./Chats.tsx"
 import { Compose } from "./Compose.tsx"
-import { ClockControls } from "./ClockControls.tsx"
 import { NumberControls } from "./NumberControls.tsx"
 import { Phone } from "./Phone.tsx"
-import { emulatorWords as words } from "./words.ts"
+import { emulatorWords as words, clockWords } from "./words.ts"
+import { setServiceTime } from "../api/serviceTime.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/emulator")
 
@@ -70,5 +70,50 @@ export const EmulatorPage = () => {
         </Boundary>
       )}
     </main>
+  )
+}
+
+const steps = [
+  [60, clockWords.minute],
+  [3600, clockWords.hour],
+  [86_400, clockWords.day],
+] as const
+
+/** Moves the service's time, where its clock can be moved. */
+const ClockControls = ({ adjustable }: { adjustable: boolean }) => {
+  const advance = useCall("POST /admin/v1/simulator/clock/advance", ({ now }) =>
+    setServiceTime(now),
+  )
+  return (
+    <section className="card flex flex-col gap-3 p-4" aria-label={clockWords.title}>
+      <h2 className="font-semibold">{clockWords.heading}</h2>
+      {adjustable ? (
+        <>
+          <p className="text-sm text-soft">{clockWords.about}</p>
+          <div className="flex flex-wrap gap-2">
+            {steps.map(([seconds, name]) => (
+              <Button
+                key={seconds}
+                busy={advance.isPending && advance.variables.body.seconds === seconds}
+                onClick={() => advance.mutate({ body: { seconds } })}
+              >
+                + {name}
+              </Button>
+            ))}
+          </div>
+        </>
+      ) : (
+        <p className="text-sm text-soft">
+          {clockWords.fixed[0]}
+          <code className="font-mono text-xs">CLOCK=adjustable</code>
+          {clockWords.fixed[1]}
+        </p>
+      )}
+      {advance.error && (
+        <p role="alert" className="text-sm text-red">
+          {advance.error.message}
+        </p>
+      )}
+    </section>
   )
 }

@@ -1,13 +1,10 @@
 /** What a simulated number meets when it sends. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
-import type { Behaviour } from "@messaging-service/client"
-import type { SendingNumber } from "@messaging-service/client"
-import { asked, call } from "../api/call.ts"
-import { useCall } from "../api/useCall.ts"
-import { nameOf, standingOf } from "../numbers/connection.ts"
+import type { Behaviour, SendingNumber } from "@messaging-service/client"
+import { asked, useCall } from "../api/call.ts"
+import { nameOf, standingOf, useConnections } from "../numbers/connection.ts"
 import type { Standing } from "../numbers/connection.ts"
-import { useConnections } from "../numbers/connections.ts"
 import { StandingWord } from "../numbers/NumberRow.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
@@ -128,47 +125,30 @@ const Actions = ({
   remedy: Standing["remedy"]
   workspaceId: string
 }) => {
-  const client = useQueryClient()
-  const onSettled = () => client.invalidateQueries()
   const path = { number_id: number.id }
-  const logOut = useMutation({
-    mutationFn: () => call("POST /admin/v1/simulator/numbers/{number_id}/logout", { path }),
-    onSettled,
-  })
-  const link = useMutation({
-    mutationFn: async () => {
-      const { id } = await call("POST /admin/v1/workspaces/{id}/numbers/link", {
-        path: { id: Number(workspaceId) },
-        body: { login_method: "qr", number_id: number.id },
-      })
-      return call("POST /admin/v1/simulator/numbers/{number_id}/scan", {
-        path: { number_id: id },
-        body: {},
-      })
-    },
-    onSettled,
-  })
-  const resume = useMutation({
-    mutationFn: () =>
-      call("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume", {
-        path: { id: Number(workspaceId), ...path },
-      }),
-    onSettled,
-  })
+  const all = { id: Number(workspaceId), ...path }
+  const logOut = useCall("POST /admin/v1/simulator/numbers/{number_id}/logout")
+  const scan = useCall("POST /admin/v1/simulator/numbers/{number_id}/scan")
+  const link = useCall("POST /admin/v1/workspaces/{id}/numbers/link", ({ id }) =>
+    scan.mutateAsync({ path: { number_id: id }, body: {} }),
+  )
+  const resume = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume")
+  const linkAndScan = () =>
+    link.mutate({ path: { id: all.id }, body: { login_method: "qr", ...path } })
   return (
     <div className="flex flex-wrap gap-2">
       {number.status === "connected" ? (
-        <Button busy={logOut.isPending} onClick={() => logOut.mutate()}>
+        <Button busy={logOut.isPending} onClick={() => logOut.mutate({ path })}>
           <Icon name="exit" />
           {words.logOut}
         </Button>
       ) : (
-        <Button look="primary" busy={link.isPending} onClick={() => link.mutate()}>
+        <Button look="primary" busy={link.isPending} onClick={linkAndScan}>
           {words.linkAndScan}
         </Button>
       )}
       {remedy === "resume" && (
-        <Button busy={resume.isPending} onClick={() => resume.mutate()}>
+        <Button busy={resume.isPending} onClick={() => resume.mutate({ path: all })}>
           <Icon name="play" />
           {words.resume}
         </Button>

@@ -1,10 +1,9 @@
 /** The phone of a recipient, with the two ticks that it can send back. */
-import { useMutation, useQueryClient } from "@tanstack/react-query"
 import type { Sent } from "@messaging-service/client"
 import { useEffect, useRef } from "react"
 import type { ReactNode } from "react"
-import { call } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
+import { useCall } from "../api/call.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { hourOf } from "../ui/Time.tsx"
 import { phoneWords as words } from "./words.ts"
@@ -78,18 +77,9 @@ export const Phone = ({
 }
 
 const Bubble = ({ arrived: { copy, from } }: { arrived: Arrived }) => {
-  const client = useQueryClient()
-  const tick = useMutation({
-    mutationFn: (what: "delivered" | "read") =>
-      call("POST /admin/v1/simulator/messages/{message_id}/ticks", {
-        path: { message_id: copy.message_id ?? 0 },
-        body: { status: what },
-      }),
-    onSettled: () => {
-      void client.invalidateQueries({ queryKey: ["messages"] })
-      void client.invalidateQueries({ queryKey: ["simulator"] })
-    },
-  })
+  const { mutate } = useCall("POST /admin/v1/simulator/messages/{message_id}/ticks")
+  const tick = (status: "delivered" | "read") =>
+    mutate({ path: { message_id: copy.message_id ?? 0 }, body: { status } })
   return (
     <li className="arrive flex max-w-[86%] flex-col items-start gap-1 self-start">
       <div className="rounded-xl rounded-tl-[3px] bg-bubble px-3 py-2 shadow-card">
@@ -104,7 +94,7 @@ const Bubble = ({ arrived: { copy, from } }: { arrived: Arrived }) => {
         <p className="text-sm break-words whitespace-pre-wrap">{copy.text}</p>
         <p className="text-right text-2xs text-soft tabular-nums">{hourOf(Date.parse(copy.at))}</p>
       </div>
-      {copy.message_id !== null && <Ticks status={copy.status} tick={tick.mutate} />}
+      {copy.message_id !== null && <Ticks status={copy.status} tick={tick} />}
     </li>
   )
 }

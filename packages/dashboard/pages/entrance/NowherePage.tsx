@@ -1,6 +1,6 @@
 /** For an address that no page has. */
 import { Link } from "@tanstack/react-router"
-import { useTitle } from "../ui/title.ts"
+import { useTitle } from "../ui/parts.tsx"
 import { Door } from "./Door.tsx"
 import { nowhereWords as words } from "./words.ts"
 

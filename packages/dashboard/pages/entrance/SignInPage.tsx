@@ -1,15 +1,16 @@
 /** Operators sign in with their token, which goes to the service once and is kept nowhere in the browser. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useRouter, useSearch } from "@tanstack/react-router"
-import { useId, useState } from "react"
+import { useId, useState, useEffect, useRef } from "react"
+import type { BrowserSession } from "@messaging-service/client"
 import { base } from "../api/base.ts"
 import { Refused, call } from "../api/call.ts"
 import { setSession } from "../api/session.ts"
-import { Button, Failure } from "../ui/parts.tsx"
-import { useTitle } from "../ui/title.ts"
+import { Button, Failure, useTitle } from "../ui/parts.tsx"
 import { Door } from "./Door.tsx"
 import { ownPath } from "./ownPath.ts"
 import { signInWords as words } from "./words.ts"
+import { signedOutWords } from "../ui/words.ts"
 
 const defaultRetrySeconds = 60
 
@@ -140,5 +141,37 @@ const TokenField = ({ problem }: { problem: string | undefined }) => {
         </p>
       )}
     </div>
+  )
+}
+
+/** Over a page whose session has ended: signs in again and leaves the page as it is. */
+export const SignedOut = ({ kind }: { kind: BrowserSession["kind"] }) => {
+  const client = useQueryClient()
+  const router = useRouter()
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog
+      ref={dialog}
+      aria-label={signedOutWords.title}
+      // Nothing behind it works.
+      onCancel={(event) => event.preventDefault()}
+      className="over m-auto w-[24rem] max-w-[calc(100vw-1.5rem)]"
+    >
+      <div className="flex flex-col gap-4 p-5">
+        <h2 className="text-lg font-semibold">{signedOutWords.title}</h2>
+        <p className="text-soft">
+          {kind === "operator" ? signedOutWords.operator : signedOutWords.portal}
+        </p>
+        {kind === "operator" && (
+          <SignInForm
+            signedIn={() => {
+              void router.invalidate()
+              void client.invalidateQueries()
+            }}
+          />
+        )}
+      </div>
+    </dialog>
   )
 }

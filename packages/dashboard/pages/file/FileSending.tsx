@@ -1,8 +1,7 @@
 /** How far a file is sent, what waits, what was refused, and the ways to stop and to go on. */
 import { Link } from "@tanstack/react-router"
 import type { MessageSearch } from "../messages/messageSearch.ts"
-import { Button, Failure } from "../ui/parts.tsx"
-import { Section } from "../ui/Section.tsx"
+import { Button, Failure, Section } from "../ui/parts.tsx"
 import { Table, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { progressOf } from "./fileRuns.ts"

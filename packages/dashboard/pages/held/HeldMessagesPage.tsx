@@ -1,8 +1,9 @@
 /** The held messages of a workspace: the operator releases or cancels some of them, or all. */
 import { Link, getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
-import type { Message } from "@messaging-service/client"
-import { recipientOf } from "../messages/recipient.ts"
+import type { Message, SelectHeld } from "@messaging-service/client"
+import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { recipientOf } from "../messages/recipients.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Confirm } from "../ui/Dialog.tsx"
 import { Pager } from "../ui/Pager.tsx"
@@ -12,10 +13,8 @@ import { Table, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { shellWords } from "../ui/words.ts"
-import { NoneHeld } from "./HeldPage.tsx"
-import { useHeldDecision } from "./useHeldDecision.ts"
-import type { Decision } from "./useHeldDecision.ts"
 import { heldWords as words } from "./words.ts"
+import { call } from "../api/call.ts"
 
 const route = getRouteApi("/inside/service/held/$workspaceId")
 
@@ -52,7 +51,7 @@ export const HeldMessagesPage = () => {
               caption={words.listCaption}
               columns={columnsOf(chosen, choose)}
               rows={data}
-              empty={<NoneHeld />}
+              empty={["tick", words.none, words.noneAbout]}
             />
             <Pager
               trail={trail}
@@ -119,13 +118,13 @@ const questions = {
 } as const
 
 const All = ({ close, decision, id }: { id: number; decision: Decision; close: () => void }) => {
-  const { done, mutate, ...call } = useHeldDecision(id, close)
+  const { done, mutate, ...decided } = useHeldDecision(id, close)
   const [title, about, action] = questions[decision]
   return (
     <Confirm
       title={title}
       action={action}
-      call={call}
+      call={decided}
       act={() => mutate({ decision, body: { filter: {} } })}
       close={close}
     >
@@ -133,4 +132,42 @@ const All = ({ close, decision, id }: { id: number; decision: Decision; close: (
       {done > 0 && <p role="status">{words.progress(done)}</p>}
     </Confirm>
   )
+}
+
+type Decision = "release" | "cancel"
+
+const decide = async (decision: Decision, id: number, body: SelectHeld) => {
+  const path = { id }
+  if (decision === "release") {
+    const { more, released } = await call("POST /admin/v1/workspaces/{id}/held/release", {
+      path,
+      body,
+    })
+    return { done: released, more }
+  }
+  const { cancelled, more } = await call("POST /admin/v1/workspaces/{id}/held/cancel", {
+    path,
+    body,
+  })
+  return { done: cancelled, more }
+}
+
+/** Releases or cancels held messages. A call takes at most 1,000, so that "all" is several calls. */
+const useHeldDecision = (id: number, onSuccess: () => void) => {
+  const client = useQueryClient()
+  const [done, setDone] = useState(0)
+  const mutation = useMutation({
+    mutationFn: async ({ body, decision }: { decision: Decision; body: SelectHeld }) => {
+      let total = 0
+      for (let more = true; more;) {
+        const part = await decide(decision, id, body)
+        total += part.done
+        setDone(total)
+        more = part.more && part.done > 0
+      }
+    },
+    onSuccess,
+    onSettled: () => void client.invalidateQueries(),
+  })
+  return { ...mutation, done }
 }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import { asked } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
-import { Empty, PageHead } from "../ui/parts.tsx"
+import { PageHead } from "../ui/parts.tsx"
 import { Table, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { shellWords } from "../ui/words.ts"
@@ -49,16 +49,10 @@ export const HeldPage = () => {
             caption={words.caption}
             columns={columns}
             rows={data.map(({ workspace_id: id, ...one }) => ({ ...one, id, name: nameOf(id) }))}
-            empty={<NoneHeld />}
+            empty={["tick", words.none, words.noneAbout]}
           />
         )}
       </Answer>
     </main>
   )
 }
-
-export const NoneHeld = () => (
-  <Empty icon="tick" title={words.none}>
-    {words.noneAbout}
-  </Empty>
-)

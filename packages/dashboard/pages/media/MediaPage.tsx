@@ -2,19 +2,18 @@
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { MediaFile } from "@messaging-service/client"
-import { ownLink } from "../api/upload.ts"
-import { useCall } from "../api/useCall.ts"
+import { useMutation, useQueryClient, useQuery } from "@tanstack/react-query"
+import { ownLink, upload } from "../api/upload.ts"
+import { useCall, newKey, asked, call } from "../api/call.ts"
 import { Confirm, Dialog } from "../ui/Dialog.tsx"
-import { SelectField } from "../ui/forms.tsx"
+import { SelectField, FileField } from "../ui/forms.tsx"
 import { useList } from "../ui/list.ts"
-import { Button, Empty, Fact, PageHead, Secret } from "../ui/parts.tsx"
+import { Button, Fact, PageHead, Secret, Failure } from "../ui/parts.tsx"
 import { sizeOf } from "../ui/size.ts"
 import { PagedTable, RowButton, rowButton } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { StorageUsed } from "./StorageUsed.tsx"
-import { Upload } from "./Upload.tsx"
-import { mediaWords as words } from "./words.ts"
+import { mediaWords as words, attachWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/media")
 
@@ -87,11 +86,7 @@ export const MediaPage = () => {
         list={files}
         caption={words.caption}
         columns={[...columns, ...actions(workspaceId, setShown)]}
-        empty={
-          <Empty icon="image" title={kind === undefined ? words.empty : words.nothing}>
-            {words.emptyAbout}
-          </Empty>
-        }
+        empty={["image", kind === undefined ? words.empty : words.nothing, words.emptyAbout]}
       />
       {shown !== null && (
         <FileDetails
@@ -183,5 +178,106 @@ const RemoveFile = ({ close, file, id }: { id: number; file: MediaFile; close: (
     >
       {words.removeAbout}
     </Confirm>
+  )
+}
+
+/** Uploads a file as soon as it is chosen; a try after a lost answer stores it once. */
+const Upload = ({ id }: { id: number }) => {
+  const client = useQueryClient()
+  const [share, setShare] = useState(0)
+  const { data, error, isPending, mutate, variables } = useMutation({
+    mutationFn: ({ file, key }: { file: File; key: string }) =>
+      upload({
+        workspaceId: id,
+        file,
+        mode: "live",
+        idempotencyKey: key,
+        progress: setShare,
+      }),
+    onSettled: () => void client.invalidateQueries(),
+  })
+  const choose = (file: File | undefined) => {
+    if (file === undefined || isPending) return
+    setShare(0)
+    mutate({ file, key: newKey() })
+  }
+  return (
+    <div className="card flex flex-col gap-3 p-5">
+      <FileField
+        // The same file can be chosen again after a failure.
+        key={data?.id}
+        label={words.upload}
+        about={attachWords.sizeAbout}
+        choose={choose}
+      />
+      <div role="status" className="text-sm empty:hidden">
+        {isPending && (
+          <span className="flex items-center gap-3">
+            <span className="truncate">{words.uploading(variables.file.name)}</span>
+            <progress
+              aria-label={words.uploading(variables.file.name)}
+              max={1}
+              value={share}
+              className="h-1.5 w-40"
+            />
+          </span>
+        )}
+        {data && !isPending && words.uploaded(data.file_name)}
+      </div>
+      {error && <Failure error={error} again={() => variables && mutate(variables)} />}
+    </div>
+  )
+}
+
+/** Sizes are added up over so many pages of 100 files. */
+const pagesMax = 10
+
+/** What the listed files take; copies that waiting messages keep count as well, and no operation tells them. */
+const sumOf = async (id: number, signal: AbortSignal) => {
+  let bytes = 0
+  let count = 0
+  let cursor: string | undefined
+  for (let page = 0; page < pagesMax; page += 1) {
+    const { data, next_cursor: next } = await call("GET /admin/v1/workspaces/{id}/media", {
+      path: { id },
+      query: { limit: 100, cursor },
+      signal,
+    })
+    bytes += data.reduce((sum, { size }) => sum + size, 0)
+    count += data.length
+    if (next === null) return { bytes, count, isAll: true }
+    cursor = next
+  }
+  return { bytes, count, isAll: false }
+}
+
+/** How much the workspace's files take of what its plan gives. */
+const StorageUsed = ({ id }: { id: number }) => {
+  const workspace = useQuery(asked("GET /admin/v1/workspaces/{id}", { path: { id } }))
+  const used = useQuery({
+    queryKey: ["workspaces", id, "storage used"],
+    queryFn: ({ signal }) => sumOf(id, signal),
+    refetchInterval: false,
+  })
+  const limit = workspace.data?.plan?.media_storage_bytes
+  return (
+    <>
+      {limit === undefined ? words.aboutNoPlan : words.about(sizeOf(limit))}
+      {used.data && (
+        <span className="inline-flex items-center gap-2 text-xs max-md:flex max-md:pt-1 md:ml-3">
+          {limit !== undefined && (
+            <progress
+              aria-label={words.storage}
+              max={limit}
+              value={used.data.bytes}
+              className="h-1.5 w-20"
+            />
+          )}
+          {used.data.isAll
+            ? words.used(sizeOf(used.data.bytes), used.data.count)
+            : words.usedAtLeast(sizeOf(used.data.bytes))}
+        </span>
+      )}
+    </>
   )
 }

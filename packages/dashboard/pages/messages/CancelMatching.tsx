@@ -1,7 +1,8 @@
 /** Cancels all waiting messages that the list's filters leave: it counts them before it asks. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
-import { call } from "../api/call.ts"
+import type { Message } from "@messaging-service/client"
+import { call, useCall } from "../api/call.ts"
 import { Confirm } from "../ui/Dialog.tsx"
 import { Button } from "../ui/parts.tsx"
 import { messageQuery } from "./messageSearch.ts"
@@ -122,5 +123,56 @@ const Question = ({
       </p>
       {progress > 0 && <p role="status">{words.progress(progress)}</p>}
     </Confirm>
+  )
+}
+
+const isCancellable = ({ status }: Message): boolean =>
+  status === "queued" || status === "scheduled"
+
+/** What the user chose of the list, and what cancelling it would hit, before it happens and after. */
+export const CancelChosen = ({
+  done,
+  messages,
+  workspaceId,
+}: {
+  workspaceId: number
+  messages: ReadonlyArray<Message>
+  /** With what happened; null when the user took the choice back. */
+  done: (says: string | null) => void
+}) => {
+  const able = messages.filter(isCancellable)
+  const cancel = useCall(
+    "POST /admin/v1/workspaces/{id}/messages/cancel",
+    ({ cancelled, not_cancellable }) => done(words.done(cancelled, not_cancellable)),
+  )
+  const cancelAll = () => {
+    if (able.length > 0)
+      cancel.mutate({ path: { id: workspaceId }, body: { ids: able.map(({ id }) => id) } })
+  }
+  return (
+    <div
+      role="region"
+      aria-label={words.title}
+      className="over sticky bottom-4 flex flex-wrap items-center gap-3 self-center px-4 py-2.5 text-sm"
+    >
+      <span className="tabular-nums">
+        <b className="font-semibold">{messages.length}</b> {words.chosen}
+        {able.length < messages.length && (
+          <span className="text-soft">{words.ended(messages.length - able.length)}</span>
+        )}
+      </span>
+      {cancel.error && <span className="text-red">{cancel.error.message}</span>}
+      <Button
+        look="danger"
+        busy={cancel.isPending}
+        aria-disabled={able.length === 0}
+        onClick={cancelAll}
+      >
+        {words.cancel(able.length)}
+      </Button>
+      <Button look="quiet" onClick={() => done(null)}>
+        {words.none}
+      </Button>
+    </div>
   )
 }

@@ -1,15 +1,15 @@
 /** One message in a panel of its own: why it waits, all that happened to it, and what a user can do. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { Link } from "@tanstack/react-router"
 import type { Message } from "@messaging-service/client"
-import { asked, call } from "../api/call.ts"
+import { asked, useCall } from "../api/call.ts"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Copy, Fact, Failure, Loading, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { MessageStatus } from "./MessageStatus.tsx"
-import { recipientOf } from "./recipient.ts"
+import { recipientOf } from "./recipients.ts"
 import { Steps } from "./Steps.tsx"
 import type { WorkspaceMessage } from "./timeline.ts"
 import { WhyItWaits } from "./WhyItWaits.tsx"
@@ -145,15 +145,13 @@ const Facts = ({ message, workspaceId }: { message: WorkspaceMessage; workspaceI
 )
 
 const Cancel = ({ path }: { path: { readonly id: number; readonly message_id: number } }) => {
-  const client = useQueryClient()
-  const { error, isPending, mutate } = useMutation({
-    mutationFn: () => call("DELETE /admin/v1/workspaces/{id}/messages/{message_id}", { path }),
-    onSettled: () => client.invalidateQueries({ queryKey: ["messages", path.id] }),
-  })
+  const { error, isPending, mutate } = useCall(
+    "DELETE /admin/v1/workspaces/{id}/messages/{message_id}",
+  )
   return (
     <>
       {error && <Failure error={error} />}
-      <Button look="danger" busy={isPending} onClick={() => mutate()}>
+      <Button look="danger" busy={isPending} onClick={() => mutate({ path })}>
         {words.cancel}
       </Button>
     </>

@@ -3,7 +3,7 @@ import type { Message } from "@messaging-service/client"
 import { Boundary } from "../ui/Boundary.tsx"
 import { When } from "../ui/Time.tsx"
 import { MessageStatus } from "./MessageStatus.tsx"
-import { recipientOf } from "./recipient.ts"
+import { recipientOf } from "./recipients.ts"
 import { messagesWords as words, panelWords } from "./words.ts"
 
 const head = "px-3 py-2 label text-left"

@@ -1,8 +1,7 @@
 /** Answers in one sentence why a message waits; then what else holds it, and the one thing that a user can do. */
-import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { Link, useRouteContext } from "@tanstack/react-router"
 import type { Message } from "@messaging-service/client"
-import { call } from "../api/call.ts"
+import { useCall } from "../api/call.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
@@ -82,14 +81,7 @@ const Remedy = ({
   numberId: number
   workspaceId: number
 }) => {
-  const client = useQueryClient()
-  const resume = useMutation({
-    mutationFn: () =>
-      call("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume", {
-        path: { id: workspaceId, number_id: numberId },
-      }),
-    onSettled: () => client.invalidateQueries(),
-  })
+  const resume = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume")
   const { session } = useRouteContext({ from: "/inside" })
   if (remedy === null) return null
   if (session.role === "member") return <p className="text-sm">{words.forAdministrators}</p>
@@ -108,7 +100,7 @@ const Remedy = ({
       <Button
         className="self-start text-ink"
         busy={resume.isPending}
-        onClick={() => resume.mutate()}
+        onClick={() => resume.mutate({ path: { id: workspaceId, number_id: numberId } })}
       >
         {words.resume}
       </Button>

@@ -1,5 +1,6 @@
 /** Recipients as a user types them: phones and usernames, one per line or between commas. */
-import type { SendMessage } from "@messaging-service/client"
+import type { SendMessage, Message } from "@messaging-service/client"
+import { panelWords } from "./words.ts"
 
 type Recipient = SendMessage["to"]
 
@@ -11,4 +12,11 @@ export const parseRecipients = (text: string): ReadonlyArray<Recipient> => {
   const parts = text.split(/[\n,;]+/).map((part) => part.trim())
   const recipients = parts.filter((part) => part !== "").map(recipientFrom)
   return [...new Map(recipients.map((one) => [one.phone ?? one.username, one])).values()]
+}
+
+/** Whom a message is for, as people write it. */
+export const recipientOf = (to: Message["to"]): string => {
+  if ("phone" in to && to.phone !== undefined) return to.phone
+  if ("group" in to && to.group !== undefined) return to.group
+  return "username" in to && to.username !== undefined ? to.username : panelWords.someone
 }

@@ -1,8 +1,7 @@
 /** Asks how to link a phone. The platform's own dialog holds the focus and closes on Escape. */
-import { useMutation } from "@tanstack/react-query"
 import { useNavigate } from "@tanstack/react-router"
 import { useId, useRef, useState } from "react"
-import { Refused, call } from "../api/call.ts"
+import { Refused, useCall } from "../api/call.ts"
 import { Choice } from "../ui/forms.tsx"
 import { Button } from "../ui/parts.tsx"
 import { linkDialogWords as words } from "./words.ts"
@@ -15,18 +14,12 @@ export const LinkDialog = ({ workspaceId }: { workspaceId: string }) => {
   const title = useId()
   const problem = useId()
   const navigate = useNavigate()
-  const link = useMutation({
-    mutationFn: (phone: string) =>
-      call("POST /admin/v1/workspaces/{id}/numbers/link", {
-        path: { id: Number(workspaceId) },
-        body: { login_method: method, ...(method === "phone_code" ? { phone } : {}) },
-      }),
-    onSuccess: ({ id }) =>
-      navigate({
-        to: "/w/$workspaceId/numbers/$numberId/link",
-        params: { workspaceId, numberId: String(id) },
-      }),
-  })
+  const link = useCall("POST /admin/v1/workspaces/{id}/numbers/link", ({ id }) =>
+    navigate({
+      to: "/w/$workspaceId/numbers/$numberId/link",
+      params: { workspaceId, numberId: String(id) },
+    }),
+  )
   return (
     <>
       <Button look="primary" onClick={() => dialog.current?.showModal()}>
@@ -42,7 +35,11 @@ export const LinkDialog = ({ workspaceId }: { workspaceId: string }) => {
           className="flex flex-col gap-4 p-5"
           onSubmit={(event) => {
             event.preventDefault()
-            link.mutate(String(new FormData(event.currentTarget).get("phone") ?? ""))
+            const phone = String(new FormData(event.currentTarget).get("phone") ?? "")
+            link.mutate({
+              path: { id: Number(workspaceId) },
+              body: { login_method: method, ...(method === "phone_code" ? { phone } : {}) },
+            })
           }}
         >
           <h2 id={title} className="text-lg font-semibold">

@@ -1,15 +1,16 @@
 /** Links a phone: the code, what to do with it, how long it works, and what the phone has done. */
-import { useMutation, useQuery } from "@tanstack/react-query"
+import { useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { useEffect, useState } from "react"
 import { base } from "../api/base.ts"
-import { asked, call } from "../api/call.ts"
+import { asked, useCall } from "../api/call.ts"
 import type { Answer } from "../api/operations.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Empty, Failure, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { left } from "../ui/Time.tsx"
+import type { NumberPath } from "./connection.ts"
 import { linkWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/numbers/$numberId/link")
@@ -34,23 +35,21 @@ export const LinkPage = () => {
     ...asked("GET /admin/v1/workspaces/{id}/numbers/{number_id}", { path }),
     refetchInterval: ({ state }) => (state.data?.status === "connecting" ? pollMillis : false),
   })
-  const changed = () => void refetch()
-
   return (
     <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={words.title}>
-        {number?.status === "connecting" && <Scan numberId={number.id} changed={changed} />}
+        {number?.status === "connecting" && <Scan numberId={number.id} />}
         <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
           {words.allNumbers}
         </Link>
       </PageHead>
-      <QueryFailure error={error} again={changed} />
+      <QueryFailure error={error} again={() => void refetch()} />
       {number === undefined && !error && <Loading rows={4} />}
       <Boundary of={number}>
         {number?.status === "connected" && (
           <Linked phone={number.phone ?? ""} workspaceId={workspaceId} />
         )}
-        {number?.status === "disconnected" && <Over path={path} changed={changed} />}
+        {number?.status === "disconnected" && <Over path={path} />}
         {number?.status === "connecting" &&
           (session.role === "member" ? <NotForMembers /> : <Linking number={number} />)}
       </Boundary>
@@ -67,21 +66,17 @@ const NotForMembers = () => (
 )
 
 /** Plays the phone, where phones are simulated. */
-const Scan = ({ changed, numberId }: { numberId: number; changed: () => void }) => {
+const Scan = ({ numberId }: { numberId: number }) => {
   const { session } = useRouteContext({ from: "/inside" })
-  const { error, isPending, mutate } = useMutation({
-    mutationFn: () =>
-      call("POST /admin/v1/simulator/numbers/{number_id}/scan", {
-        path: { number_id: numberId },
-        body: {},
-      }),
-    onSettled: changed,
-  })
+  const scan = useCall("POST /admin/v1/simulator/numbers/{number_id}/scan")
   if (!session.simulated || session.kind !== "operator") return null
   return (
     <>
-      {error && <Failure error={error} />}
-      <Button busy={isPending} onClick={() => mutate()}>
+      {scan.error && <Failure error={scan.error} />}
+      <Button
+        busy={scan.isPending}
+        onClick={() => scan.mutate({ path: { number_id: numberId }, body: {} })}
+      >
         <Icon name="flask" />
         {words.scan}
       </Button>
@@ -100,27 +95,19 @@ const Linked = ({ phone, workspaceId }: { phone: string; workspaceId: string }) 
   </div>
 )
 
-const Over = ({
-  changed,
-  path,
-}: {
-  path: { readonly id: number; readonly number_id: number }
-  changed: () => void
-}) => {
-  const { error, isPending, mutate } = useMutation({
-    mutationFn: () =>
-      call("POST /admin/v1/workspaces/{id}/numbers/link", {
-        path: { id: path.id },
-        body: { login_method: "qr", number_id: path.number_id },
-      }),
-    onSettled: changed,
-  })
+const Over = ({ path }: { path: NumberPath }) => {
+  const link = useCall("POST /admin/v1/workspaces/{id}/numbers/link")
+  const again = () =>
+    link.mutate({
+      path: { id: path.id },
+      body: { login_method: "qr", number_id: path.number_id },
+    })
   return (
     <div className="card">
-      {error && <Failure error={error} />}
+      {link.error && <Failure error={link.error} />}
       <Empty icon="hourglass" title={words.over}>
         <p role="status">{words.overAbout}</p>
-        <Button className="mt-4" look="primary" busy={isPending} onClick={() => mutate()}>
+        <Button className="mt-4" look="primary" busy={link.isPending} onClick={again}>
           {words.newCode}
         </Button>
       </Empty>

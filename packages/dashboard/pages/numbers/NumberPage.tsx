@@ -1,22 +1,20 @@
 /** One number: its connection in full, its label, pauses, pacing, proxy, and its end. */
 import { useQuery } from "@tanstack/react-query"
-import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
-import type { Connection } from "@messaging-service/client"
-import type { SendingNumber } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
-import { useCall } from "../api/useCall.ts"
+import { Link, getRouteApi, useRouteContext, useNavigate } from "@tanstack/react-router"
+import type { Connection, SendingNumber } from "@messaging-service/client"
+import { useState } from "react"
+import { asked, useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Form, textOf } from "../ui/forms.tsx"
-import { Empty, Fact, PageHead, QueryFailure } from "../ui/parts.tsx"
+import { Empty, Fact, PageHead, QueryFailure, Button, Failure, Section } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { nameOf } from "./connection.ts"
 import type { NumberPath } from "./connection.ts"
-import { EndOfNumber } from "./EndOfNumber.tsx"
 import { LogIn } from "./NumberRow.tsx"
 import { PacingAndProxy } from "./PacingAndProxy.tsx"
-import { PauseSection } from "./PauseSection.tsx"
-import { numberWords as words } from "./words.ts"
+import { numberWords as words, pauseWords, endWords } from "./words.ts"
+import { Confirm } from "../ui/Dialog.tsx"
 
 const route = getRouteApi("/inside/w/$workspaceId/numbers/$numberId")
 
@@ -125,5 +123,108 @@ const Label = ({ number, path }: { number: SendingNumber; path: NumberPath }) =>
     >
       {change.isSuccess && <p role="status">{words.saved}</p>}
     </Form>
+  )
+}
+
+/** Pauses a number until a time or until it is resumed. */
+const PauseSection = ({
+  connection,
+  path,
+}: {
+  connection: Connection | undefined
+  path: NumberPath
+}) => {
+  const pause = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/pause")
+  const resume = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume")
+  const submit = (data: FormData) => {
+    const until = textOf(data, "until")
+    pause.mutate({
+      path,
+      body: { until: until === "" ? null : new Date(until).toISOString() },
+    })
+  }
+  return (
+    <Section title={pauseWords.title} about={pauseWords.about}>
+      {connection?.reason === "paused" ? (
+        <div className="card flex flex-wrap items-center gap-3 p-4">
+          <p role="status" className="mr-auto">
+            {pauseWords.paused}
+          </p>
+          {resume.error && <Failure error={resume.error} />}
+          <Button look="primary" busy={resume.isPending} onClick={() => resume.mutate({ path })}>
+            {pauseWords.resume}
+          </Button>
+        </div>
+      ) : (
+        <Form
+          className="card flex flex-col gap-3 p-4"
+          action={pauseWords.pause}
+          call={pause}
+          submit={submit}
+          fields={[
+            {
+              name: "until",
+              type: "datetime-local",
+              label: pauseWords.until,
+              about: pauseWords.untilAbout,
+            },
+          ]}
+        />
+      )}
+    </Section>
+  )
+}
+
+/** Logs a number out, or deletes it; both ask first and name what they hit. */
+const EndOfNumber = ({
+  number,
+  path,
+  waiting,
+}: {
+  number: SendingNumber
+  path: NumberPath
+  /** Messages that deleting it cancels. */
+  waiting: number
+}) => {
+  const navigate = useNavigate()
+  const [asking, setAsking] = useState<"log out" | "delete" | null>(null)
+  const close = () => setAsking(null)
+  const logOut = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/logout", close)
+  const remove = useCall("DELETE /admin/v1/workspaces/{id}/numbers/{number_id}", () =>
+    navigate({ to: "/w/$workspaceId/numbers", params: { workspaceId: String(path.id) } }),
+  )
+  return (
+    <Section title={endWords.title}>
+      <div className="flex flex-wrap gap-2">
+        {number.status === "connected" && (
+          <Button onClick={() => setAsking("log out")}>{endWords.logOut}</Button>
+        )}
+        <Button look="danger" onClick={() => setAsking("delete")}>
+          {endWords.remove}
+        </Button>
+      </div>
+      {asking === "log out" && (
+        <Confirm
+          title={endWords.logOutTitle(nameOf(number))}
+          action={endWords.logOut}
+          call={logOut}
+          act={() => logOut.mutate({ path })}
+          close={close}
+        >
+          {endWords.logOutAbout}
+        </Confirm>
+      )}
+      {asking === "delete" && (
+        <Confirm
+          title={endWords.removeTitle(nameOf(number))}
+          action={endWords.remove}
+          call={remove}
+          act={() => remove.mutate({ path })}
+          close={close}
+        >
+          {endWords.removeAbout(waiting)}
+        </Confirm>
+      )}
+    </Section>
   )
 }

@@ -1,8 +1,7 @@
 /** One number in the list, with the one thing to do about it. */
-import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { Link, useNavigate } from "@tanstack/react-router"
 import type { ListedConnection, SendingNumber } from "@messaging-service/client"
-import { call } from "../api/call.ts"
+import { useCall } from "../api/call.ts"
 import { Meter, Spark } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
@@ -71,35 +70,32 @@ export const StandingWord = ({ standing: { dot, look, word } }: { standing: Stan
 )
 
 const useActions = (workspaceId: string, numberId: number) => {
-  const client = useQueryClient()
   const navigate = useNavigate()
   const path = { id: Number(workspaceId), number_id: numberId }
-  const changed = () => client.invalidateQueries({ queryKey: ["numbers", path.id] })
-  const link = useMutation({
-    mutationFn: () =>
-      call("POST /admin/v1/workspaces/{id}/numbers/link", {
-        path: { id: path.id },
-        body: { login_method: "qr", number_id: numberId },
-      }),
-    onSuccess: () =>
-      navigate({
-        to: "/w/$workspaceId/numbers/$numberId/link",
-        params: { workspaceId, numberId: String(numberId) },
-      }),
-  })
-  const pause = useMutation({
-    mutationFn: () =>
-      call("POST /admin/v1/workspaces/{id}/numbers/{number_id}/pause", {
-        path,
-        body: { until: null },
-      }),
-    onSettled: changed,
-  })
-  const resume = useMutation({
-    mutationFn: () => call("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume", { path }),
-    onSettled: changed,
-  })
-  return { link, pause, resume, error: link.error ?? pause.error ?? resume.error }
+  const link = useCall("POST /admin/v1/workspaces/{id}/numbers/link", () =>
+    navigate({
+      to: "/w/$workspaceId/numbers/$numberId/link",
+      params: { workspaceId, numberId: String(numberId) },
+    }),
+  )
+  const pause = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/pause")
+  const resume = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume")
+  return {
+    link: {
+      busy: link.isPending,
+      onClick: () =>
+        link.mutate({
+          path: { id: path.id },
+          body: { login_method: "qr", number_id: numberId },
+        }),
+    },
+    pause: {
+      busy: pause.isPending,
+      onClick: () => pause.mutate({ path, body: { until: null } }),
+    },
+    resume: { busy: resume.isPending, onClick: () => resume.mutate({ path }) },
+    error: link.error ?? pause.error ?? resume.error,
+  } as const
 }
 
 const Remedy = ({
@@ -120,14 +116,14 @@ const Remedy = ({
   switch (remedy) {
     case "resume":
       return (
-        <Button look="primary" busy={resume.isPending} onClick={() => resume.mutate()}>
+        <Button look="primary" {...resume}>
           <Icon name="play" />
           {words.resume}
         </Button>
       )
     case "link":
       return (
-        <Button look="primary" busy={link.isPending} onClick={() => link.mutate()}>
+        <Button look="primary" {...link}>
           {words.linkAgain}
         </Button>
       )
@@ -143,7 +139,7 @@ const Remedy = ({
       )
     case null:
       return (
-        <Button busy={pause.isPending} onClick={() => pause.mutate()}>
+        <Button {...pause}>
           <Icon name="pause" />
           {words.pause}
         </Button>

@@ -1,12 +1,10 @@
 /** What operators set for a number: how fast it may send, and the proxy of its connection. */
 import { useQuery } from "@tanstack/react-query"
 import type { OperatedNumber, Pacing, ProxyCheck } from "@messaging-service/client"
-import { call } from "../api/call.ts"
-import { useCall } from "../api/useCall.ts"
+import { call, useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Form, textOf } from "../ui/forms.tsx"
-import { Button, Failure } from "../ui/parts.tsx"
-import { Section } from "../ui/Section.tsx"
+import { Button, Failure, Section } from "../ui/parts.tsx"
 import type { NumberPath } from "./connection.ts"
 import { numberWords, pacingWords, proxyProblemWords, proxyWords } from "./words.ts"
 

@@ -4,9 +4,8 @@ import type { ReactNode } from "react"
 import type { ListedConnection } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { When } from "../ui/Time.tsx"
-import { standingOf } from "./connection.ts"
+import { standingOf, useConnections } from "./connection.ts"
 import type { Standing } from "./connection.ts"
-import { useConnections } from "./connections.ts"
 import { standingSentences as words } from "./words.ts"
 
 export const StandingSentence = ({

@@ -1,11 +1,13 @@
 /** How a number is, in a word and a sentence, and what a user can do about it. */
 import type { ListedConnection, SendingNumber } from "@messaging-service/client"
+import { useQuery } from "@tanstack/react-query"
 import {
   disconnectedSentences,
   numbersWords,
   standingSentences as sentences,
   standingWords as words,
 } from "./words.ts"
+import { asked } from "../api/call.ts"
 
 /** Which number, in paths of the operator API. */
 export interface NumberPath {
@@ -62,3 +64,11 @@ export const standingOf = (
     remedy: reason !== null && resumable.includes(reason) ? "resume" : "link",
   }
 }
+
+/** Undefined until they arrive; asks for none when it is not enabled. */
+export const useConnections = (
+  id: number,
+  enabled = true,
+): ReadonlyArray<ListedConnection> | undefined =>
+  useQuery({ ...asked("GET /admin/v1/workspaces/{id}/connections", { path: { id } }), enabled })
+    .data?.data

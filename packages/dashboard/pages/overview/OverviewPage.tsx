@@ -12,9 +12,8 @@ import { Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { sizeOf } from "../ui/size.ts"
 import { span } from "../ui/Time.tsx"
 import { Attention } from "./Attention.tsx"
-import { FirstSteps } from "./FirstSteps.tsx"
 import { ranges } from "./range.ts"
-import { failureWords, overviewWords as words } from "./words.ts"
+import { failureWords, overviewWords as words, firstWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/overview")
 
@@ -311,3 +310,64 @@ const Figure = ({
     <dd className="text-xs text-faint">{about}</dd>
   </div>
 )
+
+const link = "font-medium text-accent hover:underline"
+
+/** Where a step is done. */
+const ways = {
+  emulator: firstWords.emulator,
+  "messages/new": firstWords.newMessage,
+  messages: firstWords.messages,
+  numbers: firstWords.numbers,
+} as const
+
+/** What to do in a workspace that has sent nothing yet, in three steps. */
+const FirstSteps = ({ workspaceId }: { workspaceId: string }) => {
+  const { session } = useRouteContext({ from: "/inside" })
+  const params = { workspaceId }
+  const wayTo = (to: keyof typeof ways) => (
+    <Link key={to} to={`/w/$workspaceId/${to}`} params={params} className={link}>
+      {ways[to]}
+    </Link>
+  )
+  const steps: ReadonlyArray<readonly [title: string, about: string, way: ReactNode]> =
+    session.kind === "operator" && session.simulated
+      ? [
+          [firstWords.send, firstWords.sendSimulated, wayTo("emulator")],
+          [firstWords.arrive, firstWords.arriveSimulated, wayTo("emulator")],
+          [firstWords.breakIt, firstWords.breakSimulated, wayTo("emulator")],
+        ]
+      : session.role === "member"
+        ? [
+            [firstWords.send, firstWords.sendMember, wayTo("messages/new")],
+            [firstWords.arrive, firstWords.arriveLive, wayTo("messages")],
+            [firstWords.why, firstWords.whyMember, wayTo("messages")],
+          ]
+        : [
+            [firstWords.send, firstWords.sendLive, wayTo("messages/new")],
+            [firstWords.arrive, firstWords.arriveLive, wayTo("messages")],
+            [firstWords.breakIt, firstWords.breakLive, wayTo("numbers")],
+          ]
+  return (
+    <section aria-labelledby="first-steps" className="card flex flex-col gap-4 p-4 md:p-6">
+      <h2 id="first-steps" className="text-lg font-semibold">
+        {firstWords.title}
+      </h2>
+      <ol className="grid gap-4 md:grid-cols-3">
+        {steps.map(([title, about, way], index) => (
+          <li key={title} className="flex flex-col gap-1.5">
+            <span
+              className="grid size-7 place-items-center rounded-full bg-accent-wash text-sm font-semibold text-accent"
+              aria-hidden="true"
+            >
+              {index + 1}
+            </span>
+            <p className="font-medium">{title}</p>
+            <p className="text-sm text-soft">{about}</p>
+            <p className="text-sm">{way}</p>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

@@ -2,13 +2,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import { call } from "../api/call.ts"
-import { newKey } from "../api/newKey.ts"
+import { call, newKey } from "../api/call.ts"
 import type { Attachment } from "../media/Attach.tsx"
 import { PageHead } from "../ui/parts.tsx"
-import { PlanNote } from "./PlanNote.tsx"
+import { PlanNote, ReminderFields } from "./ReminderFields.tsx"
 import { createRequest } from "./reminderForm.ts"
-import { ReminderFields } from "./ReminderFields.tsx"
 import { reminderWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/reminders/new")

@@ -2,8 +2,7 @@
 import { useQuery } from "@tanstack/react-query"
 import { useId, useState } from "react"
 import type { Reminder } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
-import { newKey } from "../api/newKey.ts"
+import { asked, newKey } from "../api/call.ts"
 import { Attach, AttachmentPreview } from "../media/Attach.tsx"
 import type { Attachment } from "../media/Attach.tsx"
 import { Preview } from "../messages/Preview.tsx"
@@ -219,4 +218,11 @@ const Schedule = ({
       </div>
     </fieldset>
   )
+}
+
+/** Says that the workspace's plan has no reminders. */
+export const PlanNote = ({ id }: { id: number }) => {
+  const { data } = useQuery(asked("GET /admin/v1/workspaces/{id}", { path: { id } }))
+  if (data === undefined || data.plan?.reminders === true) return null
+  return <p className="rounded-lg bg-amber-wash px-3 py-2 text-sm text-amber">{words.noPlan}</p>
 }

@@ -2,21 +2,21 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
-import type { Reminder } from "@messaging-service/client"
-import { asked, call } from "../api/call.ts"
-import { newKey } from "../api/newKey.ts"
-import { useCall } from "../api/useCall.ts"
+import type { Reminder, ReminderRun } from "@messaging-service/client"
+import { asked, call, newKey, useCall } from "../api/call.ts"
 import type { Attachment } from "../media/Attach.tsx"
 import { Preview } from "../messages/Preview.tsx"
 import { Answer } from "../ui/Answer.tsx"
 import { Confirm } from "../ui/Dialog.tsx"
-import { Button, Fact, Failure, PageHead } from "../ui/parts.tsx"
-import { PlanNote } from "./PlanNote.tsx"
+import { Button, Fact, Failure, PageHead, Section } from "../ui/parts.tsx"
+import { PlanNote, ReminderFields } from "./ReminderFields.tsx"
 import { changeRequest, toText } from "./reminderForm.ts"
-import { ReminderFields } from "./ReminderFields.tsx"
-import { Runs } from "./Runs.tsx"
 import { zonedTime } from "./schedule.ts"
-import { reminderWords as words } from "./words.ts"
+import { reminderWords as words, outcomeWords, runsWords } from "./words.ts"
+import { useList } from "../ui/list.ts"
+import { PagedTable, mono } from "../ui/Table.tsx"
+import type { Columns } from "../ui/Table.tsx"
+import { When } from "../ui/Time.tsx"
 
 const route = getRouteApi("/inside/w/$workspaceId/reminders/$reminderId")
 
@@ -147,3 +147,45 @@ const Actions = ({ path, reminder }: { path: ReminderPath; reminder: Reminder })
     </>
   )
 }
+
+const columnsOf = (workspaceId: string): Columns<ReminderRun> => [
+  { name: runsWords.due, cell: (run) => <When at={run.due_at} how="clock" /> },
+  {
+    name: runsWords.outcome,
+    cell: ({ outcome }) => (
+      <span className={outcome === "accepted" ? "text-accent" : "text-red"}>
+        {outcomeWords[outcome]}
+      </span>
+    ),
+  },
+  {
+    name: runsWords.message,
+    cell: ({ message_id: message }) =>
+      message !== null && (
+        <Link
+          to="/w/$workspaceId/messages"
+          params={{ workspaceId }}
+          search={{ open: message }}
+          className="text-accent hover:underline"
+        >
+          {runsWords.openMessage(message)}
+        </Link>
+      ),
+  },
+  { name: runsWords.why, wide: true, look: mono, cell: ({ code }) => code },
+]
+
+/** What each run of a reminder did. */
+const Runs = ({ path }: { path: { readonly id: number; readonly reminder_id: number } }) => (
+  <Section title={runsWords.title} about={runsWords.about}>
+    <PagedTable
+      list={useList("GET /admin/v1/workspaces/{id}/reminders/{reminder_id}/runs", {
+        path,
+        query: { limit: 25 },
+      })}
+      caption={runsWords.caption}
+      columns={columnsOf(String(path.id))}
+      empty={["clock", runsWords.empty, runsWords.emptyAbout]}
+    />
+  </Section>
+)

@@ -2,7 +2,7 @@
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import type { Reminder } from "@messaging-service/client"
 import { useList } from "../ui/list.ts"
-import { Empty, PageHead } from "../ui/parts.tsx"
+import { PageHead } from "../ui/parts.tsx"
 import { PagedTable, mono, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { toText } from "./reminderForm.ts"
@@ -84,11 +84,13 @@ export const RemindersPage = () => {
         list={reminders}
         caption={words.caption}
         columns={columnsOf(workspaceId)}
-        empty={
-          <Empty icon="bell" title={words.empty}>
+        empty={[
+          "bell",
+          words.empty,
+          <>
             {words.emptyAbout} {!mayChange && words.othersMake}
-          </Empty>
-        }
+          </>,
+        ]}
       />
     </main>
   )

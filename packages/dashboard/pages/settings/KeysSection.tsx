@@ -1,19 +1,19 @@
 /** The keys of a workspace: what each may do, when it was last used, and making and revoking them. */
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import type { Key } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
+import type { Key, CreateKey } from "@messaging-service/client"
+import { asked, useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
-import { useCall } from "../api/useCall.ts"
 import { Answer } from "../ui/Answer.tsx"
-import { Confirm } from "../ui/Dialog.tsx"
-import { Button, Empty } from "../ui/parts.tsx"
-import { Section } from "../ui/Section.tsx"
+import { Confirm, DoneDialog, FormDialog } from "../ui/Dialog.tsx"
+import { Button, Secret, Section } from "../ui/parts.tsx"
 import { RowButton, Table } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { NewKey } from "./NewKey.tsx"
-import { keyWords as words, scopeWords } from "./words.ts"
+import { keyWords as words, scopeWords, keyWords, newKeyWords } from "./words.ts"
+import { nameOf } from "../numbers/connection.ts"
+import { CheckField, textOf } from "../ui/forms.tsx"
+import type { FormFields } from "../ui/forms.tsx"
 
 const never = <span className="text-soft">{words.never}</span>
 
@@ -91,11 +91,7 @@ export const KeysSection = ({ id, isOwner }: { id: number; isOwner: boolean }) =
                   caption={words.caption}
                   columns={columnsOf(setRevoking)}
                   rows={shown.toReversed()}
-                  empty={
-                    <Empty icon="key" title={words.empty}>
-                      {words.emptyAbout}
-                    </Empty>
-                  }
+                  empty={["key", words.empty, words.emptyAbout]}
                 />
               </div>
               {revoked.length > 0 && !showsRevoked && (
@@ -142,5 +138,140 @@ const Revoke = ({ close, id, revoked }: { id: number; revoked: Key; close: () =>
     >
       {words.revokeAbout}
     </Confirm>
+  )
+}
+
+type Version2Key = Extract<CreateKey, { version: 2 }>
+type Scope = keyof typeof scopeWords
+
+const scopes = Object.keys(scopeWords) as ReadonlyArray<Scope>
+
+const lifetimes: ReadonlyArray<NonNullable<Version2Key["expires_in"]>> = ["30d", "90d", "1y"]
+
+/** The request that the form describes. */
+const keyOf = (data: FormData): CreateKey => {
+  if (textOf(data, "version") === "1") return { version: 1 }
+  const chosen = scopes.filter((scope) => data.has(`scope ${scope}`))
+  const numbers = data.getAll("number").map(Number)
+  return {
+    version: 2,
+    name: textOf(data, "name"),
+    mode: textOf(data, "mode") === "test" ? "test" : "live",
+    scopes: chosen.length === scopes.length ? "all" : chosen,
+    number_ids: data.has("all numbers") ? null : numbers,
+    expires_in: lifetimes.find((one) => one === textOf(data, "expires")) ?? null,
+  }
+}
+
+/** Makes a key: its scopes, explained, its numbers and its end; then shows it once. */
+const NewKey = ({
+  close,
+  id,
+  isOwner,
+}: {
+  id: number
+  /** Administrators make keys of version 1 alone. */
+  isOwner: boolean
+  close: () => void
+}) => {
+  const [version, setVersion] = useState(isOwner ? "2" : "1")
+  const make = useCall("POST /admin/v1/workspaces/{id}/keys")
+  if (make.data !== undefined)
+    return (
+      <DoneDialog title={newKeyWords.title} close={close}>
+        <Secret label={keyWords.made} text={make.data.key} />
+      </DoneDialog>
+    )
+  return (
+    <FormDialog
+      title={newKeyWords.title}
+      action={newKeyWords.action}
+      call={make}
+      submit={(data) => make.mutate({ path: { id }, body: keyOf(data) })}
+      close={close}
+      fields={[
+        {
+          name: "version",
+          label: newKeyWords.version,
+          value: version,
+          change: setVersion,
+          options: [
+            ...(isOwner ? [["2", newKeyWords.version2] as const] : []),
+            ["1", newKeyWords.version1],
+          ],
+        },
+        ...(version === "2" ? version2Fields(id) : []),
+      ]}
+    />
+  )
+}
+
+const version2Fields = (id: number): FormFields => [
+  {
+    name: "name",
+    label: newKeyWords.name,
+    about: newKeyWords.nameAbout,
+    required: true,
+    maxLength: 50,
+    autoFocus: true,
+  },
+  [
+    {
+      name: "mode",
+      label: newKeyWords.mode,
+      options: [
+        ["live", newKeyWords.live],
+        ["test", newKeyWords.test],
+      ],
+    },
+    { name: "expires", label: newKeyWords.expires, options: newKeyWords.lifetimes },
+  ],
+  { shows: "scopes", draw: (problem) => <Scopes problem={problem} /> },
+  { shows: "number_ids", draw: (problem) => <Numbers id={id} problem={problem} /> },
+]
+
+const Scopes = ({ problem }: { problem: string | undefined }) => (
+  <fieldset className="flex flex-col gap-2">
+    <legend className="pb-1 text-sm font-medium">{newKeyWords.scopes}</legend>
+    <div className="grid gap-3 sm:grid-cols-2">
+      {scopes.map((scope) => (
+        <CheckField
+          key={scope}
+          name={`scope ${scope}`}
+          label={scopeWords[scope][0]}
+          about={scopeWords[scope][1]}
+          defaultChecked
+        />
+      ))}
+    </div>
+    <Problem text={problem} />
+  </fieldset>
+)
+
+const Problem = ({ text }: { text: string | undefined }) =>
+  text !== undefined && (
+    <p role="alert" className="text-xs text-red">
+      {text}
+    </p>
+  )
+
+const Numbers = ({ id, problem }: { id: number; problem: string | undefined }) => {
+  const [all, setAll] = useState(true)
+  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }))
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="pb-1 text-sm font-medium">{newKeyWords.numbers}</legend>
+      <CheckField
+        name="all numbers"
+        label={newKeyWords.allNumbers}
+        checked={all}
+        onChange={(event) => setAll(event.target.checked)}
+      />
+      {!all &&
+        numbers.data?.data.map((number) => (
+          <CheckField key={number.id} name="number" value={number.id} label={nameOf(number)} />
+        ))}
+      <Problem text={problem} />
+    </fieldset>
   )
 }

@@ -2,14 +2,12 @@
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import type { PortalSession } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
-import { useCall } from "../api/useCall.ts"
+import { asked, useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { DoneDialog, FormDialog } from "../ui/Dialog.tsx"
 import { textOf } from "../ui/forms.tsx"
-import { Button, Empty, Failure, Secret } from "../ui/parts.tsx"
-import { Section } from "../ui/Section.tsx"
+import { Button, Failure, Secret, Section } from "../ui/parts.tsx"
 import { RowButton, Table } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
@@ -79,11 +77,7 @@ export const PortalLinks = ({ id }: { id: number }) => {
             caption={words.caption}
             columns={columnsOf((session_id) => revoke.mutate({ path: { id, session_id } }))}
             rows={data}
-            empty={
-              <Empty icon="key" title={words.empty}>
-                {words.emptyAbout}
-              </Empty>
-            }
+            empty={["key", words.empty, words.emptyAbout]}
           />
         )}
       </Answer>

@@ -1,16 +1,18 @@
 /** The settings of a workspace, as far as the session's role may see them. */
 import { useQuery } from "@tanstack/react-query"
-import { getRouteApi, useRouteContext } from "@tanstack/react-router"
-import { asked } from "../api/call.ts"
+import { getRouteApi, useRouteContext, useNavigate } from "@tanstack/react-router"
+import { useState } from "react"
+import type { Workspace } from "@messaging-service/client"
+import { asked, useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
-import { Empty, PageHead } from "../ui/parts.tsx"
-import { stateWords } from "../ui/words.ts"
-import { CallbackSecret } from "./CallbackSecret.tsx"
-import { DeleteWorkspace } from "./DeleteWorkspace.tsx"
+import { Empty, PageHead, Button, Failure, Secret, Section } from "../ui/parts.tsx"
+import { stateWords, dialogWords } from "../ui/words.ts"
 import { KeysSection } from "./KeysSection.tsx"
 import { PortalLinks } from "./PortalLinks.tsx"
 import { WorkspaceSection } from "./WorkspaceSection.tsx"
-import { settingsWords as words } from "./words.ts"
+import { settingsWords as words, callbackWords, deleteWords } from "./words.ts"
+import { Confirm, Dialog } from "../ui/Dialog.tsx"
+import { TextField } from "../ui/forms.tsx"
 
 const route = getRouteApi("/inside/w/$workspaceId/settings")
 
@@ -50,5 +52,105 @@ const ForOperators = ({ id }: { id: number }) => {
         </div>
       )}
     </Answer>
+  )
+}
+
+/** The secret that signs callbacks of version 1: shown when a user asks for it, replaced after a question. */
+const CallbackSecret = ({ id }: { id: number }) => {
+  const [secret, setSecret] = useState<string | null>(null)
+  const [isReplacing, setReplacing] = useState(false)
+  const show = useCall("GET /admin/v1/workspaces/{id}/callback-secret", (answer) =>
+    setSecret(answer.secret),
+  )
+  const rotate = useCall("POST /admin/v1/workspaces/{id}/callback-secret/rotate", (answer) => {
+    setSecret(answer.secret)
+    setReplacing(false)
+  })
+  const path = { id }
+  return (
+    <Section
+      title={callbackWords.title}
+      about={callbackWords.about}
+      action={
+        <>
+          {secret === null && (
+            <Button busy={show.isPending} onClick={() => show.mutate({ path })}>
+              {callbackWords.show}
+            </Button>
+          )}
+          <Button onClick={() => setReplacing(true)}>{callbackWords.rotate}</Button>
+        </>
+      }
+    >
+      {show.error && <Failure error={show.error} />}
+      {secret !== null && (
+        <Secret label={callbackWords.label} text={secret} about={callbackWords.keep} />
+      )}
+      {isReplacing && (
+        <Confirm
+          title={callbackWords.rotateTitle}
+          action={callbackWords.rotate}
+          call={rotate}
+          act={() => rotate.mutate({ path })}
+          close={() => setReplacing(false)}
+        >
+          {callbackWords.rotateAbout}
+        </Confirm>
+      )}
+    </Section>
+  )
+}
+
+/** Deletes a workspace once the user has typed its name. */
+const DeleteWorkspace = ({ workspace }: { workspace: Workspace }) => {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <Section
+      title={deleteWords.title}
+      about={deleteWords.about}
+      action={
+        <Button look="danger" onClick={() => setOpen(true)}>
+          {deleteWords.open}
+        </Button>
+      }
+    >
+      {isOpen && <Typed workspace={workspace} close={() => setOpen(false)} />}
+    </Section>
+  )
+}
+
+const Typed = ({ close, workspace }: { workspace: Workspace; close: () => void }) => {
+  const navigate = useNavigate()
+  const [typed, setTyped] = useState("")
+  const { error, isPending, mutate } = useCall("DELETE /admin/v1/workspaces/{id}", () =>
+    navigate({ to: "/workspaces" }),
+  )
+  const isSure = typed === workspace.name
+  return (
+    <Dialog title={deleteWords.title} close={close}>
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isSure && !isPending) mutate({ path: { id: workspace.id } })
+        }}
+      >
+        <p className="text-soft">{deleteWords.about}</p>
+        <TextField
+          label={deleteWords.type(workspace.name)}
+          value={typed}
+          onChange={(event) => setTyped(event.target.value)}
+          autoComplete="off"
+          autoFocus
+        />
+        {error && <Failure error={error} />}
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button onClick={close}>{dialogWords.back}</Button>
+          <Button type="submit" look="danger" busy={isPending} aria-disabled={!isSure}>
+            {deleteWords.action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
   )
 }

@@ -1,10 +1,10 @@
 /** What operators decide about a workspace: name, retention, plan, and what is switched on. */
 import { useState } from "react"
 import type { ChangeWorkspace, Workspace } from "@messaging-service/client"
-import { useCall } from "../api/useCall.ts"
+import { useCall } from "../api/call.ts"
 import { CheckField, Fields, Form, textOf } from "../ui/forms.tsx"
 import type { FormFields } from "../ui/forms.tsx"
-import { Section } from "../ui/Section.tsx"
+import { Section } from "../ui/parts.tsx"
 import { workspaceWords as words } from "./words.ts"
 
 const mebibyte = 1_048_576

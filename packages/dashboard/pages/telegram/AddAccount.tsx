@@ -1,7 +1,7 @@
 /** Makes the number of a Telegram account, and leads to its login. Operators make numbers. */
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
-import { useCall } from "../api/useCall.ts"
+import { useCall } from "../api/call.ts"
 import { FormDialog } from "../ui/Dialog.tsx"
 import { textOf } from "../ui/forms.tsx"
 import { Button } from "../ui/parts.tsx"

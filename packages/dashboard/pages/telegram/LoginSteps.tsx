@@ -1,12 +1,13 @@
 /** The steps of a login that is under way. */
 import { useRouteContext } from "@tanstack/react-router"
-import type { TelegramLogin } from "@messaging-service/client"
-import { Refused } from "../api/call.ts"
-import { useCall } from "../api/useCall.ts"
+import type { TelegramLogin, TelegramLoginRequest } from "@messaging-service/client"
+import { useQuery } from "@tanstack/react-query"
+import { useState } from "react"
+import { create } from "qrcode"
+import { Refused, asked, useCall } from "../api/call.ts"
 import type { NumberPath } from "../numbers/connection.ts"
-import { Form, textOf } from "../ui/forms.tsx"
+import { Form, textOf, Choice, TextField } from "../ui/forms.tsx"
 import { Button, Failure } from "../ui/parts.tsx"
-import { QrCode } from "./QrCode.tsx"
 import { telegramWords as words } from "./words.ts"
 
 type Show = (login: TelegramLogin) => void
@@ -121,5 +122,100 @@ export const WithPassword = ({ path, show }: { path: NumberPath; show: Show }) =
         },
       ]}
     />
+  )
+}
+
+const methods = [
+  ["qr", words.qr, words.qrAbout],
+  ["code", words.code, words.codeAbout],
+] as const
+
+/** Chooses how to log in. */
+export const BeginLogin = ({
+  begun,
+  path,
+}: {
+  path: NumberPath
+  begun: (login: TelegramLogin) => void
+}) => {
+  const [method, setMethod] = useState<TelegramLoginRequest["method"]>("qr")
+  const numbers = useQuery(
+    asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id: path.id } }),
+  )
+  const phone = numbers.data?.data.find(({ id }) => id === path.number_id)?.phone ?? null
+  const begin = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login", begun)
+  const submit = (data: FormData) =>
+    begin.mutate({
+      path,
+      body: method === "qr" ? { method } : { method, phone: textOf(data, "phone") },
+    })
+  return (
+    <Form
+      className="card flex flex-col gap-4 p-6"
+      action={words.begin}
+      call={begin}
+      submit={submit}
+      intro={
+        <fieldset className="flex flex-col gap-2">
+          <legend className="mb-2 text-sm font-medium">{words.how}</legend>
+          {methods.map(([value, name, about]) => (
+            <Choice
+              key={value}
+              group="method"
+              value={value}
+              name={name}
+              about={about}
+              checked={method === value}
+              choose={() => setMethod(value)}
+            />
+          ))}
+        </fieldset>
+      }
+      fields={
+        method === "qr"
+          ? []
+          : [
+              {
+                shows: "phone",
+                draw: (problem) => (
+                  <TextField
+                    key={phone}
+                    name="phone"
+                    type="tel"
+                    label={words.phone}
+                    problem={problem}
+                    defaultValue={phone === null ? "" : `+${phone}`}
+                    required
+                  />
+                ),
+              },
+            ]
+      }
+    />
+  )
+}
+
+/** Modules of white around it, as the standard asks. */
+const quiet = 4
+
+/** A QR code, drawn by the page: the service makes pictures of WhatsApp's codes alone. */
+const QrCode = ({ label, text }: { label: string; text: string }) => {
+  const { data, size } = create(text, { errorCorrectionLevel: "M" }).modules
+  const path = Array.from({ length: size * size }, (_, index) =>
+    data[index] ? `M${index % size} ${Math.floor(index / size)}h1v1h-1z` : "",
+  ).join("")
+  const edge = size + 2 * quiet
+  return (
+    <svg
+      role="img"
+      aria-label={label}
+      viewBox={`${-quiet} ${-quiet} ${edge} ${edge}`}
+      width="272"
+      height="272"
+      shapeRendering="crispEdges"
+      className="rounded-xl bg-white shadow-card"
+    >
+      <path d={path} fill="#000000" />
+    </svg>
   )
 }

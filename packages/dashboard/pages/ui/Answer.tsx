@@ -6,6 +6,8 @@ import type { UseQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { Boundary } from "./Boundary.tsx"
 import { Loading, QueryFailure } from "./parts.tsx"
+import type { List } from "./list.ts"
+import { Pager } from "./Pager.tsx"
 
 /** A component, so that what fails in it fails within the boundary. */
 const Drawn = <Data,>({ children, data }: { data: Data; children: (data: Data) => ReactNode }) =>
@@ -39,4 +41,32 @@ export const Answer = <Data,>({
       </div>
     )}
   </>
+)
+
+/** A page of a list in each of its states, with the way to the pages before and after it. */
+export const PagedAnswer = <Item,>({
+  children,
+  list: { go, query, trail },
+  rows = 4,
+}: {
+  list: List<Item>
+  rows?: number
+  children: (items: ReadonlyArray<Item>) => ReactNode
+}) => (
+  <Answer query={query} rows={rows}>
+    {({ data, next_cursor: next }) => (
+      <div className="flex flex-col gap-4">
+        {children(data)}
+        {(next !== null || trail.length > 0) && (
+          <Pager
+            trail={trail}
+            shown={data.length}
+            isFetching={query.isFetching}
+            next={next}
+            go={go}
+          />
+        )}
+      </div>
+    )}
+  </Answer>
 )

@@ -1,7 +1,9 @@
 /** A table made of columns that are data; the less important ones hide on narrow windows. */
 import type { ButtonHTMLAttributes, Key, ReactNode } from "react"
+import type { IconName } from "./Icon.tsx"
 import type { List } from "./list.ts"
-import { PagedAnswer } from "./PagedAnswer.tsx"
+import { PagedAnswer } from "./Answer.tsx"
+import { Empty } from "./parts.tsx"
 
 export interface Column<Item> {
   readonly name: string
@@ -20,8 +22,8 @@ export type Columns<Item> = ReadonlyArray<Column<Item>>
 interface TableProps<Item> {
   readonly caption: string
   readonly columns: Columns<Item>
-  /** Shown in place of a table without rows. */
-  readonly empty?: ReactNode
+  /** What a table without rows says. */
+  readonly empty?: readonly [icon: IconName, title: string, about: ReactNode]
 }
 
 interface HasKey {
@@ -41,7 +43,11 @@ export const Table = <Item extends HasKey>({
   rows,
 }: TableProps<Item> & { readonly rows: ReadonlyArray<Item> }) =>
   rows.length === 0 && empty ? (
-    <div className="card">{empty}</div>
+    <div className="card">
+      <Empty icon={empty[0]} title={empty[1]}>
+        {empty[2]}
+      </Empty>
+    </div>
   ) : (
     <div className="card overflow-x-auto">
       <table className="w-full text-sm max-md:table-fixed">

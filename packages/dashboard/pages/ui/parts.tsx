@@ -1,12 +1,11 @@
 /** The few parts that every page is made of; elements of the platform do the rest. */
-import { useState } from "react"
+import { useState, useId, useEffect } from "react"
 import type { ButtonHTMLAttributes, ReactNode } from "react"
 import { Refused } from "../api/call.ts"
 import { saysSessionEnded } from "../api/session.ts"
 import { Icon } from "./Icon.tsx"
 import type { IconName } from "./Icon.tsx"
-import { useTitle } from "./title.ts"
-import { secretWords, stateWords as words } from "./words.ts"
+import { secretWords, stateWords as words, shellWords } from "./words.ts"
 
 const looks = {
   plain: "control hover:bg-sunken",
@@ -204,3 +203,39 @@ export const Kbd = ({ children }: { children: ReactNode }) => (
     {children}
   </kbd>
 )
+
+/** A part of a page with a heading of its own, a sentence, and at most one action. */
+export const Section = ({
+  about,
+  action,
+  children,
+  title,
+}: {
+  title: string
+  about?: ReactNode
+  action?: ReactNode
+  children: ReactNode
+}) => {
+  const heading = useId()
+  return (
+    <section aria-labelledby={heading} className="flex flex-col gap-3">
+      <header className="flex flex-wrap items-center gap-x-3 gap-y-2">
+        <div className="mr-auto min-w-0">
+          <h2 id={heading} className="text-lg font-semibold">
+            {title}
+          </h2>
+          {about && <p className="text-sm text-soft">{about}</p>}
+        </div>
+        {action}
+      </header>
+      {children}
+    </section>
+  )
+}
+
+/** The title of the document, by which tabs and screen readers tell pages apart. */
+export const useTitle = (title: string): void => {
+  useEffect(() => {
+    document.title = shellWords.titleOf(title)
+  }, [title])
+}

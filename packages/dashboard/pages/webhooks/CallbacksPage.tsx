@@ -2,7 +2,7 @@
 import { Link, getRouteApi } from "@tanstack/react-router"
 import type { CallbackDelivery } from "@messaging-service/client"
 import { useList } from "../ui/list.ts"
-import { Empty, PageHead } from "../ui/parts.tsx"
+import { PageHead } from "../ui/parts.tsx"
 import { PagedTable, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { resultColumns } from "./AttemptResult.tsx"
@@ -31,11 +31,7 @@ export const CallbacksPage = () => {
         list={useList("GET /admin/v1/workspaces/{id}/callbacks/deliveries", { path })}
         caption={words.caption}
         columns={columns}
-        empty={
-          <Empty icon="hook" title={words.empty}>
-            {words.emptyAbout}
-          </Empty>
-        }
+        empty={["hook", words.empty, words.emptyAbout]}
       />
     </main>
   )

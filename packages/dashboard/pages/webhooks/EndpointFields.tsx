@@ -45,3 +45,9 @@ export const endpointFields = (webhook?: Webhook): FormFields => [
     ),
   },
 ]
+
+/** The ids of one endpoint's operations. */
+export interface WebhookPath {
+  readonly id: number
+  readonly webhook_id: number
+}

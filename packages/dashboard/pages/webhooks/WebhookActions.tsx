@@ -2,12 +2,12 @@
 import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Webhook } from "@messaging-service/client"
-import { useCall } from "../api/useCall.ts"
-import { Confirm, DoneDialog } from "../ui/Dialog.tsx"
+import { useCall } from "../api/call.ts"
+import { Confirm, DoneDialog, FormDialog } from "../ui/Dialog.tsx"
 import { Button, Failure, Secret } from "../ui/parts.tsx"
-import { ChangeWebhook } from "./ChangeWebhook.tsx"
-import type { WebhookPath } from "./WebhookPath.ts"
+import type { WebhookPath } from "./EndpointFields.tsx"
 import { webhookActionWords as words } from "./words.ts"
+import { endpointFields, endpointOf } from "./EndpointFields.tsx"
 
 export const WebhookActions = ({ path, webhook }: { path: WebhookPath; webhook: Webhook }) => {
   const [asking, setAsking] = useState<"change" | "rotate" | "remove" | null>(null)
@@ -70,5 +70,30 @@ const Remove = ({ close, path }: { path: WebhookPath; close: () => void }) => {
     >
       {words.removeAbout}
     </Confirm>
+  )
+}
+
+/** Changes an endpoint's address, events and description. Its secret stays. */
+const ChangeWebhook = ({
+  close,
+  path,
+  webhook,
+}: {
+  path: WebhookPath
+  webhook: Webhook
+  close: () => void
+}) => {
+  const change = useCall("PATCH /admin/v1/workspaces/{id}/webhooks/{webhook_id}", close)
+  return (
+    <FormDialog
+      title={words.change}
+      action={words.save}
+      call={change}
+      submit={(data) => change.mutate({ path, body: endpointOf(data) })}
+      close={close}
+      fields={endpointFields(webhook)}
+    >
+      <p className="text-xs text-soft">{words.changeAbout}</p>
+    </FormDialog>
   )
 }

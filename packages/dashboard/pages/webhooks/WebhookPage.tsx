@@ -3,19 +3,18 @@ import { useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Delivery, Webhook } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
-import { useCall } from "../api/useCall.ts"
-import { PagedAnswer } from "../ui/PagedAnswer.tsx"
+import { asked, useCall } from "../api/call.ts"
+import { PagedAnswer } from "../ui/Answer.tsx"
 import { attemptNumbers } from "./attempts.ts"
 import { resultColumns } from "./AttemptResult.tsx"
 import { useList } from "../ui/list.ts"
-import { Button, Empty, Failure, PageHead } from "../ui/parts.tsx"
+import { Button, Failure, PageHead } from "../ui/parts.tsx"
 import { RowButton, Table } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { DeliveryDialog } from "./DeliveryDialog.tsx"
 import { RecoverEvents } from "./RecoverEvents.tsx"
 import { WebhookActions } from "./WebhookActions.tsx"
-import type { WebhookPath } from "./WebhookPath.ts"
+import type { WebhookPath } from "./EndpointFields.tsx"
 import { WebhookState } from "./WebhookState.tsx"
 import { logWords as words, recoverWords, stoppedWords } from "./words.ts"
 
@@ -206,15 +205,6 @@ const Log = ({
   const [shown, setShown] = useState<Delivery | null>(null)
   const call = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver")
   const redeliver = ({ event_id }: Delivery) => call.mutate({ path, body: { event_id } })
-  const empty = isFiltered ? (
-    <Empty icon="tick" title={words.noneFailed}>
-      {words.noneFailedAbout}
-    </Empty>
-  ) : (
-    <Empty icon="hook" title={words.empty}>
-      {words.emptyAbout}
-    </Empty>
-  )
   return (
     <div className="flex flex-col gap-3">
       {call.error && <Failure error={call.error} />}
@@ -225,7 +215,11 @@ const Log = ({
         caption={words.caption}
         columns={columnsOf(mayChange, setShown, redeliver)}
         rows={countedOn(attempts)}
-        empty={empty}
+        empty={
+          isFiltered
+            ? ["tick", words.noneFailed, words.noneFailedAbout]
+            : ["hook", words.empty, words.emptyAbout]
+        }
       />
       {shown && (
         <DeliveryDialog

@@ -3,15 +3,16 @@ import { useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Webhook } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
+import { asked, useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
-import { Button, Empty, PageHead } from "../ui/parts.tsx"
+import { Button, PageHead, Secret } from "../ui/parts.tsx"
 import { Table, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { NewWebhook } from "./NewWebhook.tsx"
 import { WebhookState } from "./WebhookState.tsx"
 import { callbacksWords, newWebhookWords, webhooksWords as words } from "./words.ts"
+import { DoneDialog, FormDialog } from "../ui/Dialog.tsx"
+import { endpointFields, endpointOf } from "./EndpointFields.tsx"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks")
 
@@ -78,15 +79,36 @@ export const WebhooksPage = () => {
             caption={words.caption}
             columns={columnsOf(workspaceId)}
             rows={data}
-            empty={
-              <Empty icon="hook" title={words.empty}>
-                {words.emptyAbout}
-              </Empty>
-            }
+            empty={["hook", words.empty, words.emptyAbout]}
           />
         )}
       </Answer>
       {isAdding && <NewWebhook id={Number(workspaceId)} close={() => setAdding(false)} />}
     </main>
+  )
+}
+
+/** Adds an endpoint, and shows the secret of its signatures once. */
+const NewWebhook = ({ close, id }: { id: number; close: () => void }) => {
+  const add = useCall("POST /admin/v1/workspaces/{id}/webhooks")
+  if (add.data !== undefined)
+    return (
+      <DoneDialog title={newWebhookWords.title} close={close}>
+        {"secret" in add.data ? (
+          <Secret label={newWebhookWords.secret} text={add.data.secret} />
+        ) : (
+          <p>{newWebhookWords.known}</p>
+        )}
+      </DoneDialog>
+    )
+  return (
+    <FormDialog
+      title={newWebhookWords.title}
+      action={newWebhookWords.action}
+      call={add}
+      submit={(data) => add.mutate({ path: { id }, body: endpointOf(data) })}
+      close={close}
+      fields={endpointFields()}
+    />
   )
 }

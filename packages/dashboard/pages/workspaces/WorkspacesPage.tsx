@@ -5,12 +5,14 @@ import type { Workspace } from "@messaging-service/client"
 import { Answer } from "../ui/Answer.tsx"
 import { toTrail, useList } from "../ui/list.ts"
 import { Pager } from "../ui/Pager.tsx"
-import { Button, Empty, PageHead } from "../ui/parts.tsx"
+import { Button, PageHead } from "../ui/parts.tsx"
 import { Table, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { NewWorkspace } from "./NewWorkspace.tsx"
 import { newWorkspaceWords, workspacesWords as words } from "./words.ts"
+import { useCall } from "../api/call.ts"
+import { FormDialog } from "../ui/Dialog.tsx"
+import { textOf } from "../ui/forms.tsx"
 
 const route = getRouteApi("/inside/workspaces")
 
@@ -89,7 +91,11 @@ export const WorkspacesPage = () => {
                 caption={words.title}
                 columns={columns}
                 rows={found}
-                empty={<Nothing filtered={data.length > 0} />}
+                empty={
+                  data.length > 0
+                    ? ["search", words.notFound, words.fewerLetters]
+                    : ["grid", words.emptyTitle, words.empty]
+                }
               />
               {(next !== null || trail.length > 0) && (
                 <Pager
@@ -109,8 +115,29 @@ export const WorkspacesPage = () => {
   )
 }
 
-const Nothing = ({ filtered }: { filtered: boolean }) => (
-  <Empty icon={filtered ? "search" : "grid"} title={filtered ? words.notFound : words.emptyTitle}>
-    {filtered ? words.fewerLetters : words.empty}
-  </Empty>
-)
+/** Makes a workspace for a customer, and goes there. */
+const NewWorkspace = ({ close }: { close: () => void }) => {
+  const navigate = useNavigate()
+  const make = useCall("POST /admin/v1/workspaces", ({ id }) =>
+    navigate({ to: "/w/$workspaceId", params: { workspaceId: String(id) } }),
+  )
+  return (
+    <FormDialog
+      title={newWorkspaceWords.title}
+      action={newWorkspaceWords.action}
+      call={make}
+      submit={(data) => make.mutate({ body: { name: textOf(data, "name") } })}
+      close={close}
+      fields={[
+        {
+          name: "name",
+          label: newWorkspaceWords.name,
+          about: newWorkspaceWords.about,
+          required: true,
+          maxLength: 100,
+          autoFocus: true,
+        },
+      ]}
+    />
+  )
+}
