@@ -5,29 +5,29 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  redirect,
   lazyRouteComponent,
+  redirect,
   useRouter,
 } from "@tanstack/react-router"
 import type { ErrorComponentProps } from "@tanstack/react-router"
 import type { BrowserSession } from "@messaging-service/client"
 import { base } from "./api/base.ts"
+import { call } from "./api/call.ts"
 import { loadSession } from "./api/session.ts"
+import { isResultStatus } from "./checks/resultStatus.ts"
+import type { ResultStatus } from "./checks/resultStatus.ts"
 import { NowherePage } from "./entrance/NowherePage.tsx"
 import { PortalPage } from "./entrance/PortalPage.tsx"
 import { SignInPage } from "./entrance/SignInPage.tsx"
 import { parseMessageSearch } from "./messages/messageSearch.ts"
 import { ranges } from "./overview/range.ts"
 import type { Range } from "./overview/range.ts"
-import { pagesFor } from "./ui/pages.ts"
-import { isResultStatus } from "./checks/resultStatus.ts"
-import type { ResultStatus } from "./checks/resultStatus.ts"
 import { parseTrail } from "./ui/list.ts"
 import type { TrailSearch } from "./ui/list.ts"
+import { pagesFor } from "./ui/pages.ts"
+import { Failure } from "./ui/parts.tsx"
 import { Shell } from "./ui/Shell.tsx"
 import { WorkspacesPage } from "./workspaces/WorkspacesPage.tsx"
-import { call } from "./api/call.ts"
-import { Failure } from "./ui/parts.tsx"
 
 interface Context {
   readonly client: QueryClient

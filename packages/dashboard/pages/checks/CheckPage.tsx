@@ -12,7 +12,7 @@ import { PagedTable, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { isResultStatus, resultStatuses } from "./resultStatus.ts"
-import { checksWords, checkWords as words, resultWords } from "./words.ts"
+import { checkWords as words, checksWords, resultWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/number-checks/$checkId")
 
@@ -105,14 +105,11 @@ const Results = ({ isRunning, path }: { path: CheckPath; isRunning: boolean }) =
           onChange={({ target: { value } }) =>
             void navigate({ search: isResultStatus(value) ? { status: value } : {} })
           }
-        >
-          <option value="">{words.everything}</option>
-          {resultStatuses.map((one) => (
-            <option key={one} value={one}>
-              {resultWords[one]}
-            </option>
-          ))}
-        </SelectField>
+          options={[
+            ["", words.everything],
+            ...resultStatuses.map((one) => [one, resultWords[one]] as const),
+          ]}
+        />
       </div>
       <PagedTable
         list={found}

@@ -8,7 +8,7 @@ import { PagedTable, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { NewCheck } from "./NewCheck.tsx"
-import { checksWords as words, checkStateWords } from "./words.ts"
+import { checkStateWords, checksWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/number-checks")
 

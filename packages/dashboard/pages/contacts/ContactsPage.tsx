@@ -3,7 +3,7 @@ import { getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Contact } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"
-import { Confirm, FormDialog } from "../ui/Dialog.tsx"
+import { ConfirmCall, FormDialog } from "../ui/Dialog.tsx"
 import { textOf } from "../ui/forms.tsx"
 import { useList } from "../ui/list.ts"
 import { Button, PageHead } from "../ui/parts.tsx"
@@ -65,7 +65,15 @@ export const ContactsPage = () => {
       />
       {isAdding && <AddContact id={id} close={() => setAdding(false)} />}
       {removing !== null && (
-        <RemoveContact id={id} contact={removing} close={() => setRemoving(null)} />
+        <ConfirmCall
+          name="DELETE /admin/v1/workspaces/{id}/contacts/{contact_id}"
+          input={{ path: { id, contact_id: removing.id } }}
+          title={words.removeTitle(removing.name)}
+          action={words.remove}
+          close={() => setRemoving(null)}
+        >
+          {words.removeAbout}
+        </ConfirmCall>
       )}
     </main>
   )
@@ -98,28 +106,5 @@ const AddContact = ({ close, id }: { id: number; close: () => void }) => {
         },
       ]}
     />
-  )
-}
-
-const RemoveContact = ({
-  close,
-  contact,
-  id,
-}: {
-  id: number
-  contact: Contact
-  close: () => void
-}) => {
-  const remove = useCall("DELETE /admin/v1/workspaces/{id}/contacts/{contact_id}", close)
-  return (
-    <Confirm
-      title={words.removeTitle(contact.name)}
-      action={words.remove}
-      call={remove}
-      act={() => remove.mutate({ path: { id, contact_id: contact.id } })}
-      close={close}
-    >
-      {words.removeAbout}
-    </Confirm>
   )
 }

@@ -5,14 +5,14 @@
 import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import { asked, useCall } from "../api/call.ts"
+import { setServiceTime } from "../api/serviceTime.ts"
 import { Boundary } from "../ui/Boundary.tsx"
-import { Loading, PageHead, QueryFailure, Button } from "../ui/parts.tsx"
+import { Button, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { Chats, chatsOf } from "./Chats.tsx"
 import { Compose } from "./Compose.tsx"
 import { NumberControls } from "./NumberControls.tsx"
 import { Phone } from "./Phone.tsx"
-import { emulatorWords as words, clockWords } from "./words.ts"
-import { setServiceTime } from "../api/serviceTime.ts"
+import { clockWords, emulatorWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/emulator")
 

@@ -1,9 +1,9 @@
 /** The phone of a recipient, with the two ticks that it can send back. */
-import type { Sent } from "@messaging-service/client"
 import { useEffect, useRef } from "react"
 import type { ReactNode } from "react"
-import { useServiceTime } from "../api/serviceTime.ts"
+import type { Sent } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"
+import { useServiceTime } from "../api/serviceTime.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { hourOf } from "../ui/Time.tsx"
 import { phoneWords as words } from "./words.ts"

@@ -1,16 +1,16 @@
 /** Operators sign in with their token, which goes to the service once and is kept nowhere in the browser. */
 import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { useRouter, useSearch } from "@tanstack/react-router"
-import { useId, useState, useEffect, useRef } from "react"
+import { useEffect, useId, useRef, useState } from "react"
 import type { BrowserSession } from "@messaging-service/client"
 import { base } from "../api/base.ts"
 import { Refused, call } from "../api/call.ts"
 import { setSession } from "../api/session.ts"
 import { Button, Failure, useTitle } from "../ui/parts.tsx"
+import { signedOutWords } from "../ui/words.ts"
 import { Door } from "./Door.tsx"
 import { ownPath } from "./ownPath.ts"
 import { signInWords as words } from "./words.ts"
-import { signedOutWords } from "../ui/words.ts"
 
 const defaultRetrySeconds = 60
 
@@ -89,7 +89,7 @@ const SignInWays = ({ code, signedIn }: { code: string | null; signedIn: () => v
 }
 
 /** Also in the dialog over a page whose session has ended. */
-export const SignInForm = ({ signedIn }: { signedIn: () => void }) => {
+const SignInForm = ({ signedIn }: { signedIn: () => void }) => {
   const client = useQueryClient()
   const { error, isPending, mutate } = useMutation({
     mutationFn: (token: string) => call("POST /admin/v1/session", { body: { token } }),

@@ -1,13 +1,13 @@
 /** The text and settings of a file's messages, what is wrong with its rows, and the button that sends it. */
 import { useState } from "react"
 import type { FormEvent } from "react"
+import { FromField } from "../messages/FromField.tsx"
+import { Preview } from "../messages/Preview.tsx"
+import { newMessageWords } from "../messages/words.ts"
 import { CheckField, SelectField, TextArea, TextField } from "../ui/forms.tsx"
 import { Button, Loading } from "../ui/parts.tsx"
-import { Preview } from "../messages/Preview.tsx"
-import { FromField } from "../messages/FromField.tsx"
-import { newMessageWords } from "../messages/words.ts"
-import type { Sending } from "./fileRuns.ts"
 import { FileCheck } from "./FileCheck.tsx"
+import type { Sending } from "./fileRuns.ts"
 import { unknownPlaceholders } from "./plan.ts"
 import type { FileSettings } from "./plan.ts"
 import type { ChosenFile, Sheet } from "./sheet.ts"
@@ -85,13 +85,8 @@ const Settings = ({
         label={words.to}
         value={settings.to}
         onChange={(event) => change({ to: Number(event.target.value) })}
-      >
-        {sheet.columns.map((column, index) => (
-          <option key={column} value={index}>
-            {column}
-          </option>
-        ))}
-      </SelectField>
+        options={sheet.columns.map((column, index) => [index, column])}
+      />
       <TextArea
         label={words.template}
         about={<Columns sheet={sheet} />}

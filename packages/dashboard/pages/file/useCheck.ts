@@ -1,10 +1,10 @@
 /** What a file's messages are with those settings, and what this browser knows of an earlier sending. */
 import { useEffect, useMemo, useState } from "react"
-import type { ChosenFile } from "./sheet.ts"
 import { recall, unknownSlot } from "./memory.ts"
 import type { FileMemory } from "./memory.ts"
 import { checkRows, hasTemplate, runOf, toSlots, unknownPlaceholders } from "./plan.ts"
 import type { FileSettings } from "./plan.ts"
+import type { ChosenFile } from "./sheet.ts"
 import { workInTurns } from "./turns.ts"
 import type { Turns } from "./turns.ts"
 

@@ -14,7 +14,6 @@ export const fileWords = {
     "Up to 10,000 rows, separated by commas, semicolons or tabs. The first row may name the columns: phone, text, send_at, expires_at, and any others.",
   another: "Another file",
   chosen: (name: string, count: number) => `${name} · ${rows(count)}`,
-  reading: "Reading the file",
   wrongFile: "This file cannot be sent",
   to: "Recipients are in the column",
   template: "Text",
@@ -35,7 +34,6 @@ export const fileWords = {
   good: "Messages",
   wrong: "Rows with errors",
   repeated: "Repeated recipients",
-  requests: "Requests",
   allowance: "Left of the allowance",
   unlimited: "unlimited",
   allowanceShort: (left: number) =>

@@ -1,20 +1,20 @@
 /** The held messages of a workspace: the operator releases or cancels some of them, or all. */
+import { useMutation, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Message, SelectHeld } from "@messaging-service/client"
-import { useMutation, useQueryClient } from "@tanstack/react-query"
+import { call } from "../api/call.ts"
 import { recipientOf } from "../messages/recipients.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Confirm } from "../ui/Dialog.tsx"
-import { Pager } from "../ui/Pager.tsx"
 import { useList } from "../ui/list.ts"
+import { Pager } from "../ui/Pager.tsx"
 import { Button, Failure, PageHead } from "../ui/parts.tsx"
 import { Table, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { shellWords } from "../ui/words.ts"
 import { heldWords as words } from "./words.ts"
-import { call } from "../api/call.ts"
 
 const route = getRouteApi("/inside/service/held/$workspaceId")
 

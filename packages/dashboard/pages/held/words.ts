@@ -31,5 +31,4 @@ export const heldWords = {
   releaseAction: "Release all",
   cancelAction: "Cancel all",
   progress: (count: number) => `${count.toLocaleString()} done so far…`,
-  filtered: "Only messages accepted before",
 }

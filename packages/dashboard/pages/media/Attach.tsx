@@ -130,13 +130,8 @@ const Stored = ({
       problem={problem}
       value={chosen ?? ""}
       onChange={(event) => change({ kind: "stored", id: Number(event.target.value) })}
-    >
-      {files?.map((file) => (
-        <option key={file.id} value={file.id}>
-          {file.file_name}
-        </option>
-      ))}
-    </SelectField>
+      options={files?.map((file) => [file.id, file.file_name]) ?? []}
+    />
   )
 }
 

@@ -1,19 +1,19 @@
 /** The files of a workspace: upload, look at, link, send, delete. */
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { MediaFile } from "@messaging-service/client"
-import { useMutation, useQueryClient, useQuery } from "@tanstack/react-query"
+import { asked, call, newKey } from "../api/call.ts"
 import { ownLink, upload } from "../api/upload.ts"
-import { useCall, newKey, asked, call } from "../api/call.ts"
-import { Confirm, Dialog } from "../ui/Dialog.tsx"
-import { SelectField, FileField } from "../ui/forms.tsx"
+import { ConfirmCall, Dialog } from "../ui/Dialog.tsx"
+import { FileField, SelectField } from "../ui/forms.tsx"
 import { useList } from "../ui/list.ts"
-import { Button, Fact, PageHead, Secret, Failure } from "../ui/parts.tsx"
+import { Button, Fact, Failure, PageHead, Secret } from "../ui/parts.tsx"
 import { sizeOf } from "../ui/size.ts"
 import { PagedTable, RowButton, rowButton } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { mediaWords as words, attachWords } from "./words.ts"
+import { attachWords, mediaWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/media")
 
@@ -76,11 +76,12 @@ export const MediaPage = () => {
           onChange={({ target: { value } }) =>
             void navigate({ search: value === "image" || value === "file" ? { kind: value } : {} })
           }
-        >
-          <option value="">{words.kinds.all}</option>
-          <option value="image">{words.kinds.image}</option>
-          <option value="file">{words.kinds.file}</option>
-        </SelectField>
+          options={[
+            ["", words.kinds.all],
+            ["image", words.kinds.image],
+            ["file", words.kinds.file],
+          ]}
+        />
       </div>
       <PagedTable
         list={files}
@@ -99,7 +100,17 @@ export const MediaPage = () => {
           }}
         />
       )}
-      {removing !== null && <RemoveFile id={id} file={removing} close={() => setRemoving(null)} />}
+      {removing !== null && (
+        <ConfirmCall
+          name="DELETE /admin/v1/workspaces/{id}/media/{media_id}"
+          input={{ path: { id, media_id: removing.id } }}
+          title={words.removeTitle(removing.file_name)}
+          action={words.remove}
+          close={() => setRemoving(null)}
+        >
+          {words.removeAbout}
+        </ConfirmCall>
+      )}
     </main>
   )
 }
@@ -165,21 +176,6 @@ const FileDetails = ({
     </div>
   </Dialog>
 )
-
-const RemoveFile = ({ close, file, id }: { id: number; file: MediaFile; close: () => void }) => {
-  const remove = useCall("DELETE /admin/v1/workspaces/{id}/media/{media_id}", close)
-  return (
-    <Confirm
-      title={words.removeTitle(file.file_name)}
-      action={words.remove}
-      call={remove}
-      act={() => remove.mutate({ path: { id, media_id: file.id } })}
-      close={close}
-    >
-      {words.removeAbout}
-    </Confirm>
-  )
-}
 
 /** Uploads a file as soon as it is chosen; a try after a lost answer stores it once. */
 const Upload = ({ id }: { id: number }) => {

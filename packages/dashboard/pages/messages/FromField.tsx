@@ -47,12 +47,7 @@ export const FromField = ({
         setChosenId(Number(event.target.value))
         change?.(Number(event.target.value))
       }}
-    >
-      {list.map((number) => (
-        <option key={number.id} value={number.id}>
-          {nameOf(number)}
-        </option>
-      ))}
-    </SelectField>
+      options={list.map((number) => [number.id, nameOf(number)])}
+    />
   )
 }

@@ -1,17 +1,16 @@
 /** The filters above the list of messages. Each that the address can hold is shown, so that none acts unseen. */
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import type { ReactNode } from "react"
 import { asked } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { nameOf } from "../numbers/connection.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Kbd } from "../ui/parts.tsx"
 import { clockTime } from "../ui/Time.tsx"
-import { statuses } from "./MessageStatus.tsx"
-import type { Status } from "./MessageStatus.tsx"
 import { errorCodes, isFiltered, noFilter } from "./messageSearch.ts"
 import type { MessageSearch } from "./messageSearch.ts"
+import { statuses } from "./MessageStatus.tsx"
+import type { Status } from "./MessageStatus.tsx"
 import { filterWords as words } from "./words.ts"
 
 interface FilterProps {
@@ -36,23 +35,21 @@ export const MessageFilters = ({
           label={words.error}
           value={search.error ?? ""}
           choose={(value) => look({ error: errorCodes.find((code) => code === value) })}
-        >
-          <option value="">{words.anyError}</option>
-          {errorCodes.map((code) => (
-            <option key={code} value={code}>
-              {words.errors[code]}
-            </option>
-          ))}
-        </Filter>
+          options={[
+            ["", words.anyError],
+            ...errorCodes.map((code) => [code, words.errors[code]] as const),
+          ]}
+        />
         <NumberFilter search={search} look={look} workspaceId={workspaceId} />
         <Filter
           label={words.mode}
           value={search.mode ?? "live"}
           choose={(value) => look({ mode: value === "test" ? value : undefined })}
-        >
-          <option value="live">{words.modes.live}</option>
-          <option value="test">{words.modes.test}</option>
-        </Filter>
+          options={[
+            ["live", words.modes.live],
+            ["test", words.modes.test],
+          ]}
+        />
       </div>
     </div>
     <div className="flex flex-wrap items-center gap-2">
@@ -80,15 +77,15 @@ export const MessageFilters = ({
 )
 
 const Filter = ({
-  children,
   choose,
   label,
+  options,
   value,
 }: {
   label: string
   value: string
   choose: (value: string) => void
-  children: ReactNode
+  options: ReadonlyArray<readonly [value: string | number, name: string]>
 }) => (
   <select
     aria-label={label}
@@ -97,7 +94,11 @@ const Filter = ({
     // As wide as what is chosen, where the browser can.
     className="control field-sizing-content max-w-52 shrink-0 cursor-pointer hover:bg-sunken"
   >
-    {children}
+    {options.map(([one, name]) => (
+      <option key={one} value={one}>
+        {name}
+      </option>
+    ))}
   </select>
 )
 
@@ -113,17 +114,18 @@ const TimeFilter = ({ look, search: { since } }: FilterProps) => {
     look({ since: hours > 0 ? from.toISOString() : value === "" ? undefined : since })
   }
   return (
-    <Filter label={words.time} value={since === undefined ? "" : "since"} choose={choose}>
-      <option value="">{words.anyTime}</option>
-      {since !== undefined && (
-        <option value="since">{words.since(clockTime(Date.parse(since), now))}</option>
-      )}
-      {spans.map((hours) => (
-        <option key={hours} value={hours}>
-          {words.spans[hours]}
-        </option>
-      ))}
-    </Filter>
+    <Filter
+      label={words.time}
+      value={since === undefined ? "" : "since"}
+      choose={choose}
+      options={[
+        ["", words.anyTime],
+        ...(since === undefined
+          ? []
+          : [["since", words.since(clockTime(Date.parse(since), now))] as const]),
+        ...spans.map((hours) => [hours, words.spans[hours]] as const),
+      ]}
+    />
   )
 }
 
@@ -143,15 +145,12 @@ const NumberFilter = ({
       label={words.from}
       value={String(from ?? "")}
       choose={(value) => look({ from: value === "" ? undefined : Number(value) })}
-    >
-      <option value="">{words.anyNumber}</option>
-      {!isListed && <option value={from}>{words.number(from)}</option>}
-      {numbers.map((number) => (
-        <option key={number.id} value={number.id}>
-          {nameOf(number)}
-        </option>
-      ))}
-    </Filter>
+      options={[
+        ["", words.anyNumber],
+        ...(isListed ? [] : [[from, words.number(from)] as const]),
+        ...numbers.map((number) => [number.id, nameOf(number)] as const),
+      ]}
+    />
   )
 }
 

@@ -1,7 +1,7 @@
 /** One message in a panel of its own: why it waits, all that happened to it, and what a user can do. */
 import { useQuery } from "@tanstack/react-query"
-import type { ReactNode } from "react"
 import { Link } from "@tanstack/react-router"
+import type { ReactNode } from "react"
 import type { Message } from "@messaging-service/client"
 import { asked, useCall } from "../api/call.ts"
 import { Boundary } from "../ui/Boundary.tsx"

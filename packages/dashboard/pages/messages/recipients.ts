@@ -1,5 +1,5 @@
 /** Recipients as a user types them: phones and usernames, one per line or between commas. */
-import type { SendMessage, Message } from "@messaging-service/client"
+import type { Message, SendMessage } from "@messaging-service/client"
 import { panelWords } from "./words.ts"
 
 type Recipient = SendMessage["to"]

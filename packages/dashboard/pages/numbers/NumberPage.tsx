@@ -1,20 +1,20 @@
 /** One number: its connection in full, its label, pauses, pacing, proxy, and its end. */
 import { useQuery } from "@tanstack/react-query"
-import { Link, getRouteApi, useRouteContext, useNavigate } from "@tanstack/react-router"
-import type { Connection, SendingNumber } from "@messaging-service/client"
+import { Link, getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
+import type { Connection, SendingNumber } from "@messaging-service/client"
 import { asked, useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Boundary } from "../ui/Boundary.tsx"
+import { ConfirmCall } from "../ui/Dialog.tsx"
 import { Form, textOf } from "../ui/forms.tsx"
-import { Empty, Fact, PageHead, QueryFailure, Button, Failure, Section } from "../ui/parts.tsx"
+import { Button, Empty, Fact, Failure, PageHead, QueryFailure, Section } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { nameOf } from "./connection.ts"
 import type { NumberPath } from "./connection.ts"
 import { LogIn } from "./NumberRow.tsx"
 import { PacingAndProxy } from "./PacingAndProxy.tsx"
-import { numberWords as words, pauseWords, endWords } from "./words.ts"
-import { Confirm } from "../ui/Dialog.tsx"
+import { endWords, numberWords as words, pauseWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/numbers/$numberId")
 
@@ -189,10 +189,6 @@ const EndOfNumber = ({
   const navigate = useNavigate()
   const [asking, setAsking] = useState<"log out" | "delete" | null>(null)
   const close = () => setAsking(null)
-  const logOut = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/logout", close)
-  const remove = useCall("DELETE /admin/v1/workspaces/{id}/numbers/{number_id}", () =>
-    navigate({ to: "/w/$workspaceId/numbers", params: { workspaceId: String(path.id) } }),
-  )
   return (
     <Section title={endWords.title}>
       <div className="flex flex-wrap gap-2">
@@ -204,26 +200,29 @@ const EndOfNumber = ({
         </Button>
       </div>
       {asking === "log out" && (
-        <Confirm
+        <ConfirmCall
+          name="POST /admin/v1/workspaces/{id}/numbers/{number_id}/logout"
+          input={{ path }}
           title={endWords.logOutTitle(nameOf(number))}
           action={endWords.logOut}
-          call={logOut}
-          act={() => logOut.mutate({ path })}
           close={close}
         >
           {endWords.logOutAbout}
-        </Confirm>
+        </ConfirmCall>
       )}
       {asking === "delete" && (
-        <Confirm
+        <ConfirmCall
+          name="DELETE /admin/v1/workspaces/{id}/numbers/{number_id}"
+          input={{ path }}
+          done={() =>
+            navigate({ to: "/w/$workspaceId/numbers", params: { workspaceId: String(path.id) } })
+          }
           title={endWords.removeTitle(nameOf(number))}
           action={endWords.remove}
-          call={remove}
-          act={() => remove.mutate({ path })}
           close={close}
         >
           {endWords.removeAbout(waiting)}
-        </Confirm>
+        </ConfirmCall>
       )}
     </Section>
   )

@@ -1,13 +1,13 @@
 /** How a number is, in a word and a sentence, and what a user can do about it. */
-import type { ListedConnection, SendingNumber } from "@messaging-service/client"
 import { useQuery } from "@tanstack/react-query"
+import type { ListedConnection, SendingNumber } from "@messaging-service/client"
+import { asked } from "../api/call.ts"
 import {
   disconnectedSentences,
   numbersWords,
   standingSentences as sentences,
   standingWords as words,
 } from "./words.ts"
-import { asked } from "../api/call.ts"
 
 /** Which number, in paths of the operator API. */
 export interface NumberPath {

@@ -7,13 +7,14 @@ import { asked } from "../api/call.ts"
 import type { MessageErrorCode, MessageSearch } from "../messages/messageSearch.ts"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Columns, Meter } from "../ui/charts.tsx"
+import { Figure } from "../ui/Figure.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { sizeOf } from "../ui/size.ts"
 import { span } from "../ui/Time.tsx"
 import { Attention } from "./Attention.tsx"
 import { ranges } from "./range.ts"
-import { failureWords, overviewWords as words, firstWords } from "./words.ts"
+import { failureWords, firstWords, overviewWords as words } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/overview")
 
@@ -281,35 +282,6 @@ const change = (now: number, before: number): string => {
   const part = Math.round(((now - before) / before) * 100)
   return part === 0 ? words.same : words.change(part)
 }
-
-const Figure = ({
-  about,
-  children,
-  list,
-  look = "",
-  name,
-}: {
-  name: string
-  about: string
-  look?: string
-  /** The messages that it counts. */
-  list?: { readonly params: { readonly workspaceId: string }; readonly search: MessageSearch }
-  children: ReactNode
-}) => (
-  <div className={`relative flex flex-col bg-surface p-4 ${list ? "hover:bg-sunken" : ""}`}>
-    <dt className="text-xs text-soft">{name}</dt>
-    <dd className={`figure pt-1 text-figure font-semibold ${look}`}>
-      {list === undefined ? (
-        children
-      ) : (
-        <Link to="/w/$workspaceId/messages" {...list} className="after:absolute after:inset-0">
-          {children}
-        </Link>
-      )}
-    </dd>
-    <dd className="text-xs text-faint">{about}</dd>
-  </div>
-)
 
 const link = "font-medium text-accent hover:underline"
 

@@ -138,14 +138,11 @@ const From = ({
       label={words.from}
       problem={problem}
       defaultValue={from ?? ""}
-    >
-      <option value="">{words.any}</option>
-      {numbers.data?.data.map((number) => (
-        <option key={number.id} value={number.id}>
-          {nameOf(number)}
-        </option>
-      ))}
-    </SelectField>
+      options={[
+        ["", words.any],
+        ...(numbers.data?.data ?? []).map((number) => [number.id, nameOf(number)] as const),
+      ]}
+    />
   )
 }
 

@@ -7,16 +7,16 @@ import { asked, call, newKey, useCall } from "../api/call.ts"
 import type { Attachment } from "../media/Attach.tsx"
 import { Preview } from "../messages/Preview.tsx"
 import { Answer } from "../ui/Answer.tsx"
-import { Confirm } from "../ui/Dialog.tsx"
-import { Button, Fact, Failure, PageHead, Section } from "../ui/parts.tsx"
-import { PlanNote, ReminderFields } from "./ReminderFields.tsx"
-import { changeRequest, toText } from "./reminderForm.ts"
-import { zonedTime } from "./schedule.ts"
-import { reminderWords as words, outcomeWords, runsWords } from "./words.ts"
+import { ConfirmCall } from "../ui/Dialog.tsx"
 import { useList } from "../ui/list.ts"
+import { Button, Fact, Failure, PageHead, Section } from "../ui/parts.tsx"
 import { PagedTable, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
+import { PlanNote, ReminderFields } from "./ReminderFields.tsx"
+import { changeRequest, toText } from "./reminderForm.ts"
+import { zonedTime } from "./schedule.ts"
+import { outcomeWords, reminderWords as words, runsWords } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/reminders/$reminderId")
 
@@ -111,9 +111,6 @@ const Actions = ({ path, reminder }: { path: ReminderPath; reminder: Reminder })
   const run = useCall("POST /admin/v1/workspaces/{id}/reminders/{reminder_id}/run", () =>
     setKey(newKey()),
   )
-  const remove = useCall("DELETE /admin/v1/workspaces/{id}/reminders/{reminder_id}", () =>
-    navigate({ to: "/w/$workspaceId/reminders", params: { workspaceId: String(path.id) } }),
-  )
   const error = change.error ?? run.error
   return (
     <>
@@ -134,15 +131,18 @@ const Actions = ({ path, reminder }: { path: ReminderPath; reminder: Reminder })
         {words.remove}
       </Button>
       {isRemoving && (
-        <Confirm
+        <ConfirmCall
+          name="DELETE /admin/v1/workspaces/{id}/reminders/{reminder_id}"
+          input={{ path }}
+          done={() =>
+            navigate({ to: "/w/$workspaceId/reminders", params: { workspaceId: String(path.id) } })
+          }
           title={words.removeTitle(reminder.name)}
           action={words.remove}
-          call={remove}
-          act={() => remove.mutate({ path })}
           close={() => setRemoving(false)}
         >
           {words.removeAbout}
-        </Confirm>
+        </ConfirmCall>
       )}
     </>
   )

@@ -1,10 +1,10 @@
 /** How the service does, for its operator: what needs attention, the backlog, the store and the processes. */
 import { useQuery } from "@tanstack/react-query"
 import { useRouteContext } from "@tanstack/react-router"
-import type { ReactNode } from "react"
 import type { Process, ServiceFigures } from "@messaging-service/client"
 import { asked } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
+import { Figure } from "../ui/Figure.tsx"
 import { Fact, PageHead, Section } from "../ui/parts.tsx"
 import { sizeOf } from "../ui/size.ts"
 import { Table, mono } from "../ui/Table.tsx"
@@ -99,22 +99,6 @@ const Needs = ({ figures }: { figures: ServiceFigures }) => {
     </section>
   )
 }
-
-const Figure = ({
-  about,
-  children,
-  name,
-}: {
-  name: string
-  about: string
-  children: ReactNode
-}) => (
-  <div className="flex flex-col bg-surface p-4">
-    <dt className="text-xs text-soft">{name}</dt>
-    <dd className="figure pt-1 text-figure font-semibold">{children}</dd>
-    <dd className="text-xs text-faint">{about}</dd>
-  </div>
-)
 
 const spanOf = (seconds: number | undefined | null): string =>
   span(Math.round((seconds ?? 0) * 1000))

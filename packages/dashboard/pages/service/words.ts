@@ -19,7 +19,6 @@ export const serviceWords = {
   oldest: "Oldest on a connected number",
   oldestElsewhere: (span: string) => `${span} on one that is not connected`,
   noneElsewhere: "none on one that is not connected",
-  nothingDue: "nothing is due",
   lag: "Behind",
   lagAbout: "since a worker could have taken up a number",
   deliveries: "Webhook deliveries",

@@ -1,19 +1,19 @@
 /** The keys of a workspace: what each may do, when it was last used, and making and revoking them. */
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import type { Key, CreateKey } from "@messaging-service/client"
+import type { CreateKey, Key } from "@messaging-service/client"
 import { asked, useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
+import { nameOf } from "../numbers/connection.ts"
 import { Answer } from "../ui/Answer.tsx"
-import { Confirm, DoneDialog, FormDialog } from "../ui/Dialog.tsx"
+import { ConfirmCall, DoneDialog, FormDialog } from "../ui/Dialog.tsx"
+import { CheckField, textOf } from "../ui/forms.tsx"
+import type { FormFields } from "../ui/forms.tsx"
 import { Button, Secret, Section } from "../ui/parts.tsx"
 import { RowButton, Table } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { keyWords as words, scopeWords, keyWords, newKeyWords } from "./words.ts"
-import { nameOf } from "../numbers/connection.ts"
-import { CheckField, textOf } from "../ui/forms.tsx"
-import type { FormFields } from "../ui/forms.tsx"
+import { keyWords, keyWords as words, newKeyWords, scopeWords } from "./words.ts"
 
 const never = <span className="text-soft">{words.never}</span>
 
@@ -104,7 +104,17 @@ export const KeysSection = ({ id, isOwner }: { id: number; isOwner: boolean }) =
         }}
       </Answer>
       {isMaking && <NewKey id={id} isOwner={isOwner} close={() => setMaking(false)} />}
-      {revoking !== null && <Revoke id={id} revoked={revoking} close={() => setRevoking(null)} />}
+      {revoking !== null && (
+        <ConfirmCall
+          name="DELETE /admin/v1/workspaces/{id}/keys/{key_id}"
+          input={{ path: { id, key_id: revoking.id } }}
+          title={words.revokeTitle(revoking.name)}
+          action={words.revoke}
+          close={() => setRevoking(null)}
+        >
+          {words.revokeAbout}
+        </ConfirmCall>
+      )}
     </Section>
   )
 }
@@ -124,21 +134,6 @@ const Marks = ({ of: key }: { of: Key }) => {
       {mark}
     </span>
   ))
-}
-
-const Revoke = ({ close, id, revoked }: { id: number; revoked: Key; close: () => void }) => {
-  const revoke = useCall("DELETE /admin/v1/workspaces/{id}/keys/{key_id}", close)
-  return (
-    <Confirm
-      title={words.revokeTitle(revoked.name)}
-      action={words.revoke}
-      call={revoke}
-      act={() => revoke.mutate({ path: { id, key_id: revoked.id } })}
-      close={close}
-    >
-      {words.revokeAbout}
-    </Confirm>
-  )
 }
 
 type Version2Key = Extract<CreateKey, { version: 2 }>

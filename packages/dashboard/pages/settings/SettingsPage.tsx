@@ -1,18 +1,18 @@
 /** The settings of a workspace, as far as the session's role may see them. */
 import { useQuery } from "@tanstack/react-query"
-import { getRouteApi, useRouteContext, useNavigate } from "@tanstack/react-router"
+import { getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Workspace } from "@messaging-service/client"
 import { asked, useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
-import { Empty, PageHead, Button, Failure, Secret, Section } from "../ui/parts.tsx"
-import { stateWords, dialogWords } from "../ui/words.ts"
+import { ConfirmCall, Dialog } from "../ui/Dialog.tsx"
+import { TextField } from "../ui/forms.tsx"
+import { Button, Empty, Failure, PageHead, Secret, Section } from "../ui/parts.tsx"
+import { dialogWords, stateWords } from "../ui/words.ts"
 import { KeysSection } from "./KeysSection.tsx"
 import { PortalLinks } from "./PortalLinks.tsx"
+import { callbackWords, deleteWords, settingsWords as words } from "./words.ts"
 import { WorkspaceSection } from "./WorkspaceSection.tsx"
-import { settingsWords as words, callbackWords, deleteWords } from "./words.ts"
-import { Confirm, Dialog } from "../ui/Dialog.tsx"
-import { TextField } from "../ui/forms.tsx"
 
 const route = getRouteApi("/inside/w/$workspaceId/settings")
 
@@ -62,10 +62,6 @@ const CallbackSecret = ({ id }: { id: number }) => {
   const show = useCall("GET /admin/v1/workspaces/{id}/callback-secret", (answer) =>
     setSecret(answer.secret),
   )
-  const rotate = useCall("POST /admin/v1/workspaces/{id}/callback-secret/rotate", (answer) => {
-    setSecret(answer.secret)
-    setReplacing(false)
-  })
   const path = { id }
   return (
     <Section
@@ -87,15 +83,19 @@ const CallbackSecret = ({ id }: { id: number }) => {
         <Secret label={callbackWords.label} text={secret} about={callbackWords.keep} />
       )}
       {isReplacing && (
-        <Confirm
+        <ConfirmCall
+          name="POST /admin/v1/workspaces/{id}/callback-secret/rotate"
+          input={{ path }}
+          done={(answer) => {
+            setSecret(answer.secret)
+            setReplacing(false)
+          }}
           title={callbackWords.rotateTitle}
           action={callbackWords.rotate}
-          call={rotate}
-          act={() => rotate.mutate({ path })}
           close={() => setReplacing(false)}
         >
           {callbackWords.rotateAbout}
-        </Confirm>
+        </ConfirmCall>
       )}
     </Section>
   )

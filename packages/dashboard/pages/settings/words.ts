@@ -19,7 +19,6 @@ export const keyWords = {
   numbers: "Numbers",
   lastUse: "Last use",
   ends: "Ends",
-  ending: "Ending",
   everything: "everything",
   allNumbers: "all",
   someNumbers: (count: number) => `${count}`,
@@ -34,7 +33,6 @@ export const keyWords = {
   version1: "version 1",
   showRevoked: (count: number) => `Show ${count} revoked`,
   made: "Your new key",
-  done: "Done",
 }
 
 export const newKeyWords = {

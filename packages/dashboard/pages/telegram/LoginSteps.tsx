@@ -1,12 +1,12 @@
-/** The steps of a login that is under way. */
-import { useRouteContext } from "@tanstack/react-router"
-import type { TelegramLogin, TelegramLoginRequest } from "@messaging-service/client"
+/** The steps of a login, from the choice of a way. */
 import { useQuery } from "@tanstack/react-query"
-import { useState } from "react"
+import { useRouteContext } from "@tanstack/react-router"
 import { create } from "qrcode"
+import { useState } from "react"
+import type { TelegramLogin, TelegramLoginRequest } from "@messaging-service/client"
 import { Refused, asked, useCall } from "../api/call.ts"
 import type { NumberPath } from "../numbers/connection.ts"
-import { Form, textOf, Choice, TextField } from "../ui/forms.tsx"
+import { Choice, Form, TextField, textOf } from "../ui/forms.tsx"
 import { Button, Failure } from "../ui/parts.tsx"
 import { telegramWords as words } from "./words.ts"
 

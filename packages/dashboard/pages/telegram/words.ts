@@ -51,7 +51,6 @@ export const telegramWords = {
   expired: "The login is over",
   expiredAbout: "Ten minutes passed. Nothing was changed.",
   failed: "The login failed",
-  again: "Begin again",
 }
 
 /** Why a login failed (contract: Telegram login). Another code is Telegram's own word. */

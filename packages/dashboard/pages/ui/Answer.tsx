@@ -5,9 +5,9 @@
 import type { UseQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { Boundary } from "./Boundary.tsx"
-import { Loading, QueryFailure } from "./parts.tsx"
 import type { List } from "./list.ts"
 import { Pager } from "./Pager.tsx"
+import { Loading, QueryFailure } from "./parts.tsx"
 
 /** A component, so that what fails in it fails within the boundary. */
 const Drawn = <Data,>({ children, data }: { data: Data; children: (data: Data) => ReactNode }) =>

@@ -1,6 +1,9 @@
 /** Dialogs over the page. The platform's own element holds the focus and gives it back; Escape closes. */
 import { useEffect, useId, useRef } from "react"
 import type { ReactNode } from "react"
+import { useCall } from "../api/call.ts"
+import type { Input } from "../api/call.ts"
+import type { Answer, OperationName } from "../api/operations.ts"
 import { Form } from "./forms.tsx"
 import type { Call, FormProps } from "./forms.tsx"
 import { Button, Failure } from "./parts.tsx"
@@ -54,6 +57,12 @@ export const DoneDialog = ({ children, close, title }: Closable & { children: Re
   </Dialog>
 )
 
+interface Question extends Closable {
+  /** The word on the button. */
+  readonly action: string
+  readonly children: ReactNode
+}
+
 /** Asks before something that cannot be undone, and names what it hits. */
 export const Confirm = ({
   act,
@@ -62,13 +71,7 @@ export const Confirm = ({
   children,
   close,
   title,
-}: Closable & {
-  /** The word on the button. */
-  action: string
-  call: Call
-  act: () => void
-  children: ReactNode
-}) => (
+}: Question & { call: Call; act: () => void }) => (
   <Dialog title={title} close={close}>
     <div className="text-soft">{children}</div>
     {error && <Failure error={error} />}
@@ -80,3 +83,14 @@ export const Confirm = ({
     </div>
   </Dialog>
 )
+
+/** Asks before a call, and closes after it unless `done` does something else. */
+export const ConfirmCall = <N extends OperationName>({
+  done,
+  input,
+  name,
+  ...question
+}: Question & { name: N; input: Input<N>; done?: (answer: Answer<N>) => unknown }) => {
+  const call = useCall(name, done ?? question.close)
+  return <Confirm {...question} call={call} act={() => call.mutate(input)} />
+}

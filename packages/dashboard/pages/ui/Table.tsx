@@ -1,11 +1,11 @@
 /** A table made of columns that are data; the less important ones hide on narrow windows. */
 import type { ButtonHTMLAttributes, Key, ReactNode } from "react"
+import { PagedAnswer } from "./Answer.tsx"
 import type { IconName } from "./Icon.tsx"
 import type { List } from "./list.ts"
-import { PagedAnswer } from "./Answer.tsx"
 import { Empty } from "./parts.tsx"
 
-export interface Column<Item> {
+interface Column<Item> {
   readonly name: string
   readonly cell: (item: Item) => ReactNode
   /** Classes of the cell's text. */

@@ -107,17 +107,23 @@ export const TextArea = ({
   </Field>
 )
 
+type Options = ReadonlyArray<readonly [value: string | number, name: string]>
+
 export const SelectField = ({
   about,
-  children,
   label,
+  options,
   problem,
   ...attributes
-}: FieldWords & Attributes<SelectHTMLAttributes<HTMLSelectElement>> & { children: ReactNode }) => (
+}: FieldWords & Attributes<SelectHTMLAttributes<HTMLSelectElement>> & { options: Options }) => (
   <Field label={label} about={about} problem={problem}>
     {(ids) => (
       <select {...attributes} {...ids} className={input}>
-        {children}
+        {options.map(([value, name]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
       </select>
     )}
   </Field>
@@ -152,9 +158,7 @@ type DataField = FieldWords & {
 } & (
     | Attributes<InputHTMLAttributes<HTMLInputElement>>
     | ({ readonly rows: number } & Attributes<TextareaHTMLAttributes<HTMLTextAreaElement>>)
-    | ({
-        readonly options: ReadonlyArray<readonly [value: string, name: string]>
-      } & Attributes<SelectHTMLAttributes<HTMLSelectElement>>)
+    | ({ readonly options: Options } & Attributes<SelectHTMLAttributes<HTMLSelectElement>>)
   )
 
 /** A part of the page that shows refusals of its own. */
@@ -190,18 +194,7 @@ const OneField = ({ error, field }: { error: Error | null; field: FormField }) =
   const onChange = change && { onChange: (event: Changed) => change(event.target.value) }
   const given = { ...attributes, ...onChange, problem }
   if ("rows" in given) return <TextArea {...given} />
-  if ("options" in given) {
-    const { options, ...select } = given
-    return (
-      <SelectField {...select}>
-        {options.map(([value, name]) => (
-          <option key={value} value={value}>
-            {name}
-          </option>
-        ))}
-      </SelectField>
-    )
-  }
+  if ("options" in given) return <SelectField {...given} />
   return given.type === "checkbox" ? <CheckField {...given} /> : <TextField {...given} />
 }
 
@@ -230,7 +223,7 @@ interface FormEndProps {
 }
 
 /** The end of a form: a refusal that no field shows, the way back, and the button that sends it. */
-export const FormEnd = ({ action, call: { error, isPending }, close, fields }: FormEndProps) => (
+const FormEnd = ({ action, call: { error, isPending }, close, fields }: FormEndProps) => (
   <>
     {error && fields.flat().every((field) => problemOf(error, field) === undefined) && (
       <Failure error={error} />

@@ -1,11 +1,11 @@
 /** The few parts that every page is made of; elements of the platform do the rest. */
-import { useState, useId, useEffect } from "react"
+import { useEffect, useId, useState } from "react"
 import type { ButtonHTMLAttributes, ReactNode } from "react"
 import { Refused } from "../api/call.ts"
 import { saysSessionEnded } from "../api/session.ts"
 import { Icon } from "./Icon.tsx"
 import type { IconName } from "./Icon.tsx"
-import { secretWords, stateWords as words, shellWords } from "./words.ts"
+import { secretWords, shellWords, stateWords as words } from "./words.ts"
 
 const looks = {
   plain: "control hover:bg-sunken",

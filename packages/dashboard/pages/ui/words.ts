@@ -105,7 +105,6 @@ export const pagerWords = {
 
 export const secretWords = {
   once: "Copy it now: this is the only time that it is shown.",
-  copy: "Copy",
 }
 
 export const signedOutWords = {

@@ -6,8 +6,8 @@ import { Answer } from "../ui/Answer.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Button } from "../ui/parts.tsx"
 import { dialogWords } from "../ui/words.ts"
-import { bodyWords as words, logWords } from "./words.ts"
 import type { WebhookPath } from "./EndpointFields.tsx"
+import { bodyWords as words, logWords } from "./words.ts"
 
 /** JSON with its lines; any other text as it is. */
 const readable = (text: string): string => {

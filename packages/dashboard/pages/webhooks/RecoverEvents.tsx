@@ -1,11 +1,11 @@
 /** Delivers again what an endpoint has missed since a time. */
 import { useState } from "react"
-import { useServiceTime } from "../api/serviceTime.ts"
 import { useCall } from "../api/call.ts"
+import { useServiceTime } from "../api/serviceTime.ts"
 import { DoneDialog, FormDialog } from "../ui/Dialog.tsx"
 import { textOf } from "../ui/forms.tsx"
-import { recoverWords as words } from "./words.ts"
 import type { WebhookPath } from "./EndpointFields.tsx"
+import { recoverWords as words } from "./words.ts"
 
 const minuteMillis = 60_000
 const dayMillis = 86_400_000

@@ -3,15 +3,16 @@ import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Webhook } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"
-import { Confirm, DoneDialog, FormDialog } from "../ui/Dialog.tsx"
+import { Confirm, ConfirmCall, DoneDialog, FormDialog } from "../ui/Dialog.tsx"
 import { Button, Failure, Secret } from "../ui/parts.tsx"
+import { endpointFields, endpointOf } from "./EndpointFields.tsx"
 import type { WebhookPath } from "./EndpointFields.tsx"
 import { webhookActionWords as words } from "./words.ts"
-import { endpointFields, endpointOf } from "./EndpointFields.tsx"
 
 export const WebhookActions = ({ path, webhook }: { path: WebhookPath; webhook: Webhook }) => {
   const [asking, setAsking] = useState<"change" | "rotate" | "remove" | null>(null)
   const close = () => setAsking(null)
+  const navigate = useNavigate()
   const test = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/test")
   return (
     <div className="flex flex-wrap items-center gap-2">
@@ -29,7 +30,20 @@ export const WebhookActions = ({ path, webhook }: { path: WebhookPath; webhook: 
       </p>
       {asking === "change" && <ChangeWebhook path={path} webhook={webhook} close={close} />}
       {asking === "rotate" && <Rotate path={path} close={close} />}
-      {asking === "remove" && <Remove path={path} close={close} />}
+      {asking === "remove" && (
+        <ConfirmCall
+          name="DELETE /admin/v1/workspaces/{id}/webhooks/{webhook_id}"
+          input={{ path }}
+          done={() =>
+            navigate({ to: "/w/$workspaceId/webhooks", params: { workspaceId: String(path.id) } })
+          }
+          title={words.removeTitle}
+          action={words.remove}
+          close={close}
+        >
+          {words.removeAbout}
+        </ConfirmCall>
+      )}
     </div>
   )
 }
@@ -51,24 +65,6 @@ const Rotate = ({ close, path }: { path: WebhookPath; close: () => void }) => {
       close={close}
     >
       {words.rotateAbout}
-    </Confirm>
-  )
-}
-
-const Remove = ({ close, path }: { path: WebhookPath; close: () => void }) => {
-  const navigate = useNavigate()
-  const remove = useCall("DELETE /admin/v1/workspaces/{id}/webhooks/{webhook_id}", () =>
-    navigate({ to: "/w/$workspaceId/webhooks", params: { workspaceId: String(path.id) } }),
-  )
-  return (
-    <Confirm
-      title={words.removeTitle}
-      action={words.remove}
-      call={remove}
-      act={() => remove.mutate({ path })}
-      close={close}
-    >
-      {words.removeAbout}
     </Confirm>
   )
 }

@@ -5,14 +5,14 @@ import { useState } from "react"
 import type { Webhook } from "@messaging-service/client"
 import { asked, useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
+import { DoneDialog, FormDialog } from "../ui/Dialog.tsx"
 import { Button, PageHead, Secret } from "../ui/parts.tsx"
 import { Table, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
+import { endpointFields, endpointOf } from "./EndpointFields.tsx"
 import { WebhookState } from "./WebhookState.tsx"
 import { callbacksWords, newWebhookWords, webhooksWords as words } from "./words.ts"
-import { DoneDialog, FormDialog } from "../ui/Dialog.tsx"
-import { endpointFields, endpointOf } from "./EndpointFields.tsx"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks")
 

@@ -17,7 +17,6 @@ export const webhooksWords = {
   active: "active",
   failing: "failing",
   stopped: "stopped",
-  allEvents: "all",
 }
 
 export const stoppedWords: Readonly<Record<NonNullable<Webhook["disabled_reason"]>, string>> = {
@@ -45,7 +44,6 @@ export const logWords = {
   attemptOf: (attempt: number) => `attempt ${attempt}`,
   answer: "Answer",
   time: "Time",
-  next: (relative: string) => `again ${relative}`,
   again: " · again ",
   show: "Show",
   showAttempt: (event: string, attempt: number) => `Show attempt ${attempt} at event ${event}`,

@@ -2,7 +2,10 @@
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Workspace } from "@messaging-service/client"
+import { useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
+import { FormDialog } from "../ui/Dialog.tsx"
+import { textOf } from "../ui/forms.tsx"
 import { toTrail, useList } from "../ui/list.ts"
 import { Pager } from "../ui/Pager.tsx"
 import { Button, PageHead } from "../ui/parts.tsx"
@@ -10,9 +13,6 @@ import { Table, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { newWorkspaceWords, workspacesWords as words } from "./words.ts"
-import { useCall } from "../api/call.ts"
-import { FormDialog } from "../ui/Dialog.tsx"
-import { textOf } from "../ui/forms.tsx"
 
 const route = getRouteApi("/inside/workspaces")
 

@@ -1,4 +1,4 @@
-/** Cancels all waiting messages that the list's filters leave: it counts them before it asks. */
+/** Cancels messages of the list: those that the user chose, or all waiting ones that its filters leave. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import type { Message } from "@messaging-service/client"
