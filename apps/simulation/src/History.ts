@@ -35,11 +35,15 @@ export type Ask =
        * Not audited: its workspace is deleted in the storm, or it is sent in calm from a number
        * that is refused, that is full, or that is stopped while its media are fetched.
        */
-      readonly fate?: "deleted" | "refused" | "saturated" | "fetched"
+      readonly fate?: "deleted" | "refused" | "saturated" | "fetched" | "planned"
       /** The service chooses the number. */
       readonly leavesOutNumber?: true
       /** The name of its contact. */
       readonly contact?: string
+      /** The name of its API key; absent for one that is never revoked. */
+      readonly key?: string
+      /** Index of the only number of its key. */
+      readonly onlyNumber?: number
       /** Of a single message: if its number is full, it is stored as failed. */
       readonly keepsRefused?: true
       readonly media?: AskedMedia
@@ -57,7 +61,13 @@ export type Ask =
   | { readonly _tag: "Connect"; readonly key: string }
   /** A phone scans or types the code of the number with that id. */
   | { readonly _tag: "Scan"; readonly number: number; readonly phone: string }
-  | { readonly _tag: "Read"; readonly name: string }
+  | {
+      readonly _tag: "Read"
+      readonly name: string
+      /** As of a send. */
+      readonly key?: string
+      readonly onlyNumber?: number
+    }
   | { readonly _tag: "Cancel"; readonly name: string }
   | Control
   | MakeEndpoint
@@ -84,6 +94,10 @@ export interface Control {
     /** Previously accepted messages wait until it is reopened. */
     | { readonly _tag: "Held" }
     | { readonly _tag: "Paced"; readonly pacing: Paced | null }
+    /** A reminder runs every so many minutes. */
+    | { readonly _tag: "Every"; readonly minutes: number }
+    /** A plan has room for so many messages; null for any number. */
+    | { readonly _tag: "Planned"; readonly messages: number | null }
   readonly isProbe: boolean
 }
 
@@ -108,7 +122,13 @@ export interface MakeEndpoint {
 }
 
 export interface ChangeEndpoint {
-  readonly _tag: "RotateSecret" | "RemoveEndpoint" | "ResumeEndpoint" | "Ping" | "Redeliver"
+  readonly _tag:
+    | "RotateSecret"
+    | "RemoveEndpoint"
+    | "ResumeEndpoint"
+    | "Ping"
+    | "Redeliver"
+    | "Recover"
   readonly url: string
   /** The event of a redelivery. */
   readonly eventId: string | null

@@ -48,7 +48,7 @@ import { links } from "./features/links.ts"
 import { lineEnds, mendOne } from "./features/lines.ts"
 import { media } from "./features/media.ts"
 import { messages, sendProbe } from "./features/messages.ts"
-import { operations } from "./features/operations.ts"
+import { operations, planOf } from "./features/operations.ts"
 import { reminders } from "./features/reminders.ts"
 import { restores } from "./features/restores.ts"
 import { webhooks } from "./features/webhooks.ts"
@@ -79,13 +79,16 @@ const forgetfulOf = 30
 interface Retention {
   readonly service: number | null
   readonly own: number
+  /** Of another workspace. */
+  readonly others: number | null
 }
 
 /** The lower retention applies: a day. */
 const retentions: readonly [Retention, ...ReadonlyArray<Retention>] = [
-  { service: null, own: 1 },
-  { service: 2, own: 1 },
-  { service: 1, own: 2 },
+  { service: null, own: 1, others: null },
+  { service: 2, own: 1, others: 3 },
+  { service: 1, own: 2, others: null },
+  { service: null, own: 1, others: 1 },
 ]
 
 /** Null for a run without erasure. A long run outlasts a service's retention of a day. */
@@ -104,7 +107,8 @@ const afterwards = 2 * minute
 
 /** Attempts of webhooks end within 23 hours, each up to 5 % longer. */
 const longMillis = 27 * hour
-const shortMillis = 90 * minute
+/** After five of them in the storm the sixth comes an hour and a half later. */
+const shortMillis = 115 * minute
 /** How long connections are kept in calm: they are expensive, and the remaining work needs none. */
 const linesMillis = 2 * minute
 
@@ -168,14 +172,6 @@ const makeFinish =
     return exit.value
   }
 
-const unlimited = {
-  name: "Simulated",
-  reminders: true,
-  qrCodeApi: true,
-  maxNumbers: null,
-  mediaStorageBytes: 1_000_000,
-}
-
 /** A workspace with numbers, keys of both modes and an endpoint for webhooks. */
 const setUp = (
   allowance: number | null,
@@ -185,7 +181,7 @@ const setUp = (
 ) =>
   Effect.gen(function* () {
     const workspaces = yield* Workspaces
-    const plan = { ...unlimited, messagesRemaining: allowance }
+    const plan = planOf(allowance)
     const { id: workspace } = yield* workspaces.create("owner", { name, plan })
     const ids: Array<NumberId> = []
     for (const [index, platform] of platforms.entries()) {
@@ -248,7 +244,7 @@ const planAll = (seed: string, count: number): ReadonlyArray<Command> => {
 }
 
 const numbersOfWorld = 3
-const probePlatforms: ReadonlyArray<Platform> = Array.from({ length: 7 }, () => "whatsapp")
+const probePlatforms: ReadonlyArray<Platform> = Array.from({ length: 8 }, () => "whatsapp")
 
 /** The state of one run. */
 class Simulation {
@@ -396,7 +392,10 @@ class Simulation {
     const { isLong } = this.#setting
     world.runUntil(start + (isLong ? longMillis : shortMillis))
     const retention = this.#retention
-    if (retention !== null) this.#keep(given, retention.own)
+    if (retention !== null) {
+      this.#keep(given, retention.own)
+      this.#keep(probes, retention.others)
+    }
     // The judged state no longer changes.
     for (const { process } of this.#cluster.running) process.pause()
     const final = { ...this.#audit(given, endOfRuns), lines }
@@ -410,7 +409,7 @@ class Simulation {
     return final
   }
 
-  #keep({ workspace }: Given, days: number): void {
+  #keep({ workspace }: Given, days: number | null): void {
     this.#askCalmly(
       Workspaces.use((service) => service.update("owner", workspace, { retentionDays: days })),
     )
@@ -462,7 +461,7 @@ class Simulation {
       messages: own.map(({ id }) => id),
       events: outbox.map(({ eventId }) => eventId),
       others: others.length,
-      areOthersKept: this.#retention?.service !== 1,
+      areOthersKept: this.#retention?.service !== 1 && this.#retention?.others !== 1,
     }
   }
 
@@ -909,10 +908,11 @@ const nothing: FinalState = {
 }
 
 /** Every time of a reminder up to an hour after the last run. */
-const dueTimes = (everyMinutes: number, end: number): ReadonlyArray<number> => {
+const dueTimes = (everyMinutes: ReadonlyArray<number>, end: number): ReadonlyArray<number> => {
   const times: Array<number> = []
   for (let at = start; at <= end + hour; at += minute) {
-    if (new Date(at).getUTCMinutes() % everyMinutes === 0) times.push(at)
+    const minutes = new Date(at).getUTCMinutes()
+    if (everyMinutes.some((every) => minutes % every === 0)) times.push(at)
   }
   return times
 }

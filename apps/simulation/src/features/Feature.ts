@@ -66,7 +66,8 @@ export interface Stage {
 
 export interface MadeReminder extends Pick<FinalReminder, "text"> {
   readonly id: number
-  readonly everyMinutes: number
+  /** Of each schedule that it has had. */
+  readonly everyMinutes: Array<number>
 }
 
 export interface Command {

@@ -1,5 +1,6 @@
 /** Common to every command that repeats until it gets an answer. */
-import type { Failure } from "@messaging-service/core"
+import { Admission, Keys } from "@messaging-service/core"
+import type { Failure, KeyId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Lost } from "../calls.ts"
 import type { Answer, Ask, State } from "../History.ts"
@@ -50,3 +51,46 @@ export const askUntilAnswered = <A>(
   })
 
 export const done = (): Answer => ({ _tag: "Done" })
+
+/** Creates a key for the commands that name it. */
+export const makeKey = (key: string, mode: "live" | "test", onlyNumber?: number) =>
+  Effect.fnUntraced(function* (stage: Stage) {
+    yield* askUntilAnswered(stage, {
+      ask: { _tag: "MakeKey", key },
+      effect: Keys.use((keys) =>
+        keys.create("owner", stage.given.workspace, {
+          version: 2,
+          name: key,
+          mode,
+          numberIds: onlyNumber === undefined ? null : [Number(stage.given.numbers[onlyNumber])],
+        }),
+      ),
+      answer: (made) => {
+        // Only answered ones: a lost answer created a key without a name.
+        const id = Number(made.record.id)
+        stage.keys.set(key, { id, token: made.key })
+        return { _tag: "Made", id, secret: null, isReplayed: false }
+      },
+    })
+  })
+
+export const revokeKey = (key: string) =>
+  Effect.fnUntraced(function* (stage: Stage) {
+    const known = stage.keys.get(key)
+    if (known === undefined) return
+    yield* askUntilAnswered(stage, {
+      ask: { _tag: "RevokeKey", key },
+      effect: Keys.use((keys) => keys.revoke("owner", stage.given.workspace, known.id as KeyId)),
+      answer: done,
+    })
+  })
+
+/** Admits a request with the named key, or the caller that is never revoked. */
+export const admitted = (stage: Stage, key: string | null, mode: "live" | "test") => {
+  if (key === null) return Effect.succeed(stage.given.callers[mode])
+  const token = stage.keys.get(key)?.token ?? ""
+  return Effect.map(
+    Admission.use((admission) => admission.admitV2(`Bearer ${token}`, "192.0.2.1")),
+    ({ caller }) => caller,
+  )
+}

@@ -152,7 +152,7 @@ const planContact = (planning: Planning): ReadonlyArray<Command> => {
     const wanted = planMessage(planning, at, `c${index}`, {
       contact: name,
       number: chance.below(numbers),
-      phones: [contactPhone],
+      phones: chance.below(2) === 0 ? [contactPhone] : [contactPhone, phoneOf(1)],
     })
     return {
       at,

@@ -1,9 +1,11 @@
 /** Keys that are used more often than allowed, and after they were revoked. */
 import { Admission } from "@messaging-service/core"
 import { Effect } from "effect"
-import { askUntilAnswered } from "./asking.ts"
-import { makeKey, revokeKey } from "./webhooks.ts"
-import type { Command, Feature, Stage } from "./Feature.ts"
+import { nameOf } from "../History.ts"
+import { askUntilAnswered, makeKey, revokeKey } from "./asking.ts"
+import { look, phoneOf, send } from "./messages.ts"
+import type { Send } from "./messages.ts"
+import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 
 const second = 1000
 const minute = 60 * second
@@ -20,10 +22,56 @@ const use = (key: string) =>
     })
   })
 
+/** A key of one number sends from all of them and reads what others sent, until it is revoked. */
+const planLimited = ({
+  chance,
+  moment,
+  numbers,
+  span,
+  start,
+}: Planning): ReadonlyArray<Command> => {
+  const limits = { key: "limited", onlyNumber: chance.below(numbers) }
+  const at = Math.floor(moment() / 4)
+  /** While the key is there. */
+  const after = () => at + second + chance.below(span - at - second)
+  const commands: Array<Command> = [
+    { at, name: "make key limited", perform: makeKey(limits.key, "live", limits.onlyNumber) },
+  ]
+  for (let index = 0; index < 4; index++) {
+    const when = after()
+    const wanted: Send = {
+      _tag: "Send",
+      text: `l${index}`,
+      phones: [phoneOf(index)],
+      number: chance.below(numbers),
+      sendAt: chance.below(2) === 0 ? start + when + 1 + chance.below(minute) : null,
+      expiresAt: null,
+      idempotencyKey: `k l${index}`,
+      mode: "live",
+      isProbe: false,
+      ...limits,
+      ...(chance.below(4) === 0 ? { leavesOutNumber: true } : {}),
+    }
+    commands.push(
+      { at: when, name: `send ${wanted.text}`, perform: send(wanted, chance.below(3) === 0) },
+      {
+        at: after(),
+        name: `read by key limited`,
+        perform: look("Read", nameOf(`m${chance.below(20)}`, phoneOf(0)), limits),
+      },
+    )
+  }
+  if (chance.below(2) === 0) {
+    commands.push({ at: after(), name: "revoke key limited", perform: revokeKey(limits.key) })
+  }
+  return commands
+}
+
 export const keys: Feature = {
   name: "keys",
-  plan: ({ chance, span }) => {
-    const commands: Array<Command> = []
+  plan: (planning) => {
+    const { chance, span } = planning
+    const commands: Array<Command> = chance.below(3) === 0 ? [...planLimited(planning)] : []
     if (chance.below(4) !== 0) return commands
     const key = "much used"
     const at = chance.below(5) * minute

@@ -1,12 +1,13 @@
 /** Messages: sent alone and in batches, at once and later, with an expiry, repeated, read and cancelled. */
 import { MessageOperations, Messages } from "@messaging-service/core"
-import type { CallbackUrl, Failure, Message, MessageId } from "@messaging-service/core"
+import type { Caller, CallbackUrl, Failure, Message, MessageId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import { oneOf } from "../calls.ts"
 import { nameOf } from "../History.ts"
 import type { Ask, AskedMedia } from "../History.ts"
 import { quota } from "../SimulatedService.ts"
-import { refusalOf } from "./asking.ts"
+import type { Services } from "../SimulatedService.ts"
+import { admitted, refusalOf } from "./asking.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 
 const second = 1000
@@ -50,25 +51,22 @@ const sendOnce = (send: Send, stage: Stage) => {
   const [phone = "", ...others] = phones
   const contact = send.contact === undefined ? undefined : contacts.get(send.contact)
   const key = { key: idempotencyKey, fingerprint: text }
-  const caller = given.callers[mode]
-  return others.length === 0
-    ? Messages.use((messages) =>
-        messages.send(
-          caller,
-          { ...content, to: contact === undefined ? { phone } : { contactId: contact } },
-          key,
-          terms,
-        ),
-      )
-    : Messages.use((messages) =>
-        messages.sendBatch(
-          caller,
-          { ...content, to: phones.map((each) => ({ phone: each })) },
-          key,
-          terms,
-        ),
-      )
+  const named = (each: string, index: number) =>
+    contact === undefined || index > 0 ? { phone: each } : { contactId: contact }
+  const sending = (caller: Caller) =>
+    others.length === 0
+      ? Messages.use((messages) =>
+          messages.send(caller, { ...content, to: named(phone, 0) }, key, terms),
+        )
+      : Messages.use((messages) =>
+          messages.sendBatch(caller, { ...content, to: phones.map(named) }, key, terms),
+        )
+  return Effect.flatMap(admitted(stage, send.key ?? null, mode), sending)
 }
+
+/** Whether the caller has received the key. */
+const hasKey = ({ keys }: Stage, { key }: Pick<Send, "key">): boolean =>
+  key === undefined || keys.has(key)
 
 /** Sends it, and repeats until there is an answer. */
 export const send = (wanted: Send, isRepeated: boolean) =>
@@ -77,6 +75,7 @@ export const send = (wanted: Send, isRepeated: boolean) =>
     const { expiresAt, phones, sendAt, text } = wanted
     if (expiresAt !== null && expiresAt <= stage.now() + 1) return
     if (sendAt !== null && sendAt <= stage.now()) return
+    if (!hasKey(stage, wanted)) return
     // A caller without the id of a file cannot send it.
     if (wanted.media !== undefined && mediaInput(wanted, stage) === null) return
     for (let attempt = 0; attempt < sendTries; attempt++) {
@@ -107,8 +106,8 @@ export interface Probe {
   readonly phone?: string
   /** Its idempotency key. */
   readonly key?: string
-  /** It need not leave, and is not judged for that. */
-  readonly fate?: "refused" | "saturated" | "fetched"
+  /** It need not leave, and is not judged for that; or it is of the audited workspace. */
+  readonly fate?: "refused" | "saturated" | "fetched" | "planned" | "audited"
   readonly mode?: "live" | "test"
   readonly media?: AskedMedia
 }
@@ -127,7 +126,7 @@ export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe
     idempotencyKey: key ?? text,
     mode,
     isProbe: fate === undefined,
-    ...(fate === undefined ? {} : { fate }),
+    ...(fate === undefined || fate === "audited" ? {} : { fate }),
     ...(probe.media === undefined ? {} : { media: probe.media }),
   }
   const call = stage.asked(asked)
@@ -157,19 +156,25 @@ export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe
 })
 
 /** Reads or cancels a message until an answer comes. */
-export const look = (tag: "Read" | "Cancel", name: string) =>
+export const look = (
+  tag: "Read" | "Cancel",
+  name: string,
+  limits: Pick<Send, "key" | "onlyNumber"> = {},
+) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const id = stage.ids.get(name) as MessageId | undefined
-    if (id === undefined) return
+    if (id === undefined || !hasKey(stage, limits)) return
     const { callers, workspace } = stage.given
     const { live } = callers
     const isOperator = tag === "Cancel" && stage.chance.below(4) === 0
     for (let attempt = 0; attempt < 3; attempt++) {
-      const call = stage.asked({ _tag: tag, name })
-      const looking: Effect.Effect<Message, Failure, Messages | MessageOperations> = isOperator
+      const call = stage.asked({ _tag: tag, name, ...limits })
+      const looking: Effect.Effect<Message, Failure, Services> = isOperator
         ? MessageOperations.use((operations) => operations.cancel("owner", workspace, id))
-        : Messages.use((messages) =>
-            tag === "Cancel" ? messages.cancel(live, id) : messages.get(live, id),
+        : Effect.flatMap(admitted(stage, limits.key ?? null, "live"), (caller) =>
+            Messages.use((messages) =>
+              tag === "Cancel" ? messages.cancel(live, id) : messages.get(caller, id),
+            ),
           )
       const result = yield* Effect.result(stage.ask(looking))
       if (Result.isSuccess(result)) {
@@ -305,6 +310,9 @@ export const messages: Feature = {
 /** Index of the probe's number that is filled. */
 const filledNumber = 5
 
+/** Index of a probe's number that is never full. */
+export const roomyNumber = 7
+
 /** A full number refuses, and accepts again once one of its messages is cancelled. */
 const probeRoom = Effect.fnUntraced(function* (stage: Stage) {
   const sendAt = stage.now() + 20 * second
@@ -313,7 +321,7 @@ const probeRoom = Effect.fnUntraced(function* (stage: Stage) {
   for (let index = 0; index < quota.messages; index++) yield* part(`fills ${index}`)
   // A refusal leaves its key to the corrected request.
   yield* part("is too much", "a key")
-  yield* sendProbe(stage, { number: 0, text: "goes elsewhere", key: "a key" })
+  yield* sendProbe(stage, { number: roomyNumber, text: "goes elsewhere", key: "a key" })
   yield* look("Cancel", nameOf("fills 0", phoneOf(0)))(stage)
   yield* part("fits again")
   yield* part("is too much again")

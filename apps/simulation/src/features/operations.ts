@@ -8,7 +8,7 @@ import { Effect, Result } from "effect"
 import type { Chance } from "@messaging-service/emulator"
 import type { Control, Paced } from "../History.ts"
 import type { Services } from "../SimulatedService.ts"
-import { phoneOf, sendProbe } from "./messages.ts"
+import { phoneOf, roomyNumber, sendProbe } from "./messages.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 
 const second = 1000
@@ -209,6 +209,7 @@ export const operations: Feature = {
     yield* probeOpening({ stage, number: openedNumber, isProbe: true })
     yield* probePacing({ stage, number: pacedNumber, isProbe: true })
     yield* probeBreaker(stage)
+    yield* probePlan(stage)
   }),
 }
 
@@ -273,6 +274,41 @@ const probePacing = Effect.fnUntraced(function* (target: Target) {
   yield* Effect.sleep(second)
   yield* pace(target, null)
   yield* Effect.sleep(3 * second)
+})
+
+/** A plan without limits, but for how many messages remain. */
+export const planOf = (messagesRemaining: number | null) => ({
+  name: "Simulated",
+  reminders: true,
+  qrCodeApi: true,
+  maxNumbers: null,
+  mediaStorageBytes: 1_000_000,
+  messagesRemaining,
+})
+
+/** A changed plan has exactly its own room, however many were sent before. */
+const probePlan = Effect.fnUntraced(function* (stage: Stage) {
+  const { workspace } = stage.given
+  const plan = (messages: number | null) =>
+    control(
+      stage,
+      {
+        _tag: "Control",
+        key: "plan",
+        numbers: [],
+        value: { _tag: "Planned", messages },
+        isProbe: true,
+      },
+      Workspaces.use((service) => service.update("owner", workspace, { plan: planOf(messages) })),
+    )
+  const part = (text: string) => sendProbe(stage, { number: roomyNumber, text, fate: "planned" })
+  for (const messages of [1, 2]) {
+    yield* plan(messages)
+    const texts = Array.from({ length: messages + 1 }, (_, index) => `planned ${messages} ${index}`)
+    yield* Effect.forEach(texts, part, { concurrency: "unbounded" })
+  }
+  yield* plan(null)
+  yield* part("planned without a limit")
 })
 
 /** One more than the refusals that pause a number; the last one is not handed over. */

@@ -1,9 +1,12 @@
 /** Reminders: created, run every few minutes, and deleted in calm. */
 import { Reminders } from "@messaging-service/core"
+import type { ReminderId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { askUntilAnswered } from "./asking.ts"
+import type { Control } from "../History.ts"
 import { phoneOf } from "./messages.ts"
-import type { Command, Feature, Stage } from "./Feature.ts"
+import { control } from "./operations.ts"
+import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 
 const second = 1000
 
@@ -40,21 +43,61 @@ const make = (text: string, everyMinutes: number) =>
         tries,
       })
       if (answer?._tag === "Made" && stage.reminders.every(({ id }) => id !== answer.id)) {
-        stage.reminders.push({ text, id: answer.id, everyMinutes })
+        stage.reminders.push({ text, id: answer.id, everyMinutes: [everyMinutes] })
       }
       yield* Effect.sleep(chance.below(5 * second))
     }
   })
 
+/** Pauses it, lets it go on, or gives it another schedule. */
+const change = (text: string, what: "pause" | "resume" | number) => (stage: Stage) => {
+  const made = stage.reminders.find((each) => each.text === text)
+  if (made === undefined) return Effect.void
+  const isSchedule = typeof what === "number"
+  if (isSchedule) made.everyMinutes.push(what)
+  const value: Control["value"] = isSchedule
+    ? { _tag: "Every", minutes: what }
+    : what === "pause"
+      ? { _tag: "Stopped", until: null }
+      : { _tag: "Open" }
+  const key = `${isSchedule ? "schedule" : "pausing"} ${text}`
+  const command = isSchedule
+    ? { schedule: { cron: `*/${what} * * * *` } }
+    : { active: what === "resume" }
+  return control(
+    stage,
+    { _tag: "Control", key, numbers: [], value, isProbe: false },
+    Reminders.use((service) =>
+      service.update(stage.given.callers.live, made.id as ReminderId, command),
+    ),
+  )
+}
+
+const planChanges = (
+  { chance, span }: Planning,
+  text: string,
+  at: number,
+): ReadonlyArray<Command> => {
+  const after = () => at + chance.below(Math.max(1, span - at))
+  const changes = [["pause", "resume"], [1 + chance.below(5)], []] as const
+  return (changes[chance.below(3)] ?? []).map((what) => ({
+    at: after(),
+    name: `change ${text}: ${what}`,
+    perform: change(text, what),
+  }))
+}
+
 export const reminders: Feature = {
   name: "reminders",
-  plan: ({ chance, count, moment }) => {
+  plan: (planning) => {
+    const { chance, count, moment } = planning
     const commands: Array<Command> = []
     for (let index = 0; index < count / 30; index++) {
       if (chance.below(2) === 0) continue
       const text = `r${index}`
-      commands.push({
-        at: moment(),
+      const at = moment()
+      commands.push(...planChanges(planning, text, at), {
+        at,
         name: `remind ${text}`,
         perform: make(text, 1 + chance.below(5)),
       })

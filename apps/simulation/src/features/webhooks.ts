@@ -1,11 +1,11 @@
 /**
  * Webhook endpoints: created, tested, rotated, stopped with their key, resumed, redelivered to and removed.
  */
-import { Admission, Keys, WebhookOperations, Webhooks } from "@messaging-service/core"
-import type { EventId, KeyId, WebhookId } from "@messaging-service/core"
+import { WebhookOperations, Webhooks } from "@messaging-service/core"
+import type { EventId, WebhookId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Answer, ChangeEndpoint, MakeEndpoint } from "../History.ts"
-import { askUntilAnswered, done } from "./asking.ts"
+import { admitted, askUntilAnswered, done, makeKey, revokeKey } from "./asking.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 import { sendProbe } from "./messages.ts"
 
@@ -20,44 +20,6 @@ const eventTypes = [
   "message.cancelled",
   "message.expired",
 ] as const
-
-/** Creates a key for the commands that name it. */
-export const makeKey = (key: string, mode: Mode) =>
-  Effect.fnUntraced(function* (stage: Stage) {
-    yield* askUntilAnswered(stage, {
-      ask: { _tag: "MakeKey", key },
-      effect: Keys.use((keys) =>
-        keys.create("owner", stage.given.workspace, { version: 2, name: key, mode }),
-      ),
-      answer: (made) => {
-        // Only answered ones: a lost answer created a key without a name.
-        const id = Number(made.record.id)
-        stage.keys.set(key, { id, token: made.key })
-        return { _tag: "Made", id, secret: null, isReplayed: false }
-      },
-    })
-  })
-
-export const revokeKey = (key: string) =>
-  Effect.fnUntraced(function* (stage: Stage) {
-    const known = stage.keys.get(key)
-    if (known === undefined) return
-    yield* askUntilAnswered(stage, {
-      ask: { _tag: "RevokeKey", key },
-      effect: Keys.use((keys) => keys.revoke("owner", stage.given.workspace, known.id as KeyId)),
-      answer: done,
-    })
-  })
-
-/** Admits a request with the named key, or the caller that is never revoked. */
-const admitted = (stage: Stage, key: string | null, mode: Mode) => {
-  if (key === null) return Effect.succeed(stage.given.callers[mode])
-  const token = stage.keys.get(key)?.token ?? ""
-  return Effect.map(
-    Admission.use((admission) => admission.admitV2(`Bearer ${token}`, "192.0.2.1")),
-    ({ caller }) => caller,
-  )
-}
 
 /** How often an endpoint is requested with one key. */
 const repeats = 3
@@ -113,6 +75,7 @@ const change = (
 ) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const known = stage.endpoints.get(url)
+    const since = stage.now() - 5 * minute
     const eventId = tag === "Redeliver" ? pick(stage) : null
     if (known === undefined || (tag === "Redeliver" && eventId === null)) return
     const { callers, workspace } = stage.given
@@ -142,6 +105,15 @@ const change = (
         yield* askUntilAnswered(stage, {
           ask,
           effect: WebhookOperations.use((operations) => operations.resume("owner", workspace, id)),
+          answer: done,
+        })
+        return
+      case "Recover":
+        yield* askUntilAnswered(stage, {
+          ask,
+          effect: WebhookOperations.use((operations) =>
+            operations.recover("owner", workspace, id, { since: new Date(since).toISOString() }),
+          ),
           answer: done,
         })
         return
@@ -217,7 +189,10 @@ const planEndpoint = (
   some("RotateSecret", 2)
   some("Ping", 2)
   some("Redeliver", 3)
-  if (key !== undefined) some("ResumeEndpoint", 2)
+  if (key !== undefined) {
+    some("ResumeEndpoint", 2)
+    some("Recover", 2)
+  }
   if (chance.below(4) === 0) {
     const removedAt = at + chance.below(span - at)
     changes.push(["RemoveEndpoint", removedAt])
@@ -253,6 +228,7 @@ export const webhooks: Feature = {
   }),
   probe: Effect.fnUntraced(function* (stage) {
     yield* probeRetry(stage)
+    yield* probeRecovery({ ...stage, given: stage.audited })
     yield* probeRotation({ ...stage, given: stage.audited })
   }),
 }
@@ -325,6 +301,20 @@ const outliveClaim = Effect.fnUntraced(function* (stage: Stage) {
     concurrency: 2,
   })
   stage.delay(redelivery, 0)
+})
+
+/** An endpoint that was stopped hears, once it is resumed and recovers, of what happened meanwhile. */
+const probeRecovery = Effect.fnUntraced(function* (stage: Stage) {
+  const key = "recovers"
+  const { mode, url, ...wanted } = { ...wholeEndpoint(key, key), mode: "test" } as const
+  yield* makeKey(key, mode)(stage)
+  yield* make({ ...wanted, mode, url })(stage)
+  yield* revokeKey(key)(stage)
+  yield* sendProbe(stage, { number: 0, text: "while it is stopped", mode, fate: "audited" })
+  yield* Effect.sleep(second)
+  yield* change("ResumeEndpoint", url, mode)(stage)
+  yield* change("Recover", url, mode)(stage)
+  yield* Effect.sleep(3 * second)
 })
 
 /** Each attempt is signed with the secret of its own moment. */

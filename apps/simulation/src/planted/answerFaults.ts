@@ -93,4 +93,70 @@ export const answerFaults: ReadonlyArray<PlantedFault> = [
       ),
     ],
   },
+  {
+    name: "keys: a limited one sends from every number",
+    within: 30,
+    edits: [
+      edit(
+        "core/src/message/accept.ts",
+        "if (!mayUse(sender, facts.named.number.id))",
+        "if (false)",
+      ),
+    ],
+  },
+  {
+    name: "reminders: a paused one runs on",
+    within: 40,
+    edits: [
+      edit(
+        "core/src/reminder/Reminder.ts",
+        "current.active &&\n    content.active &&",
+        "current.active &&",
+      ),
+    ],
+  },
+  {
+    name: "plans: a change keeps what was left",
+    within: 5,
+    edits: [
+      edit(
+        "core/src/workspace/Workspaces.ts",
+        "...(input.plan === undefined ? {} : { plan: input.plan }),",
+        "...(input.plan === undefined ? {} : { plan: current.plan }),",
+      ),
+    ],
+  },
+  {
+    name: "deliveries: a recovery queues nothing",
+    within: 60,
+    edits: [
+      edit(
+        "store-memory/src/webhooks.ts",
+        "queue(tables, row, { id: eventId, type, body, url: null }, now)\n      count++",
+        "count++",
+      ),
+    ],
+  },
+  {
+    name: "reminders: another schedule keeps the next time",
+    within: 60,
+    edits: [
+      edit(
+        "core/src/reminder/Reminder.ts",
+        "content.cron === current.cron &&",
+        "content.cron !== null &&",
+      ),
+    ],
+  },
+  {
+    name: "a batch to a deleted contact is accepted",
+    within: 100,
+    edits: [
+      edit(
+        "core/src/message/accept.ts",
+        "if (contact === undefined) {",
+        'if (contact === undefined && request.batch) {\n          resolved.push({ kind: "phone", phone: "+15550001008" as never, contactId: null })\n          break\n        }\n        if (contact === undefined) {',
+      ),
+    ],
+  },
 ]

@@ -1,7 +1,15 @@
 /** Every refusal has its reason: whatever fits a number and a plan is accepted. */
 import type { Ask, History } from "../History.ts"
 import { nameOf } from "../History.ts"
-import { callsOf, controlsOf, isGivenBack, sendsOf, toldMessages, toldStates } from "./Promise.ts"
+import {
+  callsOf,
+  controlsOf,
+  heldOf,
+  isGivenBack,
+  sendsOf,
+  toldMessages,
+  toldStates,
+} from "./Promise.ts"
 import type { Call, JudgedPromise } from "./Promise.ts"
 
 type Send = Extract<Ask, { readonly _tag: "Send" }>
@@ -97,6 +105,7 @@ const violationOf = (facts: Facts, call: SendCall): string | null => {
   const unless = (isDue: boolean, why: string) => (isDue ? null : why)
   switch (answer.code) {
     case "no_credits":
+      if (ask.fate === "planned") return null
       return roomViolation(facts, call, false)
     case "number_daily_cap_reached":
       return roomViolation(facts, call, true)
@@ -120,6 +129,10 @@ const violationOf = (facts: Facts, call: SendCall): string | null => {
         )
       return unless(isDeleted, "its file was not deleted")
     }
+    case "number_not_allowed":
+      return unless((ask.onlyNumber ?? ask.number) !== ask.number, "its key may use its number")
+    case "api_key_revoked":
+      return unless(ask.key !== undefined, "its key is never revoked")
     case "from_required":
       return unless(ask.leavesOutNumber === true, "it names a number")
     case "idempotency_key_reused":
@@ -149,6 +162,18 @@ const crowdedViolations = ({ history, sends }: Facts): ReadonlyArray<string> => 
   return left > quota ? [`${left} were accepted of a number that may send ${quota}`] : []
 }
 
+/** In calm a plan's room is exact, whatever came before it. */
+const planViolations = ({ history, sends }: Facts): ReadonlyArray<string> =>
+  heldOf(history).flatMap(({ control: { value }, from, to }) => {
+    if (value._tag !== "Planned") return []
+    const within = sends.filter(
+      ({ ask, asked }) => ask.fate === "planned" && asked > from && asked < to,
+    )
+    const taken = within.filter(({ answer }) => answer?._tag === "Accepted").length
+    const room = Math.min(within.length, value.messages ?? Infinity)
+    return taken === room ? [] : [`${taken} of ${within.length} fit a plan of ${value.messages}`]
+  })
+
 export const accepted: JudgedPromise = {
   name: "refusals",
   check: (history) => {
@@ -160,6 +185,7 @@ export const accepted: JudgedPromise = {
         return violation === null ? [] : [`${call.ask.text} was refused (${code}): ${violation}`]
       }),
       ...crowdedViolations(facts),
+      ...planViolations(facts),
     ]
   },
 }

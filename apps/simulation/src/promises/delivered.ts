@@ -44,6 +44,29 @@ const misjudged = (
   return isOwn ? `does not find ${eventId}` : null
 }
 
+/** Events that were told of none although their endpoint recovered after them, and runs to the end. */
+const unrecovered = (
+  { final, setting }: History,
+  { changes, made, told, wanted }: EndpointHistory,
+  since: number,
+  skew: number,
+): ReadonlyArray<string> => {
+  const own = new Set(final.messages.map(({ id }) => id))
+  const heard = new Set(told.flatMap((call) => (call.heard ? [call.eventId] : [])))
+  const recoveries = (changes.Recover ?? []).filter((call) => isDone(call) && call.askedAt >= since)
+  if (!setting.isPunctual && skew > 0) return []
+  return final.events.flatMap(({ createdAt, eventId, messageId, mode, type }) => {
+    const isDue =
+      own.has(messageId) &&
+      wanted.mode === mode &&
+      wanted.events.includes(type) &&
+      createdAt > (made?.answeredAt ?? Infinity) &&
+      // Asked five minutes back at most, and repeated for a while.
+      recoveries.some(({ askedAt }) => createdAt < askedAt && createdAt > askedAt - 240_000)
+    return isDue && !heard.has(eventId) ? [eventId] : []
+  })
+}
+
 export const delivered: JudgedPromise = {
   name: "deliveries",
   check: (history) => {
@@ -68,6 +91,9 @@ export const delivered: JudgedPromise = {
         if (isDue && !heardIds.has(eventId)) {
           violations.push(`${type} ${eventId} never arrived at ${url}`)
         }
+      }
+      for (const eventId of unrecovered(history, endpoint, since, skewOf(history))) {
+        violations.push(`${eventId} was recovered for ${url} and never arrived`)
       }
       const asked = [...(changes.Ping ?? []), ...(changes.Redeliver ?? [])]
       for (const call of [...asked, ...(changes.RotateSecret ?? [])]) {

@@ -9,7 +9,7 @@ import { deleted } from "./deleted.ts"
 import { broughtForward, delivered, promptlyDelivered } from "./delivered.ts"
 import { erased } from "./erased.ts"
 import { idempotent, idempotentEndpoints, idempotentReminders } from "./idempotent.ts"
-import { limited, revoked } from "./keys.ts"
+import { confined, limited, revoked } from "./keys.ts"
 import { linked } from "./linked.ts"
 import { logged } from "./logged.ts"
 import { kept } from "./kept.ts"
@@ -54,6 +54,7 @@ const promises = [
   idempotentEndpoints,
   idempotentReminders,
   revoked,
+  confined,
   limited,
   counted,
   reminded,

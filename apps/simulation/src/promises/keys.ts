@@ -1,4 +1,5 @@
 /** A key is refused once its revocation was answered, and admits exactly 60 requests in a minute. */
+import { nameOf } from "../History.ts"
 import { callsOf } from "./Promise.ts"
 import type { Call, JudgedPromise } from "./Promise.ts"
 
@@ -7,7 +8,46 @@ const perMinute = 60
 
 const minuteOf = (at: number): number => Math.floor(at / minute)
 
-const keyOf = ({ ask }: Call): string | null => ("key" in ask ? ask.key : null)
+const keyOf = ({ ask }: Call): string | null => ("key" in ask ? (ask.key ?? null) : null)
+
+/** Requests that an API key admits. */
+const ofKeys = new Set(["UseKey", "MakeEndpoint", "Send", "Read"])
+
+/** A key of some numbers sends from those alone, and sees the messages of those alone. */
+export const confined: JudgedPromise = {
+  name: "limited keys",
+  check: (history) => {
+    const violations: Array<string> = []
+    const { messages, numbers } = history.final
+    const numberOf = new Map(messages.map(({ id, number }) => [id, number]))
+    const ids = new Map(
+      callsOf(history).flatMap(({ answer, ask }) =>
+        ask._tag === "Send" && answer?._tag === "Accepted"
+          ? ask.phones.map(
+              (phone, index) => [nameOf(ask.text, phone), answer.ids[index] ?? 0] as const,
+            )
+          : [],
+      ),
+    )
+    for (const { answer, ask } of callsOf(history)) {
+      if ((ask._tag !== "Send" && ask._tag !== "Read") || ask.onlyNumber === undefined) continue
+      const own = numbers[ask.onlyNumber]
+      if (ask._tag === "Send") {
+        const sent = answer?._tag === "Accepted" ? answer.ids : []
+        if (sent.some((id) => numberOf.get(id) !== own)) {
+          violations.push(`${ask.text} was accepted of another number than its key's`)
+        }
+        continue
+      }
+      const isOwn = numberOf.get(ids.get(ask.name) ?? 0) === own
+      const isHidden = answer?._tag === "Refused" && answer.code === "message_not_found"
+      if (isOwn ? isHidden : answer?._tag === "State") {
+        violations.push(`${ask.name} was ${isOwn ? "hidden from its" : "shown to another"} key`)
+      }
+    }
+    return violations
+  },
+}
 
 export const revoked: JudgedPromise = {
   name: "revoked keys",
@@ -17,7 +57,7 @@ export const revoked: JudgedPromise = {
     const revocations = calls.filter(({ ask }) => ask._tag === "RevokeKey")
     for (const call of calls) {
       const { answer, answeredAt, asked } = call
-      if (call.ask._tag !== "UseKey" && call.ask._tag !== "MakeEndpoint") continue
+      if (!ofKeys.has(call.ask._tag)) continue
       const key = keyOf(call)
       if (key === null || answer === null) continue
       const own = revocations.filter((each) => keyOf(each) === key)
