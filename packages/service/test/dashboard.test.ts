@@ -4,7 +4,7 @@ import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { promisify } from "node:util"
-import { assert, beforeEach, describe, it, onTestFinished, vi } from "vitest"
+import { assert, describe, it, onTestFinished, vi } from "vitest"
 import { MessagingError } from "../src/index.ts"
 import type { Messaging, OpenOptions } from "../src/index.ts"
 import { aShop, failure, opened } from "./Opened.ts"
@@ -43,11 +43,6 @@ const codeOf = async (answer: Response) => {
   const { error } = (await answer.json()) as { readonly error: { readonly code: string } }
   return [answer.status, error.code]
 }
-
-beforeEach(() => {
-  pages.loads = 0
-  vi.resetModules()
-})
 
 describe("a portal link", () => {
   it("leads below the base path, and its code signs one browser in", async () => {
@@ -118,6 +113,8 @@ describe("a portal link", () => {
 
 describe("a handler with pages", () => {
   it("loads them with the first page, and never without one", async () => {
+    pages.loads = 0
+    vi.resetModules()
     const { messaging, shop } = await aService({ operatorToken })
     const handler = messaging.handler({ dashboard: true })
     const headers = { authorization: `Bearer ${operatorToken}` }

@@ -44,7 +44,7 @@ const misjudged = (
   return isOwn ? `does not find ${eventId}` : null
 }
 
-/** Events that were told of none although their endpoint recovered after them, and runs to the end. */
+/** Events that no call named although their endpoint recovered after them, and runs to the end. */
 const unrecovered = (
   { final, setting }: History,
   { changes, made, told, wanted }: EndpointHistory,

@@ -15,7 +15,7 @@ import type { NamedMethod } from "./methods/index.ts"
 import { Side } from "./Side.ts"
 
 /** The calls so far; the stores answer the last one differently. */
-export class Difference extends Data.TaggedError("Difference")<{
+class Difference extends Data.TaggedError("Difference")<{
   readonly calls: ReadonlyArray<string>
   readonly answers: ReadonlyArray<string>
   /** How many commands of the sequence it took. */

@@ -3,7 +3,7 @@ import type { Method, Methods, Service } from "../Method.ts"
 import { ofMessages, ofQueue } from "./ofMessages.ts"
 import { ofNumbers } from "./ofNumbers.ts"
 import { ofBrowserSessions, ofMedia, ofNumberChecks, ofReminders } from "./ofRecords.ts"
-import { ofFigures, ofNews, ofSessions, ofSystem, ofVersion1Lists } from "./ofService.ts"
+import { ofFigures, ofNews, ofPhones, ofSessions, ofSystem, ofVersion1Lists } from "./ofService.ts"
 import { ofWebhooks } from "./ofWebhooks.ts"
 import { ofWorkspaces } from "./ofWorkspaces.ts"
 
@@ -21,6 +21,7 @@ const table: { readonly [Namespace in keyof Service]: Methods<Namespace> } = {
   news: ofNews,
   figures: ofFigures,
   version1Lists: ofVersion1Lists,
+  phones: ofPhones,
   system: ofSystem,
 }
 

@@ -27,7 +27,7 @@ export const aPacing = (c: Chooser): Pacing | null =>
     newRecipientsPerDay: c.one([null, 1]),
   }))
 
-export const aReason = (c: Chooser): ConnectionReason | null =>
+const aReason = (c: Chooser): ConnectionReason | null =>
   c.one([null, "logged_out", "banned", "restricted", "client_outdated", "connection_lost"])
 
 export const aCap = (c: Chooser): QuotaLimit => ({

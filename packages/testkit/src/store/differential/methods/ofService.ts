@@ -295,3 +295,14 @@ export const ofSystem: Methods<"system"> = {
   eraseDeleted: erasure,
   joinTransaction: "A store in memory has no transactions of callers.",
 }
+
+const phonesTopic = "the topic of simulated phones holds it for all stores"
+
+export const ofPhones: Methods<"phones"> = {
+  behaviour: phonesTopic,
+  setBehaviour: phonesTopic,
+  registered: phonesTopic,
+  setRegistered: phonesTopic,
+  receive: phonesTopic,
+  sent: phonesTopic,
+}
