@@ -222,11 +222,11 @@ export const ofMessages: Methods<"messages"> = {
       ]
     },
     learn: ({ claim }, [{ idempotency }], c) => c.learnClaim(claim, idempotency),
-    compared: ({ connected, named, ...facts }) => ({
-      ...facts,
-      named: named && withoutBound(named),
-      connected: connected.map(withoutBound),
-    }),
+    compared: ({ connected, named, ...facts }) =>
+      // A refused claim leaves the other facts unread.
+      facts.claim === null || facts.claim._tag === "Claimed"
+        ? { ...facts, named: named && withoutBound(named), connected: connected.map(withoutBound) }
+        : facts.claim,
   },
   accept: {
     weight: 14,
