@@ -7,7 +7,8 @@ import { checkRows, runOf, textFor, toSlots, unknownPlaceholders } from "../page
 import type { FileRow, FileSettings, Slot } from "../pages/file/plan.ts"
 import { sendSlots } from "../pages/file/sending.ts"
 import type { RefusedRow, SendingSteps } from "../pages/file/sending.ts"
-import { digestOf, openSheet } from "../pages/file/sheet.ts"
+import { digestOf } from "../pages/file/sha256.ts"
+import { openSheet } from "../pages/file/sheet.ts"
 import type { Sheet } from "../pages/file/sheet.ts"
 import { workAtOnce, workInTurns } from "../pages/file/turns.ts"
 

@@ -15,7 +15,7 @@ it("README has at most 150 lines", () => {
 })
 
 it("README counts the planted faults, and those that are found", () => {
-  const listed = ["deliveryFaults", "faults", "faultsOfMessages"]
+  const listed = ["answerFaults", "deliveryFaults", "faults", "faultsOfMessages"]
     .map((name) => read(`apps/simulation/src/planted/${name}.ts`))
     .join("\n")
   const all = listed.match(/^ +within: /gm)?.length

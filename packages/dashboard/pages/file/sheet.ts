@@ -1,8 +1,7 @@
 /** A chosen file as a sheet: named columns, rows with the line that they begin on, or why it is none. */
-import { sha256 } from "@noble/hashes/sha2.js"
-import { bytesToHex } from "@noble/hashes/utils.js"
 import { parseCsv } from "./csv.ts"
 import type { Csv, CsvProblem, CsvRow } from "./csv.ts"
+import { digestOf } from "./sha256.ts"
 import { workInTurns } from "./turns.ts"
 import type { Turns } from "./turns.ts"
 
@@ -78,21 +77,6 @@ export const openSheet = function* (
     .filter(({ cells }) => cells.slice(column - 1).some((cell) => cell.trim() !== ""))
     .map(({ line }) => ({ code: "too_many_cells" as const, line, column }))
   return problems.length > 0 ? { problems } : sheet
-}
-
-const digestBytes = 64 * 1024
-
-/**
- * SHA-256, hexadecimal. The browser's own needs https or this machine's address, and the dashboard is also served over
- * plain http within a network.
- */
-export const digestOf = function* (content: Uint8Array): Turns<string> {
-  const hash = sha256.create()
-  for (let at = 0; at < content.length; at += digestBytes) {
-    hash.update(content.subarray(at, at + digestBytes))
-    yield
-  }
-  return bytesToHex(hash.digest())
 }
 
 export interface ChosenFile {
