@@ -10,9 +10,11 @@ import type {
   Message,
   MessageChange,
   MessageError,
+  MessageId,
   Owned,
   SendingNumber,
   Settlement,
+  StoreUnavailable,
   UnfinishedAttempt,
 } from "@messaging-service/core"
 import { Effect } from "effect"
@@ -118,12 +120,18 @@ export const again = (
   ...overrides,
 })
 
-/** Settles; returns the ids of the settled messages. */
-export const settle = (settlements: ReadonlyArray<Settlement>, now = noon) =>
-  Effect.map(
-    Store.use(({ queue }) => queue.settle(settlements, now)),
-    ({ settled }) => [...settled].toSorted((a, b) => a - b),
-  )
+/** Settles, again what a lock blocked, as a worker does; returns the ids of the settled messages. */
+export const settle = (
+  settlements: ReadonlyArray<Settlement>,
+  now = noon,
+): Effect.Effect<ReadonlyArray<MessageId>, StoreUnavailable, Store> =>
+  Effect.gen(function* () {
+    const { blockedByLock, settled } = yield* Store.use(({ queue }) =>
+      queue.settle(settlements, now),
+    )
+    const later = blockedByLock.length === 0 ? [] : yield* settle(blockedByLock, now)
+    return [...settled, ...later].toSorted((a, b) => a - b)
+  })
 
 /** Sends the number's next message at `now`, from claim to settlement, and returns it. */
 export const sendNext = (number: SendingNumber, now = noon) =>
