@@ -1,6 +1,6 @@
 /**
- * Writes `src/openapi.ts`, the types of version 2 and of the operator API. The file is not in git. Does nothing
- * when it is newer than all that it is made from, so that every check can call it.
+ * Writes `src/openapi.ts`, the types of version 2 and of the operator API. Does nothing when it is newer than all
+ * that it is made from, so that every check can call it.
  */
 import { globSync, statSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"

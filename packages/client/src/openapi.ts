@@ -1,0 +1,6566 @@
+/**
+ * The types of version 2 and of the operator API. Made from the OpenAPI document by `pnpm generate`,
+ * with openapi-typescript: change the document's schemas instead.
+ */
+export interface paths {
+    readonly "/api/v2/me": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Check the key */
+        readonly get: operations["getKeyInfo"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/messages": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List messages */
+        readonly get: operations["listMessages"];
+        readonly put?: never;
+        /** Send a message */
+        readonly post: operations["sendMessage"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/messages/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a message */
+        readonly get: operations["getMessage"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Cancel a waiting message */
+        readonly delete: operations["cancelMessage"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/messages/batch": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Send to many recipients */
+        readonly post: operations["sendBatch"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/numbers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List numbers */
+        readonly get: operations["listNumbers"];
+        readonly put?: never;
+        /** Connect a WhatsApp number */
+        readonly post: operations["connectNumber"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/numbers/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a number */
+        readonly get: operations["getNumber"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/reminders": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List reminders */
+        readonly get: operations["listReminders"];
+        readonly put?: never;
+        /** Create a reminder */
+        readonly post: operations["createReminder"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/reminders/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a reminder */
+        readonly get: operations["getReminder"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a reminder */
+        readonly delete: operations["deleteReminder"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Change, pause or resume a reminder */
+        readonly patch: operations["updateReminder"];
+        readonly trace?: never;
+    };
+    readonly "/api/v2/media": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List files */
+        readonly get: operations["listMedia"];
+        readonly put?: never;
+        /** Upload a file */
+        readonly post: operations["uploadMedia"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/media/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a file's record */
+        readonly get: operations["getMedia"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a file */
+        readonly delete: operations["deleteMedia"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/number-checks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List number checks */
+        readonly get: operations["listNumberChecks"];
+        readonly put?: never;
+        /** Check which phones are registered */
+        readonly post: operations["createNumberCheck"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/number-checks/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a number check */
+        readonly get: operations["getNumberCheck"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/number-checks/{id}/results": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List the results of a check */
+        readonly get: operations["listNumberCheckResults"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/webhooks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List webhook endpoints */
+        readonly get: operations["listWebhooks"];
+        readonly put?: never;
+        /** Create a webhook endpoint */
+        readonly post: operations["createWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/webhooks/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a webhook endpoint */
+        readonly get: operations["getWebhook"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a webhook endpoint */
+        readonly delete: operations["deleteWebhook"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/webhooks/{id}/rotate-secret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Replace the signing secret */
+        readonly post: operations["rotateWebhookSecret"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v2/webhooks/{id}/test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Send a ping */
+        readonly post: operations["testWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/session": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the browser's session */
+        readonly get: operations["getSession"];
+        readonly put?: never;
+        /** Sign a browser in */
+        readonly post: operations["signIn"];
+        /** Sign the browser out */
+        readonly delete: operations["signOut"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/sign-in-links": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Create a link for the operator */
+        readonly post: operations["createSignInLink"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/portal-sessions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List links into the portal */
+        readonly get: operations["listPortalSessions"];
+        readonly put?: never;
+        /** Create a link into the portal */
+        readonly post: operations["createPortalSession"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/portal-sessions/{session_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Revoke a link into the portal */
+        readonly delete: operations["revokePortalSession"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List workspaces */
+        readonly get: operations["listWorkspaces"];
+        readonly put?: never;
+        /** Create a workspace */
+        readonly post: operations["createWorkspace"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a workspace */
+        readonly get: operations["getWorkspace"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a workspace */
+        readonly delete: operations["deleteWorkspace"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Change a workspace */
+        readonly patch: operations["updateWorkspace"];
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/keys": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List keys */
+        readonly get: operations["listKeys"];
+        readonly put?: never;
+        /** Create a key */
+        readonly post: operations["createKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/keys/{key_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Revoke a key */
+        readonly delete: operations["revokeKey"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List numbers */
+        readonly get: operations["listWorkspaceNumbers"];
+        readonly put?: never;
+        /** Add a number */
+        readonly post: operations["createNumber"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a number */
+        readonly get: operations["getWorkspaceNumber"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Remove a number */
+        readonly delete: operations["deleteNumber"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Change a number's label, pacing and proxy */
+        readonly patch: operations["updateNumber"];
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/connections": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the connections of all numbers */
+        readonly get: operations["listConnections"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/connection": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a number's connection */
+        readonly get: operations["getConnection"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/pause": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Pause a number */
+        readonly post: operations["pauseNumber"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Resume a number */
+        readonly post: operations["resumeNumber"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/check-proxy": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Check a number's proxy */
+        readonly post: operations["checkProxy"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/logout": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Log a number out */
+        readonly post: operations["logOutNumber"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a Telegram login */
+        readonly get: operations["getTelegramLogin"];
+        readonly put?: never;
+        /** Log a Telegram account in */
+        readonly post: operations["beginTelegramLogin"];
+        /** Cancel a Telegram login */
+        readonly delete: operations["cancelTelegramLogin"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login/code": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Enter the code that Telegram sent */
+        readonly post: operations["giveTelegramCode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login/password": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Enter the account's password */
+        readonly post: operations["giveTelegramPassword"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/contacts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List contacts */
+        readonly get: operations["listContacts"];
+        readonly put?: never;
+        /** Save a contact */
+        readonly post: operations["createContact"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/contacts/{contact_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a contact */
+        readonly delete: operations["deleteContact"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List webhook endpoints */
+        readonly get: operations["listWorkspaceWebhooks"];
+        readonly put?: never;
+        /** Create a webhook endpoint */
+        readonly post: operations["createWorkspaceWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the delivery log */
+        readonly get: operations["listDeliveries"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries/{delivery_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read an attempt with its bodies */
+        readonly get: operations["getDelivery"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a webhook endpoint */
+        readonly delete: operations["deleteWorkspaceWebhook"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Change an endpoint */
+        readonly patch: operations["updateWorkspaceWebhook"];
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/recover": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Deliver again what an endpoint has missed */
+        readonly post: operations["recoverEvents"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Resume a stopped endpoint */
+        readonly post: operations["resumeWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Deliver an event again */
+        readonly post: operations["redeliverEvent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/callbacks/deliveries": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the delivery log of version 1 callbacks */
+        readonly get: operations["listCallbackDeliveries"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/callback-secret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the secret of version 1 callbacks */
+        readonly get: operations["getCallbackSecret"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/callback-secret/rotate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Change the secret of version 1 callbacks */
+        readonly post: operations["rotateCallbackSecret"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/reminders/preview": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Preview the runs of a schedule */
+        readonly post: operations["previewReminder"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/reminders/{reminder_id}/run": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Run a reminder now */
+        readonly post: operations["runReminder"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/reminders/{reminder_id}/runs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a reminder's log */
+        readonly get: operations["listReminderRuns"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/messages/{message_id}/timeline": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** See what happened to a message */
+        readonly get: operations["getMessageTimeline"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/messages/cancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Cancel many waiting messages */
+        readonly post: operations["cancelWorkspaceMessages"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/messages/{message_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a message */
+        readonly get: operations["getWorkspaceMessage"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Cancel a waiting message */
+        readonly delete: operations["cancelWorkspaceMessage"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/store/restored": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Report a restored store */
+        readonly post: operations["storeRestored"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/held": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List workspaces with held messages */
+        readonly get: operations["listHeldWorkspaces"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/held": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List a workspace's held messages */
+        readonly get: operations["listHeld"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/held/release": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Release held messages */
+        readonly post: operations["releaseHeld"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/held/cancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Cancel held messages */
+        readonly post: operations["cancelHeld"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/held/mark-sent": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Mark held messages as sent */
+        readonly post: operations["markHeldSent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/messages": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List messages */
+        readonly get: operations["listWorkspaceMessages"];
+        readonly put?: never;
+        /** Send a message */
+        readonly post: operations["sendWorkspaceMessage"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/messages/batch": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Send to many recipients */
+        readonly post: operations["sendWorkspaceBatch"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/numbers/link": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Connect a WhatsApp number */
+        readonly post: operations["linkNumber"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/reminders": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List reminders */
+        readonly get: operations["listWorkspaceReminders"];
+        readonly put?: never;
+        /** Create a reminder */
+        readonly post: operations["createWorkspaceReminder"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/reminders/{reminder_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a reminder */
+        readonly get: operations["getWorkspaceReminder"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a reminder */
+        readonly delete: operations["deleteWorkspaceReminder"];
+        readonly options?: never;
+        readonly head?: never;
+        /** Change, pause or resume a reminder */
+        readonly patch: operations["updateWorkspaceReminder"];
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/media": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List files */
+        readonly get: operations["listWorkspaceMedia"];
+        readonly put?: never;
+        /** Upload a file */
+        readonly post: operations["uploadWorkspaceMedia"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/media/{media_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a file's record */
+        readonly get: operations["getWorkspaceMedia"];
+        readonly put?: never;
+        readonly post?: never;
+        /** Delete a file */
+        readonly delete: operations["deleteWorkspaceMedia"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/number-checks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List number checks */
+        readonly get: operations["listWorkspaceNumberChecks"];
+        readonly put?: never;
+        /** Check which phones are registered */
+        readonly post: operations["createWorkspaceNumberCheck"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/number-checks/{check_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a number check */
+        readonly get: operations["getWorkspaceNumberCheck"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/number-checks/{check_id}/results": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List the results of a check */
+        readonly get: operations["listWorkspaceNumberCheckResults"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/rotate-secret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Replace the signing secret */
+        readonly post: operations["rotateWorkspaceWebhookSecret"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/webhooks/{webhook_id}/test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Send a ping */
+        readonly post: operations["testWorkspaceWebhook"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Follow what changes */
+        readonly get: operations["streamNews"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/workspaces/{id}/figures": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a workspace's figures */
+        readonly get: operations["readFigures"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/figures": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the service's figures */
+        readonly get: operations["readServiceFigures"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/numbers/{number_id}/behaviour": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read how a phone behaves */
+        readonly get: operations["getBehaviour"];
+        /** Set how a phone behaves */
+        readonly put: operations["setBehaviour"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/registered": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read which phones exist */
+        readonly get: operations["getRegistered"];
+        /** Set which phones exist */
+        readonly put: operations["setRegistered"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/numbers/{number_id}/scan": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Scan the QR code or type the pairing code */
+        readonly post: operations["scanCode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/numbers/{number_id}/logout": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Log a phone out */
+        readonly post: operations["logOut"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/messages/{message_id}/ticks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Let a tick arrive */
+        readonly post: operations["tick"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/sent": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List sent copies */
+        readonly get: operations["listSent"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/clock": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the clock */
+        readonly get: operations["getClock"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/clock/advance": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Advance the clock */
+        readonly post: operations["advanceClock"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/admin/v1/simulator/settle": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** Wait until the service is idle */
+        readonly post: operations["settle"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        readonly AdvanceClock: AdvanceClock;
+        readonly Behaviour: Behaviour;
+        readonly BrowserSession: BrowserSession;
+        readonly CallbackDelivery: CallbackDelivery;
+        readonly CallbackSecret: CallbackSecret;
+        readonly CancelFilter: CancelFilter;
+        /** @description Exactly one of `ids` and `filter`. */
+        readonly CancelMessages: CancelMessages;
+        readonly ChangeNumber: ChangeNumber;
+        readonly ChangePacing: ChangePacing;
+        /** @description Only the fields to change. */
+        readonly ChangeReminder: ChangeReminder;
+        /** @description Only the fields to change. */
+        readonly ChangeWebhook: ChangeWebhook;
+        /** @description Only the fields to change. */
+        readonly ChangeWorkspace: ChangeWorkspace;
+        readonly CheckNumbers: CheckNumbers;
+        readonly Clock: Clock;
+        readonly Connect: Connect;
+        readonly ConnectNumber: ConnectNumber;
+        readonly Connection: Connection;
+        readonly Contact: Contact;
+        /** @description Exactly one of `phone` and `username`. */
+        readonly CreateContact: CreateContact;
+        /** @description A version 1 key takes `version` alone; a version 2 key needs a name. */
+        readonly CreateKey: CreateKey;
+        readonly CreateKeyV1: CreateKeyV1;
+        readonly CreateKeyV2: CreateKeyV2;
+        readonly CreateNumber: CreateNumber;
+        readonly CreatePortalSession: CreatePortalSession;
+        readonly CreateReminder: CreateReminder;
+        readonly CreateWebhook: CreateWebhook;
+        readonly CreateWorkspace: CreateWorkspace;
+        readonly CurrentSession: CurrentSession;
+        readonly Deleted: Deleted;
+        readonly Delivery: Delivery;
+        readonly Epoch: Epoch;
+        /**
+         * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
+         * @enum {string}
+         */
+        readonly ErrorCode: ErrorCode;
+        readonly Figures: Figures;
+        readonly FiguresBucket: FiguresBucket;
+        readonly Held: Held;
+        readonly HeldCancelled: HeldCancelled;
+        readonly HeldFilter: HeldFilter;
+        readonly HeldMarked: HeldMarked;
+        readonly HeldReleased: HeldReleased;
+        readonly Key: Key;
+        readonly KeyInfo: KeyInfo;
+        readonly LastDelivery: LastDelivery;
+        readonly LastRun: LastRun;
+        readonly ListedConnection: ListedConnection;
+        readonly LoggedDelivery: LoggedDelivery;
+        /** @description Exactly one of `ids` and `filter`. */
+        readonly MarkSent: MarkSent;
+        readonly Media: Media;
+        readonly MediaFile: MediaFile;
+        /** @description An image or a file: a link, or a file of the media directory. */
+        readonly MediaReference: MediaReference;
+        readonly Message: Message;
+        readonly MessageRecipient: MessageRecipient;
+        readonly MessageWaiting: MessageWaiting;
+        readonly MessagesCancelled: MessagesCancelled;
+        readonly NewKey: NewKey;
+        readonly NewPortalSession: NewPortalSession;
+        readonly Number: SendingNumber;
+        readonly NumberCheck: NumberCheck;
+        readonly NumberCheckResult: NumberCheckResult;
+        readonly OperatedConnect: OperatedConnect;
+        readonly OperatedNumber: OperatedNumber;
+        readonly Pacing: Pacing;
+        readonly PauseNumber: PauseNumber;
+        readonly Plan: Plan;
+        readonly PlanInput: PlanInput;
+        readonly PortalSession: PortalSession;
+        readonly PreviewReminder: PreviewReminder;
+        readonly Process: Process;
+        readonly ProxyCheck: ProxyCheck;
+        readonly QueuedEvent: QueuedEvent;
+        /** @description Exactly one of the keys. */
+        readonly Recipient: Recipient;
+        readonly RecoverEvents: RecoverEvents;
+        readonly RecoveredEvents: RecoveredEvents;
+        readonly RedeliverEvent: RedeliverEvent;
+        readonly Registered: Registered;
+        readonly Reminder: Reminder;
+        readonly ReminderPreview: ReminderPreview;
+        readonly ReminderRecipient: ReminderRecipient;
+        readonly ReminderRun: ReminderRun;
+        readonly RevokedKey: RevokedKey;
+        readonly RevokedPortalSession: RevokedPortalSession;
+        readonly Scan: Scan;
+        readonly ScheduleInput: ScheduleInput;
+        /** @description Exactly one of `ids` and `filter`. */
+        readonly SelectHeld: SelectHeld;
+        readonly SendBatch: SendBatch;
+        readonly SendMessage: SendMessage;
+        readonly SendWorkspaceBatch: SendWorkspaceBatch;
+        readonly SendWorkspaceMessage: SendWorkspaceMessage;
+        readonly Sent: Sent;
+        readonly ServiceFigures: ServiceFigures;
+        readonly SetBehaviour: SetBehaviour;
+        readonly SetRegistered: SetRegistered;
+        readonly Settled: Settled;
+        /** @description The operator token, or the code of a link. */
+        readonly SignIn: SignIn;
+        readonly SignInLink: SignInLink;
+        readonly SignedOut: SignedOut;
+        readonly StoreRestored: StoreRestored;
+        readonly TelegramCode: TelegramCode;
+        readonly TelegramLogin: TelegramLogin;
+        readonly TelegramLoginRequest: TelegramLoginRequest;
+        readonly TelegramPassword: TelegramPassword;
+        readonly Tick: Tick;
+        readonly Timeline: Timeline;
+        readonly TimelineEntry: TimelineEntry;
+        readonly Webhook: Webhook;
+        readonly WebhookWithSecret: WebhookWithSecret;
+        readonly Workspace: Workspace;
+        readonly WorkspaceMessage: WorkspaceMessage;
+    };
+    responses: never;
+    parameters: {
+        /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+        readonly "Idempotency-Key": string;
+    };
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    readonly getKeyInfo: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What the key is and may do. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["KeyInfo"];
+                };
+            };
+        };
+    };
+    readonly listMessages: {
+        readonly parameters: {
+            readonly query?: ListMessagesQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of messages. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Message"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly sendMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SendMessage"];
+            };
+        };
+        readonly responses: {
+            /** @description The message was accepted: `queued`, or `scheduled` for a later `send_at`. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    readonly getMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The message as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    readonly cancelMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The cancelled message. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    readonly sendBatch: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SendBatch"];
+            };
+        };
+        readonly responses: {
+            /** @description One message for each recipient, in their order. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Message"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly listNumbers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The numbers. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Number"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly connectNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ConnectNumber"];
+            };
+        };
+        readonly responses: {
+            /** @description The number, `connecting`. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly getNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The number. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly listReminders: {
+        readonly parameters: {
+            readonly query?: ListRemindersQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of reminders. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Reminder"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createReminder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateReminder"];
+            };
+        };
+        readonly responses: {
+            /** @description The reminder. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Reminder"];
+                };
+            };
+        };
+    };
+    readonly getReminder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The reminder. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Reminder"];
+                };
+            };
+        };
+    };
+    readonly deleteReminder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The reminder no longer runs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly updateReminder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeReminder"];
+            };
+        };
+        readonly responses: {
+            /** @description The reminder as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Reminder"];
+                };
+            };
+        };
+    };
+    readonly listMedia: {
+        readonly parameters: {
+            readonly query?: ListMediaQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of files. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["MediaFile"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly uploadMedia: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description At most 67108864 bytes.
+                     */
+                    readonly file: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The file. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MediaFile"];
+                };
+            };
+        };
+    };
+    readonly getMedia: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record, with a fresh link. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MediaFile"];
+                };
+            };
+        };
+    };
+    readonly deleteMedia: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Deleted. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly listNumberChecks: {
+        readonly parameters: {
+            readonly query?: ListNumberChecksQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of checks. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["NumberCheck"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createNumberCheck: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CheckNumbers"];
+            };
+        };
+        readonly responses: {
+            /** @description The check; its results follow. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NumberCheck"];
+                };
+            };
+        };
+    };
+    readonly getNumberCheck: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The check. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NumberCheck"];
+                };
+            };
+        };
+    };
+    readonly listNumberCheckResults: {
+        readonly parameters: {
+            readonly query?: ListNumberCheckResultsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of results. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["NumberCheckResult"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly listWebhooks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The endpoints. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Webhook"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly createWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateWebhook"];
+            };
+        };
+        readonly responses: {
+            /** @description The endpoint with its secret; a repeat with the same `Idempotency-Key` omits it. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookWithSecret"] | components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly getWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The endpoint, active or stopped. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly deleteWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The service sends nothing more to it, including repeats. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly rotateWebhookSecret: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The endpoint with its new secret. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+        };
+    };
+    readonly testWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A `ping` is on its way. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["QueuedEvent"];
+                };
+            };
+        };
+    };
+    readonly getSession: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The session, or null. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CurrentSession"];
+                };
+            };
+        };
+    };
+    readonly signIn: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SignIn"];
+            };
+        };
+        readonly responses: {
+            /** @description The session, and its cookie. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["BrowserSession"];
+                };
+            };
+        };
+    };
+    readonly signOut: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Signed out. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SignedOut"];
+                };
+            };
+        };
+    };
+    readonly createSignInLink: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The link. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SignInLink"];
+                };
+            };
+        };
+    };
+    readonly listPortalSessions: {
+        readonly parameters: {
+            readonly query?: ListPortalSessionsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of links. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["PortalSession"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createPortalSession: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreatePortalSession"];
+            };
+        };
+        readonly responses: {
+            /** @description The link. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NewPortalSession"];
+                };
+            };
+        };
+    };
+    readonly revokePortalSession: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly session_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Revoked. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RevokedPortalSession"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaces: {
+        readonly parameters: {
+            readonly query?: ListWorkspacesQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of workspaces. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Workspace"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createWorkspace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateWorkspace"];
+            };
+        };
+        readonly responses: {
+            /** @description The workspace. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Workspace"];
+                };
+            };
+        };
+    };
+    readonly getWorkspace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The workspace. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Workspace"];
+                };
+            };
+        };
+    };
+    readonly deleteWorkspace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Deleted. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly updateWorkspace: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeWorkspace"];
+            };
+        };
+        readonly responses: {
+            /** @description The workspace as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Workspace"];
+                };
+            };
+        };
+    };
+    readonly listKeys: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The keys. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Key"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly createKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateKey"];
+            };
+        };
+        readonly responses: {
+            /** @description The whole key, shown only now. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NewKey"];
+                };
+            };
+        };
+    };
+    readonly revokeKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly key_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The key no longer works. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RevokedKey"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceNumbers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The numbers, oldest first. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Number"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly createNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateNumber"];
+            };
+        };
+        readonly responses: {
+            /** @description The number. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly getWorkspaceNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The number. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OperatedNumber"];
+                };
+            };
+        };
+    };
+    readonly deleteNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Deleted. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly updateNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeNumber"];
+            };
+        };
+        readonly responses: {
+            /** @description The number as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["OperatedNumber"];
+                };
+            };
+        };
+    };
+    readonly listConnections: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Of each number, oldest first. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["ListedConnection"][];
+                        /** @description Whether the workspace has more than these 1,000 numbers. */
+                        readonly truncated: boolean;
+                    };
+                };
+            };
+        };
+    };
+    readonly getConnection: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The connection. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Connection"];
+                };
+            };
+        };
+    };
+    readonly pauseNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PauseNumber"];
+            };
+        };
+        readonly responses: {
+            /** @description The connection. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Connection"];
+                };
+            };
+        };
+    };
+    readonly resumeNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The connection. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Connection"];
+                };
+            };
+        };
+    };
+    readonly checkProxy: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Whether the connection opened, and how long that took. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ProxyCheck"];
+                };
+            };
+        };
+    };
+    readonly logOutNumber: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The number, disconnected. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly getTelegramLogin: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The login. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TelegramLogin"];
+                };
+            };
+        };
+    };
+    readonly beginTelegramLogin: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["TelegramLoginRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description The login. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TelegramLogin"];
+                };
+            };
+        };
+    };
+    readonly cancelTelegramLogin: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The login is cancelled. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        /** @enum {boolean} */
+                        readonly cancelled: true;
+                    };
+                };
+            };
+        };
+    };
+    readonly giveTelegramCode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["TelegramCode"];
+            };
+        };
+        readonly responses: {
+            /** @description The login: `connected`, or `password_needed`. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TelegramLogin"];
+                };
+            };
+        };
+    };
+    readonly giveTelegramPassword: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["TelegramPassword"];
+            };
+        };
+        readonly responses: {
+            /** @description The login. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TelegramLogin"];
+                };
+            };
+        };
+    };
+    readonly listContacts: {
+        readonly parameters: {
+            readonly query?: ListContactsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of contacts. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Contact"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createContact: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateContact"];
+            };
+        };
+        readonly responses: {
+            /** @description The contact. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Contact"];
+                };
+            };
+        };
+    };
+    readonly deleteContact: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly contact_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Deleted. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceWebhooks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The endpoints. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Webhook"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly createWorkspaceWebhook: {
+        readonly parameters: {
+            readonly query?: CreateWorkspaceWebhookQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateWebhook"];
+            };
+        };
+        readonly responses: {
+            /** @description The endpoint with its secret; a repeat with the same `Idempotency-Key` omits it. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookWithSecret"] | components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly listDeliveries: {
+        readonly parameters: {
+            readonly query?: ListDeliveriesQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of attempts. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Delivery"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly getDelivery: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+                readonly delivery_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The attempt. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LoggedDelivery"];
+                };
+            };
+        };
+    };
+    readonly deleteWorkspaceWebhook: {
+        readonly parameters: {
+            readonly query?: DeleteWorkspaceWebhookQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The service sends nothing more to it, including repeats. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly updateWorkspaceWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeWebhook"];
+            };
+        };
+        readonly responses: {
+            /** @description The endpoint as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly recoverEvents: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RecoverEvents"];
+            };
+        };
+        readonly responses: {
+            /** @description The events are on their way. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RecoveredEvents"];
+                };
+            };
+        };
+    };
+    readonly resumeWebhook: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The endpoint, active again. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    readonly redeliverEvent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RedeliverEvent"];
+            };
+        };
+        readonly responses: {
+            /** @description The event is on its way. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["QueuedEvent"];
+                };
+            };
+        };
+    };
+    readonly listCallbackDeliveries: {
+        readonly parameters: {
+            readonly query?: ListCallbackDeliveriesQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of attempts. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["CallbackDelivery"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly getCallbackSecret: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The secret. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CallbackSecret"];
+                };
+            };
+        };
+    };
+    readonly rotateCallbackSecret: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The new secret. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["CallbackSecret"];
+                };
+            };
+        };
+    };
+    readonly previewReminder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PreviewReminder"];
+            };
+        };
+        readonly responses: {
+            /** @description The next runs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReminderPreview"];
+                };
+            };
+        };
+    };
+    readonly runReminder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+                readonly reminder_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The run. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReminderRun"];
+                };
+            };
+        };
+    };
+    readonly listReminderRuns: {
+        readonly parameters: {
+            readonly query?: ListReminderRunsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly reminder_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of runs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["ReminderRun"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly getMessageTimeline: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The message and its timeline. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Timeline"];
+                };
+            };
+        };
+    };
+    readonly cancelWorkspaceMessages: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CancelMessages"];
+            };
+        };
+        readonly responses: {
+            /** @description How many were cancelled. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MessagesCancelled"];
+                };
+            };
+        };
+    };
+    readonly getWorkspaceMessage: {
+        readonly parameters: {
+            readonly query?: GetWorkspaceMessageQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The message as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WorkspaceMessage"];
+                };
+            };
+        };
+    };
+    readonly cancelWorkspaceMessage: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The cancelled message. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WorkspaceMessage"];
+                };
+            };
+        };
+    };
+    readonly storeRestored: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["StoreRestored"];
+            };
+        };
+        readonly responses: {
+            /** @description The new epoch, and how much is held. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Epoch"];
+                };
+            };
+        };
+    };
+    readonly listHeldWorkspaces: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Each workspace with held messages or reminders. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Held"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly listHeld: {
+        readonly parameters: {
+            readonly query?: ListHeldQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of messages, newest first. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["WorkspaceMessage"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly releaseHeld: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SelectHeld"];
+            };
+        };
+        readonly responses: {
+            /** @description How many messages and reminders were released. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["HeldReleased"];
+                };
+            };
+        };
+    };
+    readonly cancelHeld: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SelectHeld"];
+            };
+        };
+        readonly responses: {
+            /** @description How many messages were cancelled and reminders released. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["HeldCancelled"];
+                };
+            };
+        };
+    };
+    readonly markHeldSent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MarkSent"];
+            };
+        };
+        readonly responses: {
+            /** @description How many messages were marked and reminders released. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["HeldMarked"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceMessages: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceMessagesQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of messages. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["WorkspaceMessage"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                        /**
+                         * Format: date-time
+                         * @description With `text`: when the oldest message that was looked at was created; null for none.
+                         * @example 2030-01-31T07:00:00Z
+                         */
+                        readonly looked_until?: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly sendWorkspaceMessage: {
+        readonly parameters: {
+            readonly query?: SendWorkspaceMessageQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SendWorkspaceMessage"];
+            };
+        };
+        readonly responses: {
+            /** @description The message was accepted: `queued`, or `scheduled` for a later `send_at`. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WorkspaceMessage"];
+                };
+            };
+        };
+    };
+    readonly sendWorkspaceBatch: {
+        readonly parameters: {
+            readonly query?: SendWorkspaceBatchQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SendWorkspaceBatch"];
+            };
+        };
+        readonly responses: {
+            /** @description One message for each recipient, in their order. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["WorkspaceMessage"][];
+                    };
+                };
+            };
+        };
+    };
+    readonly linkNumber: {
+        readonly parameters: {
+            readonly query?: LinkNumberQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ConnectNumber"];
+            };
+        };
+        readonly responses: {
+            /** @description The number, `connecting`. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceReminders: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceRemindersQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of reminders. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Reminder"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createWorkspaceReminder: {
+        readonly parameters: {
+            readonly query?: CreateWorkspaceReminderQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CreateReminder"];
+            };
+        };
+        readonly responses: {
+            /** @description The reminder. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Reminder"];
+                };
+            };
+        };
+    };
+    readonly getWorkspaceReminder: {
+        readonly parameters: {
+            readonly query?: GetWorkspaceReminderQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly reminder_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The reminder. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Reminder"];
+                };
+            };
+        };
+    };
+    readonly deleteWorkspaceReminder: {
+        readonly parameters: {
+            readonly query?: DeleteWorkspaceReminderQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly reminder_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The reminder no longer runs. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly updateWorkspaceReminder: {
+        readonly parameters: {
+            readonly query?: UpdateWorkspaceReminderQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly reminder_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChangeReminder"];
+            };
+        };
+        readonly responses: {
+            /** @description The reminder as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Reminder"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceMedia: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceMediaQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of files. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["MediaFile"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly uploadWorkspaceMedia: {
+        readonly parameters: {
+            readonly query?: UploadWorkspaceMediaQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "multipart/form-data": {
+                    /**
+                     * Format: binary
+                     * @description At most 67108864 bytes.
+                     */
+                    readonly file: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description The file. */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MediaFile"];
+                };
+            };
+        };
+    };
+    readonly getWorkspaceMedia: {
+        readonly parameters: {
+            readonly query?: GetWorkspaceMediaQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly media_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The record, with a fresh link. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MediaFile"];
+                };
+            };
+        };
+    };
+    readonly deleteWorkspaceMedia: {
+        readonly parameters: {
+            readonly query?: DeleteWorkspaceMediaQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly media_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Deleted. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceNumberChecks: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceNumberChecksQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of checks. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["NumberCheck"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly createWorkspaceNumberCheck: {
+        readonly parameters: {
+            readonly query?: CreateWorkspaceNumberCheckQuery;
+            readonly header?: {
+                /** @description A repeat with the same key and request within 24 hours gets the first answer and changes nothing. Errors are not stored. */
+                readonly "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CheckNumbers"];
+            };
+        };
+        readonly responses: {
+            /** @description The check; its results follow. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NumberCheck"];
+                };
+            };
+        };
+    };
+    readonly getWorkspaceNumberCheck: {
+        readonly parameters: {
+            readonly query?: GetWorkspaceNumberCheckQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly check_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The check. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["NumberCheck"];
+                };
+            };
+        };
+    };
+    readonly listWorkspaceNumberCheckResults: {
+        readonly parameters: {
+            readonly query?: ListWorkspaceNumberCheckResultsQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly check_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of results. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["NumberCheckResult"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly rotateWorkspaceWebhookSecret: {
+        readonly parameters: {
+            readonly query?: RotateWorkspaceWebhookSecretQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The endpoint with its new secret. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+        };
+    };
+    readonly testWorkspaceWebhook: {
+        readonly parameters: {
+            readonly query?: TestWorkspaceWebhookQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+                readonly webhook_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A `ping` is on its way. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["QueuedEvent"];
+                };
+            };
+        };
+    };
+    readonly streamNews: {
+        readonly parameters: {
+            readonly query: StreamNewsQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Events, until the session ends or the service stops. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/event-stream": string;
+                };
+            };
+        };
+    };
+    readonly readFigures: {
+        readonly parameters: {
+            readonly query?: ReadFiguresQuery;
+            readonly header?: never;
+            readonly path: {
+                readonly id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What happened in that span, and what waits. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Figures"];
+                };
+            };
+        };
+    };
+    readonly readServiceFigures: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description How the service does. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ServiceFigures"];
+                };
+            };
+        };
+    };
+    readonly getBehaviour: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The behaviour, as set or its defaults. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Behaviour"];
+                };
+            };
+        };
+    };
+    readonly setBehaviour: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetBehaviour"];
+            };
+        };
+        readonly responses: {
+            /** @description The behaviour. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Behaviour"];
+                };
+            };
+        };
+    };
+    readonly getRegistered: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The phones; null for the rule. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Registered"];
+                };
+            };
+        };
+    };
+    readonly setRegistered: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SetRegistered"];
+            };
+        };
+        readonly responses: {
+            /** @description The phones. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Registered"];
+                };
+            };
+        };
+    };
+    readonly scanCode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Scan"];
+            };
+        };
+        readonly responses: {
+            /** @description The number, connected. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly logOut: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly number_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The number, disconnected. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Number"];
+                };
+            };
+        };
+    };
+    readonly tick: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly message_id: number;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Tick"];
+            };
+        };
+        readonly responses: {
+            /** @description The message as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Message"];
+                };
+            };
+        };
+    };
+    readonly listSent: {
+        readonly parameters: {
+            readonly query?: ListSentQuery;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of copies. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly data: readonly components["schemas"]["Sent"][];
+                        /** @description The `cursor` of the next page; null on the last one. */
+                        readonly next_cursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    readonly getClock: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The service's time. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Clock"];
+                };
+            };
+        };
+    };
+    readonly advanceClock: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["AdvanceClock"];
+            };
+        };
+        readonly responses: {
+            /** @description The service's time. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Clock"];
+                };
+            };
+        };
+    };
+    readonly settle: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Nothing is due or in flight. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Settled"];
+                };
+            };
+        };
+    };
+}
+export interface AdvanceClock {
+    readonly seconds: number;
+}
+export interface Behaviour {
+    /** @enum {string} */
+    readonly send: "succeed" | "fail" | "hang" | "drop";
+    readonly error_message: string | null;
+    readonly latency_ms: number;
+    readonly groups: readonly string[];
+}
+export interface BrowserSession {
+    /** @enum {string} */
+    readonly kind: "operator" | "portal";
+    /** @description Null for the operator. */
+    readonly workspace_id: number | null;
+    /**
+     * @description The operator's is `owner`.
+     * @enum {string}
+     */
+    readonly role: "owner" | "administrator" | "member";
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string;
+    /**
+     * Format: date-time
+     * @description The service's time.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly now: string;
+    /** @description Whether there are emulator controls. */
+    readonly simulated: boolean;
+    /** @description Whether the emulator can move the clock. */
+    readonly adjustable_clock: boolean;
+    /** @description Whether Telegram accounts can be logged in. */
+    readonly telegram: boolean;
+    /** @description Where a portal leads back to. */
+    readonly return_url: string | null;
+}
+export interface CallbackDelivery {
+    readonly id: number;
+    /** @description `evt_` and 24 characters. */
+    readonly event_id: string;
+    /** @enum {string} */
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "qr-generated" | "connected" | "disconnected";
+    /** @description From 1. */
+    readonly attempt: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly attempted_at: string;
+    /** @description Null without an answer. */
+    readonly response_status: number | null;
+    /**
+     * @description Null when it was delivered.
+     * @enum {string|null}
+     */
+    readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
+    /**
+     * Format: date-time
+     * @description Null when there is no further attempt.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_attempt_at: string | null;
+    readonly duration_ms: number;
+    /** @description Where it was sent; members see it without its query. */
+    readonly url: string;
+}
+export interface CallbackSecret {
+    /** @description 64 hexadecimal characters that sign version 1 callbacks. */
+    readonly secret: string;
+}
+export interface CancelFilter {
+    /**
+     * @description Default: both.
+     * @enum {string}
+     */
+    readonly status?: "queued" | "scheduled";
+    /** @description Id of the sending number. */
+    readonly from?: number;
+    /**
+     * @description The recipient's phone, E.164 with a leading +.
+     * @example +15550001234
+     */
+    readonly to?: string;
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly since?: string;
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly until?: string;
+}
+/** @description Exactly one of `ids` and `filter`. */
+export type CancelMessages = {
+    /** @description Messages of either mode; either these or `filter`. */
+    readonly ids?: readonly number[];
+    /** @description Waiting messages, the first by id. */
+    readonly filter?: components["schemas"]["CancelFilter"];
+    /**
+     * @description Of `filter`.
+     * @default live
+     * @enum {string}
+     */
+    readonly mode?: "live" | "test";
+} & (unknown | unknown);
+export interface ChangeNumber {
+    readonly label?: string;
+    /** @description What is left out stays as it is; null takes that limit away. */
+    readonly pacing?: components["schemas"]["ChangePacing"];
+    /**
+     * @description What the number's connection goes through. Never shown again: answers tell host and port.
+     * @example socks5://user:password@192.0.2.10:1080
+     */
+    readonly proxy_url?: string | null;
+}
+export interface ChangePacing {
+    /** @description The rest after a message, at least. */
+    readonly min_interval_ms?: number | null;
+    /** @description Maximum random extra rest after each message. */
+    readonly jitter_ms?: number | null;
+    readonly per_minute?: number | null;
+    readonly per_hour?: number | null;
+    /** @description Recipients that the number never wrote to before, in any 24 hours. */
+    readonly new_recipients_per_day?: number | null;
+}
+/** @description Only the fields to change. */
+export interface ChangeReminder {
+    /** @description Not blank. */
+    readonly name?: string;
+    readonly to?: components["schemas"]["Recipient"];
+    /** @description Id of a connected number; null or left out: any connected one. Required for a key limited to some numbers. */
+    readonly from?: number | null;
+    /** @description Required when the reminder is made. */
+    readonly text?: string;
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    readonly schedule?: components["schemas"]["ScheduleInput"];
+    /** @description False pauses it, true resumes it. */
+    readonly active?: boolean;
+}
+/** @description Only the fields to change. */
+export interface ChangeWebhook {
+    /** @description Public `https://` address. */
+    readonly url?: string;
+    /** @description All of them when left out. */
+    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired")[];
+    /** @description A note. */
+    readonly description?: string;
+}
+/** @description Only the fields to change. */
+export interface ChangeWorkspace {
+    /** @description Not blank. */
+    readonly name?: string;
+    readonly demo?: boolean;
+    readonly account_disabled?: boolean;
+    readonly api_v2_enabled?: boolean;
+    readonly plan?: components["schemas"]["PlanInput"] | null;
+    /** @description Days after their end that messages are erased; null for `RETENTION_DAYS` alone. The lower holds. */
+    readonly retention_days?: number | null;
+}
+export interface CheckNumbers {
+    readonly phones: readonly string[];
+    /** @description A note; not white space alone. */
+    readonly name?: string | null;
+    /** @description Id of the connected WhatsApp number that asks; without it the only connected one. */
+    readonly from?: number | null;
+}
+export interface Clock {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly now: string;
+}
+export interface Connect {
+    /** @description Link to the QR image, valid for 10 minutes; each call makes a new one. */
+    readonly qr_code_url: string | null;
+    /** @description Code of 8 characters to type on the phone; null until it is ready. */
+    readonly pairing_code: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly pairing_code_expires_at: string | null;
+    /** @description True from the scan or code entry until linking finishes. */
+    readonly linking: boolean;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly requested_at: string | null;
+}
+export interface ConnectNumber {
+    /**
+     * @description How to link it.
+     * @default qr
+     * @enum {string}
+     */
+    readonly login_method?: "qr" | "phone_code";
+    /**
+     * @description Required with `phone_code`: E.164 with a leading +. Unused with `qr`.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+    /** @description Reconnects this number instead of adding one. Required for a key limited to some numbers. */
+    readonly number_id?: number;
+}
+export interface Connection {
+    /**
+     * @description `waiting`: between two connection attempts.
+     * @enum {string}
+     */
+    readonly state: "connected" | "connecting" | "waiting" | "disconnected";
+    /**
+     * @description Why it is not connected, or why it sends nothing while connected.
+     * @enum {string|null}
+     */
+    readonly reason: "logged_out" | "replaced" | "banned" | "restricted" | "client_outdated" | "passkey_required" | "link_expired" | "connection_lost" | "not_linked" | "paused" | "account_disabled" | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly since: string;
+    /**
+     * Format: date-time
+     * @description When the remote server last answered.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly last_seen_at: string | null;
+    /**
+     * Format: date-time
+     * @description Also null when paused until resumed; `reason` then says so.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly paused_until: string | null;
+    readonly reconnects: number;
+    /** @description The process that holds the connection. Null for a portal. */
+    readonly worker: string | null;
+    /** @description Waiting messages, including scheduled ones. */
+    readonly waiting: number;
+    /**
+     * Format: date-time
+     * @description When the next one may leave; null when unknown.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_send_at: string | null;
+    readonly sent_24h: number;
+}
+export interface Contact {
+    readonly id: number;
+    readonly name: string;
+    /** @description E.164 with a leading +. */
+    readonly phone: string | null;
+    /** @description As it was given. */
+    readonly username: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+}
+/** @description Exactly one of `phone` and `username`. */
+export type CreateContact = {
+    /** @description Not blank. */
+    readonly name: string;
+    /**
+     * @description E.164 with a leading +; spaces and dashes are taken out.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+    /**
+     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.
+     * @example @example
+     */
+    readonly username?: string;
+} & (unknown | unknown);
+/** @description A version 1 key takes `version` alone; a version 2 key needs a name. */
+export type CreateKey = components["schemas"]["CreateKeyV1"] | components["schemas"]["CreateKeyV2"];
+export interface CreateKeyV1 {
+    /** @enum {number} */
+    readonly version: 1;
+}
+export interface CreateKeyV2 {
+    /** @enum {number} */
+    readonly version: 2;
+    /** @description Not blank. */
+    readonly name: string;
+    /**
+     * @description A test key validates everything and sends nothing.
+     * @default live
+     * @enum {string}
+     */
+    readonly mode?: "live" | "test";
+    /**
+     * @description What the key may do.
+     * @default all
+     */
+    readonly scopes?: "all" | readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts")[];
+    /**
+     * @description The only numbers that the key may use; null for all, later ones included.
+     * @default null
+     */
+    readonly number_ids?: readonly number[] | null;
+    /**
+     * @description 30, 90 or 365 days; null for never.
+     * @default null
+     * @enum {string|null}
+     */
+    readonly expires_in?: "30d" | "90d" | "1y" | null;
+}
+export interface CreateNumber {
+    /** @enum {string} */
+    readonly platform: "whatsapp" | "telegram";
+    /**
+     * @description E.164 with a leading +; spaces and dashes are taken out.
+     * @example +15550001234
+     */
+    readonly phone: string;
+    /**
+     * @description A name for people.
+     * @default
+     */
+    readonly label?: string;
+    /**
+     * @description `connected` when left out; with live transports `disconnected`, which alone is possible there.
+     * @enum {string}
+     */
+    readonly status?: "connected" | "disconnected";
+}
+export interface CreatePortalSession {
+    /**
+     * @description What the session may do.
+     * @enum {string}
+     */
+    readonly role: "owner" | "administrator" | "member";
+    /**
+     * @description Seconds that the session lasts from its first use.
+     * @default 3600
+     */
+    readonly expires_in?: number;
+    /**
+     * @description Where the portal leads back to, an `https://` address, or with simulated phones an `http://` one of the machine itself; null for nowhere.
+     * @default null
+     */
+    readonly return_url?: string | null;
+}
+export interface CreateReminder {
+    /** @description Not blank. */
+    readonly name: string;
+    readonly to: components["schemas"]["Recipient"];
+    /** @description Id of a connected number; null or left out: any connected one. Required for a key limited to some numbers. */
+    readonly from?: number | null;
+    /** @description Required when the reminder is made. */
+    readonly text?: string;
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    readonly schedule: components["schemas"]["ScheduleInput"];
+    /**
+     * @description False: paused.
+     * @default true
+     */
+    readonly active?: boolean;
+}
+export interface CreateWebhook {
+    /** @description Public `https://` address. */
+    readonly url: string;
+    /** @description All of them when left out. */
+    readonly events?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired")[];
+    /** @description A note. */
+    readonly description?: string;
+}
+export interface CreateWorkspace {
+    /** @description Not blank. */
+    readonly name: string;
+    /**
+     * @description A demo workspace cannot use the API.
+     * @default false
+     */
+    readonly demo?: boolean;
+    /**
+     * @description Whether version 2 keys work.
+     * @default true
+     */
+    readonly api_v2_enabled?: boolean;
+    /** @description Null for no active plan; left out it is the Unlimited plan. */
+    readonly plan?: components["schemas"]["PlanInput"] | null;
+}
+export interface CurrentSession {
+    /** @description Null without a valid cookie. */
+    readonly session: components["schemas"]["BrowserSession"] | null;
+}
+export interface Deleted {
+    readonly id: number;
+    /** @enum {boolean} */
+    readonly deleted: true;
+}
+export interface Delivery {
+    readonly id: number;
+    /** @description `evt_` and 24 characters. */
+    readonly event_id: string;
+    /** @enum {string} */
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    /** @description From 1; starts again for each redelivery. */
+    readonly attempt: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly attempted_at: string;
+    /** @description Null without an answer. */
+    readonly response_status: number | null;
+    /**
+     * @description Null when it was delivered.
+     * @enum {string|null}
+     */
+    readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
+    /**
+     * Format: date-time
+     * @description Null when there is no further attempt.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_attempt_at: string | null;
+    readonly duration_ms: number;
+}
+export interface Epoch {
+    /** @description Increases with each restore; 1 before the first. */
+    readonly epoch: number;
+    /** @description Messages and reminders. */
+    readonly held: number;
+}
+/**
+ * @description Stable identifier; branch on it. Every code is explained at `/docs/errors`.
+ * @enum {string}
+ */
+export type ErrorCode = "api_v2_not_enabled" | "missing_api_key" | "invalid_api_key" | "v1_key_on_v2" | "api_key_revoked" | "api_key_expired" | "too_many_auth_failures" | "demo_account" | "account_disabled" | "missing_scope" | "number_not_allowed" | "rate_limited" | "not_found" | "method_not_allowed" | "invalid_json" | "unsupported_content_type" | "request_too_large" | "validation_failed" | "invalid_cursor" | "invalid_idempotency_key" | "idempotency_key_reused" | "idempotency_in_progress" | "internal_error" | "service_unavailable" | "text_required" | "text_too_long" | "too_many_recipients" | "invalid_datetime" | "invalid_phone" | "invalid_username" | "username_needs_telegram" | "contact_not_found" | "media_not_found" | "invalid_media_url" | "time_in_past" | "number_not_found" | "from_required" | "no_credits" | "message_rejected" | "number_daily_cap_reached" | "message_not_found" | "not_cancellable" | "plan_required" | "number_limit_reached" | "already_connected" | "number_exists" | "contact_exists" | "connect_in_progress" | "invalid_cron" | "invalid_timezone" | "reminder_not_found" | "webhook_limit_reached" | "invalid_webhook_url" | "invalid_callback_url" | "webhook_not_found" | "webhook_stopped" | "event_not_found" | "storage_full" | "number_not_connected" | "number_check_not_found" | "missing_operator_token" | "invalid_operator_token" | "session_ended" | "invalid_portal_code" | "cross_site_request" | "portal_link_limit_reached" | "portal_session_not_found" | "delivery_not_found" | "operator_required" | "role_required" | "workspace_not_found" | "key_not_found" | "key_limit_reached" | "not_connecting" | "telegram_not_configured" | "login_not_found" | "invalid_code" | "invalid_password" | "already_restored" | "clock_not_adjustable";
+export interface Figures {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly now: string;
+    /** @description Oldest first, up to the end of the present hour: 24 of 1 h, 28 of 6 h or 30 of 1 d. */
+    readonly buckets: readonly components["schemas"]["FiguresBucket"][];
+    /** @description Of the span before, which is as long. */
+    readonly before: {
+        readonly accepted: number;
+        readonly sent: number;
+        readonly failed: number;
+    };
+    /** @description Failed messages of the span by error code, most first. */
+    readonly failures: readonly {
+        readonly code: string;
+        readonly count: number;
+    }[];
+    /** @description From due to sent: half of the span's messages waited no longer, to the step of a histogram. Null where nothing was sent. */
+    readonly wait_p50_ms: number | null;
+    /** @description From due to sent: 95 of 100 of the span's messages waited no longer, to the step of a histogram. Null where nothing was sent. */
+    readonly wait_p95_ms: number | null;
+    readonly waiting: {
+        /** @description Counted up to 50,000. */
+        readonly queued: number;
+        /** @description Counted up to 50,000. */
+        readonly scheduled: number;
+        /**
+         * Format: date-time
+         * @description Of queued messages; null without any.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly oldest_due_at: string | null;
+    };
+    readonly allowance: {
+        /** @description Null for unlimited. */
+        readonly remaining: number | null;
+    };
+    readonly storage: {
+        /** @description Of the files of both modes. */
+        readonly used_bytes: number;
+        readonly limit_bytes: number;
+    };
+}
+export interface FiguresBucket {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly at: string;
+    readonly accepted: number;
+    readonly sent: number;
+    readonly failed: number;
+    readonly expired: number;
+    readonly cancelled: number;
+    /** @description Attempts to deliver an event to a webhook endpoint. */
+    readonly deliveries: number;
+    /** @description Those of them that failed. */
+    readonly deliveries_failed: number;
+    /** @description From due to sent: half of the messages waited no longer, to the step of a histogram. Null where nothing was sent. */
+    readonly wait_p50_ms: number | null;
+    /** @description From due to sent: 95 of 100 messages waited no longer, to the step of a histogram. Null where nothing was sent. */
+    readonly wait_p95_ms: number | null;
+}
+export interface Held {
+    readonly workspace_id: number;
+    readonly messages: number;
+    readonly reminders: number;
+}
+export interface HeldCancelled {
+    readonly cancelled: number;
+    /** @description True when more remain: a call handles at most 1,000. */
+    readonly more: boolean;
+}
+export interface HeldFilter {
+    /** @description Id of the sending number. */
+    readonly from?: number;
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly since?: string;
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly until?: string;
+}
+export interface HeldMarked {
+    readonly marked: number;
+    /** @description True when more remain: a call handles at most 1,000. */
+    readonly more: boolean;
+}
+export interface HeldReleased {
+    readonly released: number;
+    /** @description True when more remain: a call handles at most 1,000. */
+    readonly more: boolean;
+}
+export interface Key {
+    readonly id: number;
+    /** @enum {number} */
+    readonly version: 1 | 2;
+    readonly name: string;
+    /** @enum {string} */
+    readonly mode: "live" | "test";
+    readonly scopes: readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts")[];
+    readonly limited_to_numbers: boolean;
+    /** @description Empty unless the key is limited to some numbers. */
+    readonly number_ids: readonly number[];
+    /**
+     * Format: date-time
+     * @description Null: never.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /** @description Last four characters of the key. */
+    readonly last4: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly last_used_at: string | null;
+    readonly last_used_ip: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly revoked_at: string | null;
+}
+export interface KeyInfo {
+    readonly workspace: {
+        readonly id: number;
+        readonly name: string;
+    };
+    readonly key: {
+        readonly id: number;
+        readonly name: string;
+        /** @enum {string} */
+        readonly mode: "live" | "test";
+        readonly scopes: readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts")[];
+        readonly limited_to_numbers: boolean;
+        /** @description Empty unless the key is limited to some numbers. */
+        readonly number_ids: readonly number[];
+        /**
+         * Format: date-time
+         * @description UTC, whole seconds.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly expires_at: string | null;
+    };
+    /** @description Null when the workspace has no active plan. */
+    readonly plan: {
+        readonly name: string;
+    } | null;
+    readonly limits: {
+        readonly requests_per_minute: number;
+        readonly requests_per_day: number;
+        readonly messages_per_number_per_day: number;
+        /** @description Null when the plan allows unlimited messages. */
+        readonly messages_remaining: number | null;
+    };
+}
+export interface LastDelivery {
+    /** @description `evt_` and 24 characters. */
+    readonly event_id: string;
+    /** @enum {string} */
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    /** @description From 1; starts again for each redelivery. */
+    readonly attempt: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly attempted_at: string;
+    /** @description Null without an answer. */
+    readonly response_status: number | null;
+    /**
+     * @description Null when it was delivered.
+     * @enum {string|null}
+     */
+    readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
+    /**
+     * Format: date-time
+     * @description Null when there is no further attempt.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_attempt_at: string | null;
+    /** @enum {string} */
+    readonly status: "delivered" | "retrying" | "failed";
+}
+export interface LastRun {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly due_at: string;
+    /**
+     * @description `missed`: the service did not run when it was due, and it was too late to make up for it.
+     * @enum {string}
+     */
+    readonly outcome: "accepted" | "refused" | "missed";
+    /** @description The accepted message. */
+    readonly message_id: number | null;
+    /** @description Why it was refused, with a code of the error catalogue. */
+    readonly error: {
+        readonly code: string;
+        readonly message: string;
+    } | null;
+}
+export interface ListedConnection {
+    readonly number_id: number;
+    /**
+     * @description `waiting`: between two connection attempts.
+     * @enum {string}
+     */
+    readonly state: "connected" | "connecting" | "waiting" | "disconnected";
+    /**
+     * @description Why it is not connected, or why it sends nothing while connected.
+     * @enum {string|null}
+     */
+    readonly reason: "logged_out" | "replaced" | "banned" | "restricted" | "client_outdated" | "passkey_required" | "link_expired" | "connection_lost" | "not_linked" | "paused" | "account_disabled" | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly since: string;
+    /**
+     * Format: date-time
+     * @description When the remote server last answered.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly last_seen_at: string | null;
+    /**
+     * Format: date-time
+     * @description Also null when paused until resumed; `reason` then says so.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly paused_until: string | null;
+    readonly reconnects: number;
+    /** @description The process that holds the connection. Null for a portal. */
+    readonly worker: string | null;
+    /** @description Waiting messages, including scheduled ones. */
+    readonly waiting: number;
+    /**
+     * Format: date-time
+     * @description When the next one may leave; null when unknown.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_send_at: string | null;
+    readonly sent_24h: number;
+    readonly quota: {
+        /** @description In the fullest 24 hours that a message of now would share. */
+        readonly used: number;
+        readonly limit: number;
+        /**
+         * Format: date-time
+         * @description When one more fits; null while it does.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly free_at: string | null;
+    };
+    /** @description Sent in each of the last 24 hours, oldest first. */
+    readonly hours: readonly number[];
+}
+export interface LoggedDelivery {
+    readonly id: number;
+    /** @description `evt_` and 24 characters. */
+    readonly event_id: string;
+    /** @enum {string} */
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    /** @description From 1; starts again for each redelivery. */
+    readonly attempt: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly attempted_at: string;
+    /** @description Null without an answer. */
+    readonly response_status: number | null;
+    /**
+     * @description Null when it was delivered.
+     * @enum {string|null}
+     */
+    readonly error: "timeout" | "dns" | "tls" | "connection" | "blocked_address" | "http_status" | null;
+    /**
+     * Format: date-time
+     * @description Null when there is no further attempt.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_attempt_at: string | null;
+    readonly duration_ms: number;
+    /** @description The event as it was sent; null once it is erased. */
+    readonly request_body: string | null;
+    /** @description The first KiB of the answer, with U+FFFD for U+0000; null without an answer, and where it is not UTF-8. */
+    readonly response_body: string | null;
+}
+/** @description Exactly one of `ids` and `filter`. */
+export type MarkSent = {
+    /** @description Held messages; either these or `filter`. */
+    readonly ids?: readonly number[];
+    /** @description Held messages and reminders; `{}` for all. */
+    readonly filter?: components["schemas"]["HeldFilter"];
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly sent_at?: string;
+} & (unknown | unknown);
+export interface Media {
+    readonly media_id: number | null;
+    /** @description Of a stored file: works for 26 hours; null once the file is gone. */
+    readonly url: string | null;
+    /** @enum {string|null} */
+    readonly type: "image" | "file" | null;
+    readonly file_name: string | null;
+}
+export interface MediaFile {
+    /** @description The `media_id` of a message. */
+    readonly id: number;
+    readonly file_name: string;
+    /** @enum {string} */
+    readonly type: "image" | "file";
+    /** @description Detected from the content; for text, from the ending of the name. */
+    readonly mime_type: string;
+    /** @description Bytes. */
+    readonly size: number;
+    /** @description Valid for 26 hours; two answers within a second may have the same link. */
+    readonly url: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+}
+/** @description An image or a file: a link, or a file of the media directory. */
+export type MediaReference = {
+    /** @description Public http or https link of at most 2048 characters; fetched when the message is sent. */
+    readonly url?: string;
+    /** @description Id of a file in the media directory. */
+    readonly media_id?: number;
+    /**
+     * @description Used when the link does not reveal the kind.
+     * @enum {string}
+     */
+    readonly type?: "image" | "file";
+    /** @description For files. Cleaned as the name of an upload is: the last part of a path, without control characters. */
+    readonly file_name?: string;
+} & (unknown | unknown);
+export interface Message {
+    readonly id: number;
+    /** @enum {string} */
+    readonly status: "queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
+    readonly from: {
+        readonly id: number;
+        /** @description Digits with country code, no +: of the number while the message waits, then the phone that it left from. Null while the number was never linked. */
+        readonly phone: string | null;
+        /** @enum {string} */
+        readonly platform: "whatsapp" | "telegram";
+    };
+    readonly to: components["schemas"]["MessageRecipient"];
+    /** @description The text, or the caption of the media. */
+    readonly text: string;
+    readonly media: components["schemas"]["Media"] | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly send_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly sent_at: string | null;
+    /** @description Why it failed, when `status` is `failed`. */
+    readonly error: {
+        /** @enum {string} */
+        readonly code: "recipient_not_found" | "group_not_found" | "media_unavailable" | "send_failed" | "outcome_unknown";
+        readonly message: string;
+    } | null;
+}
+export type MessageRecipient = {
+    readonly phone: string;
+    /** @description The saved contact with that phone. */
+    readonly contact_id: number | null;
+} | {
+    readonly group: string;
+} | {
+    readonly contact_id: number;
+    readonly username: string;
+} | {
+    readonly username: string;
+};
+export interface MessageWaiting {
+    /** @description What has to end first. Empty: only messages before it, or a worker's next look. */
+    readonly for: readonly {
+        /** @enum {string} */
+        readonly reason: "disabled" | "held" | "paused" | "not_connected" | "scheduled" | "limited" | "no_room" | "resting" | "sending";
+        /**
+         * Format: date-time
+         * @description When it ends by itself; null when unknown.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly until: string | null;
+        /**
+         * @description Why the workspace or number sends nothing; else null.
+         * @enum {string|null}
+         */
+        readonly because: "logged_out" | "replaced" | "banned" | "restricted" | "client_outdated" | "passkey_required" | "link_expired" | "connection_lost" | "not_linked" | "paused" | "account_disabled" | null;
+    }[];
+    /** @description Due messages of its number that leave before it, counted up to 1,000. */
+    readonly ahead: number;
+}
+export interface MessagesCancelled {
+    readonly cancelled: number;
+    /** @description Sent, ended or unknown by now, or still being sent after 5 seconds. */
+    readonly not_cancellable: number;
+    /** @description True when the filter leaves others: ask again. */
+    readonly more: boolean;
+}
+export interface NewKey {
+    readonly id: number;
+    /** @enum {number} */
+    readonly version: 1 | 2;
+    readonly name: string;
+    /** @enum {string} */
+    readonly mode: "live" | "test";
+    readonly scopes: readonly ("messages:send" | "messages:read" | "reminders" | "numbers" | "media" | "contacts")[];
+    readonly limited_to_numbers: boolean;
+    /** @description Empty unless the key is limited to some numbers. */
+    readonly number_ids: readonly number[];
+    /**
+     * Format: date-time
+     * @description Null: never.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /** @description Last four characters of the key. */
+    readonly last4: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly last_used_at: string | null;
+    readonly last_used_ip: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly revoked_at: string | null;
+    /** @description The whole key, shown only here. */
+    readonly key: string;
+}
+export interface NewPortalSession {
+    readonly id: number;
+    /** @enum {string} */
+    readonly role: "owner" | "administrator" | "member";
+    readonly return_url: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description The link signs in until then.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly code_expires_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly used_at: string | null;
+    /**
+     * Format: date-time
+     * @description The end of the session; null until used.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly revoked_at: string | null;
+    /** @description The link, shown only here. It works once. */
+    readonly url: string;
+}
+export interface SendingNumber {
+    /** @description The `from` of messages and reminders. */
+    readonly id: number;
+    /** @description Digits with country code, no +; null until the QR code is scanned. */
+    readonly phone: string | null;
+    readonly label: string;
+    /** @enum {string} */
+    readonly platform: "whatsapp" | "telegram";
+    /** @enum {string} */
+    readonly status: "connected" | "connecting" | "disconnected";
+    /** @enum {string} */
+    readonly login_method: "qr" | "phone_code";
+    /** @description Set only while `status` is `connecting`, and only by GET of a single number. */
+    readonly connect: components["schemas"]["Connect"] | null;
+}
+export interface NumberCheck {
+    readonly id: number;
+    readonly name: string | null;
+    /** @enum {string} */
+    readonly status: "pending" | "processing" | "completed";
+    /** @description Results; a repeated phone counts each time. */
+    readonly total: number;
+    /** @description Results that are no longer pending. */
+    readonly checked: number;
+    readonly registered: number;
+    readonly not_registered: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly completed_at: string | null;
+}
+export interface NumberCheckResult {
+    readonly id: number;
+    /** @description E.164 with a leading +. */
+    readonly phone: string;
+    /**
+     * @description `failed`: could not be determined.
+     * @enum {string}
+     */
+    readonly status: "pending" | "registered" | "not_registered" | "failed";
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly checked_at: string | null;
+}
+export interface OperatedConnect {
+    /** @description Link to the QR image, valid for 10 minutes; each call makes a new one. */
+    readonly qr_code_url: string | null;
+    /** @description Code of 8 characters to type on the phone; null until it is ready. */
+    readonly pairing_code: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly pairing_code_expires_at: string | null;
+    /** @description True from the scan or code entry until linking finishes. */
+    readonly linking: boolean;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly requested_at: string | null;
+    /**
+     * Format: date-time
+     * @description When another QR code replaces the shown one.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly qr_code_expires_at: string | null;
+    /**
+     * Format: date-time
+     * @description When linking ends unless a phone takes a code.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly ends_at: string | null;
+}
+export interface OperatedNumber {
+    /** @description The `from` of messages and reminders. */
+    readonly id: number;
+    /** @description Digits with country code, no +; null until the QR code is scanned. */
+    readonly phone: string | null;
+    readonly label: string;
+    /** @enum {string} */
+    readonly platform: "whatsapp" | "telegram";
+    /** @enum {string} */
+    readonly status: "connected" | "connecting" | "disconnected";
+    /** @enum {string} */
+    readonly login_method: "qr" | "phone_code";
+    /** @description Set only while `status` is `connecting`, and only by GET of a single number. Null for a portal's member. */
+    readonly connect: components["schemas"]["OperatedConnect"] | null;
+    readonly pacing: components["schemas"]["Pacing"];
+    /** @description The proxy of its connection. */
+    readonly proxy: {
+        readonly host: string;
+        readonly port: number;
+    } | null;
+}
+export interface Pacing {
+    readonly min_interval_ms: number | null;
+    readonly jitter_ms: number | null;
+    readonly per_minute: number | null;
+    readonly per_hour: number | null;
+    readonly new_recipients_per_day: number | null;
+}
+export interface PauseNumber {
+    /**
+     * @description When it ends by itself; null: when it is resumed.
+     * @default null
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly until?: string | null;
+}
+export interface Plan {
+    readonly name: string;
+    /** @description Null for unlimited. */
+    readonly messages_remaining: number | null;
+    readonly reminders: boolean;
+    readonly qr_code_api: boolean;
+    /** @description Null for unlimited. */
+    readonly max_numbers: number | null;
+    readonly media_storage_bytes: number;
+}
+export interface PlanInput {
+    /** @description Not blank. */
+    readonly name: string;
+    /** @description Messages that may still be accepted; null for unlimited. */
+    readonly messages_remaining: number | null;
+    /** @description Whether reminders are included. */
+    readonly reminders: boolean;
+    /** @description Whether numbers can be connected through the API. */
+    readonly qr_code_api: boolean;
+    /** @description Null for unlimited. */
+    readonly max_numbers: number | null;
+    readonly media_storage_bytes: number;
+}
+export interface PortalSession {
+    readonly id: number;
+    /** @enum {string} */
+    readonly role: "owner" | "administrator" | "member";
+    readonly return_url: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description The link signs in until then.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly code_expires_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly used_at: string | null;
+    /**
+     * Format: date-time
+     * @description The end of the session; null until used.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly revoked_at: string | null;
+}
+export interface PreviewReminder {
+    readonly schedule: components["schemas"]["ScheduleInput"];
+    /**
+     * @description How many runs.
+     * @default 10
+     */
+    readonly count?: number;
+}
+export interface Process {
+    readonly name: string;
+    /**
+     * @description `embedded`: inside another program.
+     * @enum {string}
+     */
+    readonly kind: "server" | "worker" | "embedded";
+    /** @description Whether it sends messages and calls webhooks: a server with `WORKER=separate` does not. */
+    readonly works: boolean;
+    /**
+     * Format: date-time
+     * @description Its last sign of life. It reports itself every 15 s; after 35 s without a report it has died or cannot reach the store.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly seen_at: string;
+    /** @description Live numbers whose connections it has; null where processes do not share numbers. */
+    readonly numbers_held: number | null;
+    /** @description Of 256. */
+    readonly shards_held: number | null;
+}
+export interface ProxyCheck {
+    /** @description Whether the connection opened. */
+    readonly ok: boolean;
+    /**
+     * @description Why it did not open. `no_remote`: the number connects nowhere, so nothing was tried.
+     * @enum {string|null}
+     */
+    readonly error: "timeout" | "dns" | "tls" | "connection" | "credentials_refused" | "target_refused" | "unexpected_answer" | "proxy_unreadable" | "no_remote" | null;
+    readonly duration_ms: number;
+}
+export interface QueuedEvent {
+    /** @description `evt_` and 24 characters. */
+    readonly event_id: string;
+    /** @enum {string} */
+    readonly type: "message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping";
+    /** @enum {boolean} */
+    readonly queued: true;
+}
+/** @description Exactly one of the keys. */
+export interface Recipient {
+    /**
+     * @description E.164 with a leading +; spaces and dashes are taken out.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+    /** @description Exact name of a WhatsApp group that the sending number belongs to; looked up when the message is sent. */
+    readonly group?: string;
+    /** @description Id of a saved contact. */
+    readonly contact_id?: number;
+    /**
+     * @description A Telegram user: `@name`, a `t.me/name` link, or `tg:` followed by a user id.
+     * @example @example
+     */
+    readonly username?: string;
+}
+export interface RecoverEvents {
+    /**
+     * @description ISO 8601 with an offset.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly since: string;
+}
+export interface RecoveredEvents {
+    /** @description Events that are delivered again. */
+    readonly queued: number;
+    /** @description Whether others are left: ask again. */
+    readonly more: boolean;
+}
+export interface RedeliverEvent {
+    /** @description Of an event that was sent to this endpoint. */
+    readonly event_id: string;
+}
+export interface Registered {
+    readonly phones: readonly string[] | null;
+}
+export interface Reminder {
+    readonly id: number;
+    readonly name: string;
+    /** @description False when paused. */
+    readonly active: boolean;
+    readonly to: components["schemas"]["ReminderRecipient"];
+    readonly from: number | null;
+    readonly text: string;
+    readonly media: components["schemas"]["Media"] | null;
+    readonly schedule: {
+        readonly cron: string;
+        readonly timezone: string;
+    };
+    /**
+     * Format: date-time
+     * @description In the reminder's time zone, with its offset; null when paused.
+     */
+    readonly next_run_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /** @description The outcome of the latest run; null before the first. */
+    readonly last_run: components["schemas"]["LastRun"] | null;
+}
+export interface ReminderPreview {
+    readonly data: readonly {
+        /**
+         * Format: date-time
+         * @description UTC, whole seconds.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly at: string;
+        /** @description In the zone's time, with its offset. */
+        readonly local: string;
+        /**
+         * @description `moved`: the clocks skip its time. `repeated`: they show it for the second time.
+         * @enum {string|null}
+         */
+        readonly mark: "moved" | "repeated" | null;
+    }[];
+    /** @description Times of the pattern that the clocks skip and that have no run of their own. */
+    readonly skipped: readonly {
+        readonly local: string;
+    }[];
+    /** @description Clock changes until the last run, with the offsets before and after. */
+    readonly clock_changes: readonly {
+        /**
+         * Format: date-time
+         * @description UTC, whole seconds.
+         * @example 2030-01-31T07:00:00Z
+         */
+        readonly at: string;
+        readonly from: string;
+        readonly to: string;
+    }[];
+}
+export type ReminderRecipient = {
+    readonly phone: string;
+} | {
+    readonly group: string;
+} | {
+    readonly contact_id: number;
+} | {
+    readonly username: string;
+};
+export interface ReminderRun {
+    readonly id: number;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly due_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly ran_at: string;
+    /**
+     * @description `missed`: the service did not run when it was due, and it was too late to make up for it.
+     * @enum {string}
+     */
+    readonly outcome: "accepted" | "refused" | "missed";
+    /** @description The accepted message. */
+    readonly message_id: number | null;
+    /** @description Why the run was refused: a code of the error catalogue. */
+    readonly code: string | null;
+}
+export type RevokedKey = {
+    readonly id: number;
+    /** @enum {boolean} */
+    readonly revoked: true;
+} | components["schemas"]["Deleted"];
+export interface RevokedPortalSession {
+    readonly id: number;
+    /** @enum {boolean} */
+    readonly revoked: true;
+}
+export interface Scan {
+    /**
+     * @description E.164 with a leading +; a made-up one when left out.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+}
+export interface ScheduleInput {
+    /**
+     * @description Five fields: minute, hour, day of month, month, day of week.
+     * @example 30 9 * * 1-5
+     */
+    readonly cron: string;
+    /**
+     * @description IANA name. Left out it is UTC; in a change of the schedule it stays what it was.
+     * @example Europe/Berlin
+     */
+    readonly timezone?: string;
+}
+/** @description Exactly one of `ids` and `filter`. */
+export type SelectHeld = {
+    /** @description Held messages; either these or `filter`. */
+    readonly ids?: readonly number[];
+    /** @description Held messages and reminders; `{}` for all. */
+    readonly filter?: components["schemas"]["HeldFilter"];
+} & (unknown | unknown);
+export interface SendBatch {
+    readonly to: readonly components["schemas"]["Recipient"][];
+    /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
+    readonly from?: number | null;
+    /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
+    readonly text?: string;
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    /**
+     * @description When to send, in the future; at once when left out.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly send_at?: string | null;
+    /**
+     * @description In the future and after the time to send: what was not sent by then becomes `expired`.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly expires_at?: string | null;
+}
+export interface SendMessage {
+    readonly to: components["schemas"]["Recipient"];
+    /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
+    readonly from?: number | null;
+    /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
+    readonly text?: string;
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    /**
+     * @description When to send, in the future; at once when left out.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly send_at?: string | null;
+    /**
+     * @description In the future and after the time to send: what was not sent by then becomes `expired`.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly expires_at?: string | null;
+}
+export interface SendWorkspaceBatch {
+    readonly to: readonly components["schemas"]["Recipient"][];
+    /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
+    readonly from?: number | null;
+    /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
+    readonly text?: string;
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    /**
+     * @description When to send, in the future; at once when left out.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly send_at?: string | null;
+    /**
+     * @description In the future and after the time to send: what was not sent by then becomes `expired`.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly expires_at?: string | null;
+    /** @description What you call it, such as the id of an order. No recipient, key or webhook sees it. */
+    readonly reference?: string | null;
+}
+export interface SendWorkspaceMessage {
+    readonly to: components["schemas"]["Recipient"];
+    /** @description Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected. */
+    readonly from?: number | null;
+    /** @description The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work. */
+    readonly text?: string;
+    readonly media?: components["schemas"]["MediaReference"] | null;
+    /**
+     * @description When to send, in the future; at once when left out.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly send_at?: string | null;
+    /**
+     * @description In the future and after the time to send: what was not sent by then becomes `expired`.
+     * @example 2030-01-31T09:00:00+02:00
+     */
+    readonly expires_at?: string | null;
+    /** @description What you call it, such as the id of an order. No recipient, key or webhook sees it. */
+    readonly reference?: string | null;
+}
+export interface Sent {
+    readonly id: number;
+    readonly message_id: number | null;
+    /**
+     * @description Of the message; null when that is gone.
+     * @enum {string|null}
+     */
+    readonly status: "queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired" | null;
+    readonly number_id: number;
+    readonly workspace_id: number;
+    /** @description The phone with +, the group's name, or the username. */
+    readonly to: string;
+    readonly text: string;
+    readonly media: {
+        readonly file_name: string;
+        readonly mime_type: string;
+        readonly size: number;
+        readonly sha256: string;
+        /** @description The link of a stored file. */
+        readonly url: string | null;
+    } | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly at: string;
+}
+export interface ServiceFigures {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly now: string;
+    /** @description Whether the store answered. If not, its figures are null and `processes` is empty. */
+    readonly store_up: boolean;
+    /** @description Whether it answers, but later than after 2 seconds; `store_up` is false then. */
+    readonly store_slow: boolean;
+    readonly waiting: {
+        readonly queued: number;
+        readonly scheduled: number;
+    } | null;
+    readonly oldest_waiting_seconds: {
+        readonly connected: number;
+        readonly not_connected: number;
+    } | null;
+    readonly lane_lag_seconds: number | null;
+    readonly lanes_in_flight: number | null;
+    readonly leases_run_out: number | null;
+    readonly webhook_deliveries_pending: number | null;
+    readonly webhook_retries_pending: number | null;
+    readonly numbers: readonly {
+        /** @enum {string} */
+        readonly platform: "whatsapp" | "telegram";
+        /** @enum {string} */
+        readonly status: "connected" | "connecting" | "disconnected";
+        readonly count: number;
+    }[] | null;
+    /** @description Of the process that answers; null without a disk for files. */
+    readonly disk: {
+        readonly free_bytes: number;
+        readonly reserve_bytes: number;
+    } | null;
+    /** @description How far the clock of the process that answers is ahead of the database's. */
+    readonly clock_skew_seconds: number;
+    readonly version: string;
+    readonly processes: readonly components["schemas"]["Process"][];
+}
+export interface SetBehaviour {
+    /**
+     * @description `drop`: the next attempt reaches the remote server, then the connection breaks before the ack; after it `succeed`.
+     * @default succeed
+     * @enum {string}
+     */
+    readonly send?: "succeed" | "fail" | "hang" | "drop";
+    /** @description The reason that a failed send gives. */
+    readonly error_message?: string | null;
+    readonly latency_ms?: number;
+    /**
+     * @description Exact names of the groups that the phone belongs to.
+     * @default [
+     *       "Team"
+     *     ]
+     */
+    readonly groups?: readonly string[];
+}
+export interface SetRegistered {
+    /** @description The phones that exist; null for the rule: all but those that end in 0000. */
+    readonly phones: readonly string[] | null;
+}
+export type Settled = unknown;
+/** @description The operator token, or the code of a link. */
+export type SignIn = {
+    readonly token?: string;
+    readonly code?: string;
+} & (unknown | unknown);
+export interface SignInLink {
+    /** @description Shown only here. */
+    readonly url: string;
+}
+export interface SignedOut {
+    /** @enum {boolean} */
+    readonly signed_out: true;
+}
+export interface StoreRestored {
+    /**
+     * @description The highest id of any kind that is known outside.
+     * @default 0
+     */
+    readonly above?: number;
+    /**
+     * @description Begin another epoch although this one has accepted messages.
+     * @default false
+     */
+    readonly again?: boolean;
+}
+export interface TelegramCode {
+    readonly code: string;
+}
+export interface TelegramLogin {
+    /** @enum {string} */
+    readonly state: "showing_qr" | "code_sent" | "password_needed" | "connected" | "failed" | "expired";
+    /** @description The `tg://` link to show as a QR code to the account's app. */
+    readonly qr_url: string | null;
+    /**
+     * Format: date-time
+     * @description When a new link replaces it.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly qr_expires_at: string | null;
+    /** @enum {string|null} */
+    readonly code_sent_to: "app" | "sms" | "call" | "email" | null;
+    /**
+     * Format: date-time
+     * @description When the login expires.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string;
+    /** @description Why it failed. */
+    readonly error: string | null;
+}
+export interface TelegramLoginRequest {
+    /**
+     * @description `qr`: the account's own app scans a code. `code`: Telegram sends one to the phone.
+     * @enum {string}
+     */
+    readonly method: "qr" | "code";
+    /**
+     * @description Required with `code`: E.164 with a leading +. Unused with `qr`.
+     * @example +15550001234
+     */
+    readonly phone?: string;
+}
+export interface TelegramPassword {
+    readonly password: string;
+}
+export interface Tick {
+    /** @enum {string} */
+    readonly status: "delivered" | "read";
+}
+export interface Timeline {
+    readonly message: components["schemas"]["WorkspaceMessage"];
+    /** @description Null once it waits no more. */
+    readonly waiting: components["schemas"]["MessageWaiting"] | null;
+    /** @description At most 200, oldest first. */
+    readonly data: readonly components["schemas"]["TimelineEntry"][];
+    /** @description True when older attempts and deliveries are left out. */
+    readonly truncated: boolean;
+}
+export interface TimelineEntry {
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly at: string;
+    /** @enum {string} */
+    readonly type: "accepted" | "due" | "postponed" | "attempt_refused" | "attempt_interrupted" | "sent" | "failed" | "expired" | "cancelled" | "delivered" | "read" | "delivery";
+    /** @description Of a delivery, from 1. */
+    readonly attempt: number | null;
+    readonly event_id: string | null;
+    /** @description Null for a callback. */
+    readonly webhook_id: number | null;
+    /** @description The receiver; members see it without its query. */
+    readonly url: string | null;
+    readonly response_status: number | null;
+    readonly duration_ms: number | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly next_attempt_at: string | null;
+    readonly error: {
+        readonly code: string;
+        readonly message: string | null;
+    } | null;
+}
+export interface Webhook {
+    readonly id: number;
+    readonly url: string;
+    readonly description: string;
+    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired")[];
+    /** @description Last four characters of the signing secret. */
+    readonly secret_last4: string;
+    /** @description False for a stopped endpoint. */
+    readonly active: boolean;
+    /**
+     * @description Why it stopped.
+     * @enum {string|null}
+     */
+    readonly disabled_reason: "delivery_failures" | "key_revoked" | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /** @description Outcome of the latest attempt. */
+    readonly last_delivery: components["schemas"]["LastDelivery"] | null;
+}
+export interface WebhookWithSecret {
+    readonly id: number;
+    readonly url: string;
+    readonly description: string;
+    readonly events: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired")[];
+    /** @description Last four characters of the signing secret. */
+    readonly secret_last4: string;
+    /** @description False for a stopped endpoint. */
+    readonly active: boolean;
+    /**
+     * @description Why it stopped.
+     * @enum {string|null}
+     */
+    readonly disabled_reason: "delivery_failures" | "key_revoked" | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /** @description Outcome of the latest attempt. */
+    readonly last_delivery: components["schemas"]["LastDelivery"] | null;
+    /** @description 64 hexadecimal characters that sign deliveries, shown only here. */
+    readonly secret: string;
+}
+export interface Workspace {
+    readonly id: number;
+    readonly name: string;
+    /** @description What version 1 clients send as `client_id`. */
+    readonly client_id: number;
+    readonly demo: boolean;
+    readonly account_disabled: boolean;
+    readonly api_v2_enabled: boolean;
+    /** @description Null without an active plan. */
+    readonly plan: components["schemas"]["Plan"] | null;
+    /** @description Days from the end of a message to its erasure; null for `RETENTION_DAYS` alone. The lower value applies. */
+    readonly retention_days: number | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+}
+export interface WorkspaceMessage {
+    readonly id: number;
+    /** @enum {string} */
+    readonly status: "queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
+    readonly from: {
+        readonly id: number;
+        /** @description Digits with country code, no +: of the number while the message waits, then the phone that it left from. Null while the number was never linked. */
+        readonly phone: string | null;
+        /** @enum {string} */
+        readonly platform: "whatsapp" | "telegram";
+    };
+    readonly to: components["schemas"]["MessageRecipient"];
+    /** @description The text, or the caption of the media. */
+    readonly text: string;
+    readonly media: components["schemas"]["Media"] | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly send_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly expires_at: string | null;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly created_at: string;
+    /**
+     * Format: date-time
+     * @description UTC, whole seconds.
+     * @example 2030-01-31T07:00:00Z
+     */
+    readonly sent_at: string | null;
+    /** @description Why it failed, when `status` is `failed`. */
+    readonly error: {
+        /** @enum {string} */
+        readonly code: "recipient_not_found" | "group_not_found" | "media_unavailable" | "send_failed" | "outcome_unknown";
+        readonly message: string;
+    } | null;
+    /** @description What the sender calls it; null without one. Webhooks do not show it. */
+    readonly reference: string | null;
+    /** @description The id under which it leaves; null before it is drawn. */
+    readonly transport_id: string | null;
+}
+export interface ListMessagesQuery {
+    /** @description One or several, comma-separated. */
+    readonly status?: readonly ("queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired")[];
+    /** @description Id of the sending number. */
+    readonly from?: number;
+    /** @description The recipient's phone, E.164 with a leading +; write + as %2B. */
+    readonly to?: string;
+    /** @description Created then or later. ISO 8601 with an offset; write + as %2B. */
+    readonly since?: string;
+    /** @description Created before. ISO 8601 with an offset; write + as %2B. */
+    readonly until?: string;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListRemindersQuery {
+    /** @description Only running or only paused ones. */
+    readonly active?: boolean;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListMediaQuery {
+    readonly type?: "image" | "file";
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListNumberChecksQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListNumberCheckResultsQuery {
+    /** @description One or several, comma-separated. */
+    readonly status?: readonly ("pending" | "registered" | "not_registered" | "failed")[];
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListPortalSessionsQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListWorkspacesQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListContactsQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface CreateWorkspaceWebhookQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListDeliveriesQuery {
+    /** @description One or several, comma-separated. */
+    readonly type?: readonly ("message.sent" | "message.failed" | "message.cancelled" | "message.expired" | "ping")[];
+    /** @description Only attempts that delivered nothing. */
+    readonly failed?: true;
+    /** @description Attempted then or later. ISO 8601 with an offset; write + as %2B. */
+    readonly since?: string;
+    /** @description Attempted before. ISO 8601 with an offset; write + as %2B. */
+    readonly until?: string;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface DeleteWorkspaceWebhookQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListCallbackDeliveriesQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListReminderRunsQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface GetWorkspaceMessageQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListHeldQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
+export interface ListWorkspaceMessagesQuery {
+    /** @description One or several, comma-separated. */
+    readonly status?: readonly ("queued" | "scheduled" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired")[];
+    /** @description Id of the sending number. */
+    readonly from?: number;
+    /** @description The recipient's phone, E.164 with a leading +; write + as %2B. */
+    readonly to?: string;
+    /** @description Created then or later. ISO 8601 with an offset; write + as %2B. */
+    readonly since?: string;
+    /** @description Created before. ISO 8601 with an offset; write + as %2B. */
+    readonly until?: string;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Messages with exactly that reference. */
+    readonly reference?: string;
+    /** @description Messages that failed with it. */
+    readonly error?: "recipient_not_found" | "group_not_found" | "media_unavailable" | "send_failed" | "outcome_unknown";
+    /** @description Looked for in the texts of the newest 50,000 messages that the other filters leave, upper and lower case alike. Not with `to`. */
+    readonly text?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface SendWorkspaceMessageQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface SendWorkspaceBatchQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface LinkNumberQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListWorkspaceRemindersQuery {
+    /** @description Only running or only paused ones. */
+    readonly active?: boolean;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface CreateWorkspaceReminderQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface GetWorkspaceReminderQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface DeleteWorkspaceReminderQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface UpdateWorkspaceReminderQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListWorkspaceMediaQuery {
+    readonly type?: "image" | "file";
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface UploadWorkspaceMediaQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface GetWorkspaceMediaQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface DeleteWorkspaceMediaQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListWorkspaceNumberChecksQuery {
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface CreateWorkspaceNumberCheckQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface GetWorkspaceNumberCheckQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface ListWorkspaceNumberCheckResultsQuery {
+    /** @description One or several, comma-separated. */
+    readonly status?: readonly ("pending" | "registered" | "not_registered" | "failed")[];
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface RotateWorkspaceWebhookSecretQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface TestWorkspaceWebhookQuery {
+    /** @description Acts as a live or a test key. Default: `live`. */
+    readonly mode?: "live" | "test";
+}
+export interface StreamNewsQuery {
+    /** @description The workspace. A portal's session reads its own. */
+    readonly workspace_id: number;
+    /** @description Whose session, where a browser holds both. */
+    readonly session?: "operator" | "portal";
+}
+export interface ReadFiguresQuery {
+    /** @description The span of time. */
+    readonly range?: "24h" | "7d" | "30d";
+    /** @description Which messages count. */
+    readonly mode?: "live" | "test";
+}
+export interface ListSentQuery {
+    /** @description Only what left this number's phone. */
+    readonly number_id?: number;
+    /** @description Only what left the workspace's phones. */
+    readonly workspace_id?: number;
+    /** @description Only copies to exactly this recipient. */
+    readonly to?: string;
+    /** @description Records of a page. */
+    readonly limit?: number;
+    /** @description From the answer with the page before; other filters must stay the same. */
+    readonly cursor?: string;
+}
