@@ -7,7 +7,7 @@
  * A try at once, beside the same load, would fail again; and a hook that failed is never tried twice there.
  * `UNSTABLE` names the file that collects the names over several calls.
  */
-import { execFileSync, spawnSync } from "node:child_process"
+import { spawnSync } from "node:child_process"
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, relative, resolve } from "node:path"
@@ -50,7 +50,6 @@ const runTests = (report: string, args: ReadonlyArray<string>): ReadonlyArray<st
 }
 
 const main = (args: ReadonlyArray<string>, unstable: string): boolean => {
-  execFileSync(process.execPath, [join(root, "packages/client/generate.ts")], { stdio: "inherit" })
   const folder = mkdtempSync(join(tmpdir(), "reports-"))
   try {
     const failed = runTests(join(folder, "first.json"), args)
