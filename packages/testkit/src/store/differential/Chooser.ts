@@ -274,6 +274,12 @@ export class Chooser {
     }
   }
 
+  /** Takes all that is due: what a limit or a share leaves of those due at one moment is the store's. */
+  whole() {
+    const taken = { perWorkspace: 1000, held: new Map<WorkspaceId, number>() }
+    return { ...this.lease(), ...taken, limit: 100 }
+  }
+
   /** A claim of an idempotency key, of few, so that they meet; null for none. */
   claim(): IdempotencyClaim | null {
     return this.below(4) === 3 ? this.claimOf() : null

@@ -329,7 +329,7 @@ export const ofMessages: Methods<"messages"> = {
       ]
     },
   },
-  expired: { weight: 3, kind: "message", input: (c) => [c.now, c.limit()] },
+  expired: { weight: 3, kind: "message", input: (c) => [c.now, c.whole().limit] },
   dueTest: { kind: "message", input: (c) => [c.now, c.limit(), c.one([100, 1])] },
   orphaned: { kind: "message", input: (c) => [c.limit()] },
   tick: {
@@ -380,7 +380,7 @@ const kinds = [
 export const ofQueue: Methods<"queue"> = {
   claim: {
     weight: 12,
-    input: (c) => [{ ...c.lease(), ...c.shares(), owned: c.owned(), sendCap: aCap(c) }],
+    input: (c) => [{ ...c.whole(), owned: c.owned(), sendCap: aCap(c) }],
     learn: (claimed, _, c) => {
       for (const one of claimed) c.side.learn("claimed", one)
     },

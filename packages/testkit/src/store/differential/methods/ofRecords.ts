@@ -231,7 +231,7 @@ export const ofReminders: Methods<"reminders"> = {
   due: {
     weight: 3,
     kind: "reminder",
-    input: (c) => [c.now + c.one([0, day]), c.limit()],
+    input: (c) => [c.now + c.one([0, day]), c.whole().limit],
     learn: (due, _, c) => {
       for (const { reminder } of due) learnReminder(c, reminder)
     },

@@ -150,7 +150,7 @@ const withoutPosition = (entry: FigureEntry) => ({ ...entry, position: 0 })
 export const ofFigures: Methods<"figures"> = {
   readUncounted: {
     weight: 3,
-    input: (c) => [c.one(figureStreams), c.limit()],
+    input: (c) => [c.one(figureStreams), c.whole().limit],
     learn: (uncounted, [stream], c) => c.side.learn("uncounted", { ...uncounted, stream }),
     compared: ({ entries }) => entries.map(withoutPosition),
   },
@@ -173,7 +173,7 @@ export const ofFigures: Methods<"figures"> = {
     compared: ({ hours }) => hours,
   },
   entriesAfter: {
-    input: (c) => [c.one(figureStreams), { ...ofMessage(c), after: 0, limit: c.limit() }],
+    input: (c) => [c.one(figureStreams), { ...ofMessage(c), after: 0, limit: c.whole().limit }],
     compared: (entries) => entries.map(withoutPosition),
   },
   presentFigures: {

@@ -34,12 +34,10 @@ const ofEndpoint = (c: Chooser) => {
   return [scope, endpoint?.id ?? c.id<WebhookId>("webhook")] as const
 }
 
-const aQuery = (c: Chooser): DeliveryQuery => ({
-  ...c.lease(),
-  limit: c.one([100, 100, 1, 2]),
-  perTarget: c.one([100, 1, 2]),
-  callbacks: { limit: c.one([100, 1]), ...c.shares() },
-})
+const aQuery = (c: Chooser): DeliveryQuery => {
+  const all = c.whole()
+  return { ...all, perTarget: c.one([100, 1, 2]), callbacks: all }
+}
 
 const results = (c: Chooser): ReadonlyArray<DeliveryResult> => {
   const claimed = [0, ...c.some(3, () => 0)].flatMap(
