@@ -26,6 +26,9 @@ const coreTestModules = [
   "libphonenumber-js/*",
 ]
 
+/** The floors of the core, from the lowest: a file imports its own floor and those below, types included. */
+const coreFloors = ["model", "store", "service", "worker"]
+
 /** Programs, not libraries: nothing imports them. */
 const apps = ["server", "worker", "cli", "bench", "examples", "fuzz", "simulation"]
 
@@ -165,10 +168,28 @@ const matches = (patterns, specifier) =>
     pattern.endsWith("*") ? specifier.startsWith(pattern.slice(0, -1)) : specifier === pattern,
   )
 
+const floorOf = (path, file) => {
+  const [room, floor] = relative(resolve(root, path), file).split(sep)
+  return room === "src" ? floor : undefined
+}
+
+/** The floor of that target, where it is above `floor`; modules beside the floors may import all of them. */
+const floorAbove = (floor, target) => {
+  const [room, entered] = target.split(sep)
+  const height = coreFloors.indexOf(floor)
+  if (height === -1 || room !== "src") return undefined
+  return coreFloors.indexOf(entered) > height ? entered : undefined
+}
+
 const relativeComplaint = (place, file, specifier) => {
   const target = relative(resolve(root, place.path), resolve(dirname(file), specifier))
   if (target === ".." || target.startsWith(`..${sep}`)) {
     return `"${specifier}" reaches out of ${place.path}: import another package by its name.`
+  }
+  const above =
+    place.path === "packages/core" ? floorAbove(floorOf(place.path, file), target) : undefined
+  if (above !== undefined) {
+    return `"${specifier}" is on the floor "${above}" of the core, above this file's: import from its own floor or below.`
   }
   const entered = isInEmulatorEntry(place.name, target.split(sep).join("/"))
   return entered && place.room === "src" && !place.isEmulatorEntry

@@ -1,5 +1,5 @@
 /**
- * Writes the names in `src/reminder/Cron.ts` from a compact source of the tz database:
+ * Writes the names in `src/model/Cron.ts` from a compact source of the tz database:
  *
  *     node zoneNames.ts tzdata.zi
  *
@@ -27,7 +27,7 @@ const lines = names.reduce<ReadonlyArray<string>>((filled, name) => {
   return joined.length <= 100 ? [...filled.slice(0, -1), joined] : [...filled, name]
 }, [])
 
-const file = resolve(import.meta.dirname, "src/reminder/Cron.ts")
+const file = resolve(import.meta.dirname, "src/model/Cron.ts")
 const written = readFileSync(file, "utf8").replace(
   /(?<=zoneNames: ReadonlyArray<string> = `\n)[^`]*/,
   `${lines.join("\n")}\n`,

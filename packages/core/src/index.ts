@@ -4,7 +4,7 @@
  * over them.
  */
 
-export { Ids, fromIndexes, parseId, requestId } from "./Ids.ts"
+export { Ids, fromIndexes, parseId, requestId } from "./model/Ids.ts"
 export type {
   ContactId,
   EventId,
@@ -19,36 +19,36 @@ export type {
   TransportId,
   WebhookId,
   WorkspaceId,
-} from "./Ids.ts"
+} from "./model/Ids.ts"
 export { layer, layerServices, layerWorker, EnsuredWorkspaces } from "./MessagingService.ts"
-export { Version1Lists } from "./Version1Lists.ts"
-export { offsetOfPage } from "./Version1ListStore.ts"
-export type { Version1ListStore } from "./Version1ListStore.ts"
-export type { OffsetPage, OffsetQuery, Period } from "./Version1ListStore.ts"
+export { Version1Lists } from "./service/Version1Lists.ts"
+export { offsetOfPage } from "./store/Version1ListStore.ts"
+export type { Version1ListStore } from "./store/Version1ListStore.ts"
+export type { OffsetPage, OffsetQuery, Period } from "./store/Version1ListStore.ts"
 export { version } from "./version.ts"
 export {
   BrowserSessions,
   SignInBody,
   sessionLimit,
   sessionRequestsPerMinute,
-} from "./browser/BrowserSessions.ts"
-export type { SignIn } from "./browser/BrowserSessions.ts"
-export { PortalLinkBody, PortalLinks } from "./browser/PortalLinks.ts"
-export type { CreatePortalLink } from "./browser/PortalLinks.ts"
+} from "./service/BrowserSessions.ts"
+export type { SignIn } from "./service/BrowserSessions.ts"
+export { PortalLinkBody, PortalLinks } from "./service/PortalLinks.ts"
+export type { CreatePortalLink } from "./service/PortalLinks.ts"
 export {
   hasSessionEnded,
   isSessionValid,
   linkWorks,
   operatorIdleMillis,
-} from "./browser/BrowserSessionStore.ts"
-export type { BrowserSessionStore } from "./browser/BrowserSessionStore.ts"
+} from "./store/BrowserSessionStore.ts"
+export type { BrowserSessionStore } from "./store/BrowserSessionStore.ts"
 export type {
   BrowserSession,
   NewBrowserSession,
   NewSignInLink,
   SessionQuery,
   SignInLink,
-} from "./browser/BrowserSessionStore.ts"
+} from "./store/BrowserSessionStore.ts"
 export {
   callbackContentType,
   callbackTypes,
@@ -60,7 +60,7 @@ export {
   messageJson,
   refusedMessage,
   reportedMessage,
-} from "./event/MessageChange.ts"
+} from "./model/MessageChange.ts"
 export type {
   Callback,
   CallbackAttempt,
@@ -71,11 +71,11 @@ export type {
   MessageChange,
   MessageJson,
   ReportedMessage,
-} from "./event/MessageChange.ts"
-export { CallbackSecrets, CallbackUrls } from "./callback/CallbackSettings.ts"
+} from "./model/MessageChange.ts"
+export { CallbackSecrets, CallbackUrls } from "./service/CallbackSettings.ts"
 export type { CallbackSalts } from "./store/WorkspaceStore.ts"
 
-export type { CallbackUrl } from "./callback/CallbackSettings.ts"
+export type { CallbackUrl } from "./service/CallbackSettings.ts"
 export {
   Egress,
   EgressError,
@@ -83,7 +83,7 @@ export {
   isLoopback,
   isPublicAddress,
   parseOutboundUrl,
-} from "./egress/Egress.ts"
+} from "./model/Egress.ts"
 export type {
   EgressAnswer,
   FetchLimits,
@@ -92,7 +92,7 @@ export type {
   PostRequest,
   OutboundUrl,
   OutboundUrlProblem,
-} from "./egress/Egress.ts"
+} from "./model/Egress.ts"
 
 export {
   catalogue,
@@ -103,23 +103,23 @@ export {
   refuse,
   refuseAll,
   StoreUnavailable,
-} from "./error/Refusal.ts"
-export type { Code, Details, Failure } from "./error/Refusal.ts"
+} from "./model/Refusal.ts"
+export type { Code, Details, Failure } from "./model/Refusal.ts"
 
-export { EventFeed, EventSignal } from "./event/EventFeed.ts"
-export { maximumSubscriptions } from "./event/SubscriptionStore.ts"
-export type { StoredSubscription, SubscriptionStore } from "./event/SubscriptionStore.ts"
-export { WorkspaceNews } from "./event/News.ts"
-export type { News, NewsQuery } from "./event/News.ts"
-export { changedMarks, newsTopics } from "./event/NewsStore.ts"
+export { EventFeed, EventSignal } from "./service/EventFeed.ts"
+export { maximumSubscriptions } from "./store/SubscriptionStore.ts"
+export type { StoredSubscription, SubscriptionStore } from "./store/SubscriptionStore.ts"
+export { WorkspaceNews } from "./service/News.ts"
+export type { News, NewsQuery } from "./service/News.ts"
+export { changedMarks, newsTopics } from "./store/NewsStore.ts"
 export type {
   ChangedMessagesQuery,
   NewsMark,
   NewsMarkLimits,
   NewsStore,
   NewsTopic,
-} from "./event/NewsStore.ts"
-export type { Outbox } from "./webhook/WebhookStore.ts"
+} from "./store/NewsStore.ts"
+export type { Outbox } from "./store/WebhookStore.ts"
 export type {
   MessageEvent,
   Message,
@@ -132,9 +132,9 @@ export type {
   PlannedQuota,
   QuotaFacts,
   QuotaLimit,
-} from "./message/Message.ts"
+} from "./model/Message.ts"
 
-export type { OutboxEvent } from "./webhook/WebhookStore.ts"
+export type { OutboxEvent } from "./store/WebhookStore.ts"
 export {
   bearerToken,
   holdsAllKeys,
@@ -154,9 +154,9 @@ export {
   ratePolicy,
   requestsPerDay,
   requestsPerMinute,
-} from "./key/Auth.ts"
-export type { KeyStore } from "./key/Auth.ts"
-export { Admission, addressGroup } from "./key/Keys.ts"
+} from "./model/Auth.ts"
+export type { KeyStore } from "./model/Auth.ts"
+export { Admission, addressGroup } from "./service/Keys.ts"
 export type {
   AdmitQuery,
   AdmitV1Query,
@@ -174,14 +174,14 @@ export type {
   RateState,
   RequestWindow,
   AuthorizationCode,
-} from "./key/Auth.ts"
-export type { CredentialsV1 } from "./key/Keys.ts"
+} from "./model/Auth.ts"
+export type { CredentialsV1 } from "./service/Keys.ts"
 
-export { KeyBody, Keys } from "./key/Keys.ts"
-export type { CreateKey } from "./key/Keys.ts"
+export { KeyBody, Keys } from "./service/Keys.ts"
+export type { CreateKey } from "./service/Keys.ts"
 
-export { clockSkew as clockSkewOf, clockVerdict } from "./time/ClockSkew.ts"
-export type { ClockReading, ClockVerdict } from "./time/ClockSkew.ts"
+export { clockSkew as clockSkewOf, clockVerdict } from "./service/ClockSkew.ts"
+export type { ClockReading, ClockVerdict } from "./service/ClockSkew.ts"
 export {
   saturatedTenants,
   allotByShare,
@@ -193,14 +193,14 @@ export {
   makeRejectingBulkhead,
   memoize,
   sharedLimits,
-} from "./limit/Bulkhead.ts"
+} from "./model/Bulkhead.ts"
 export type {
   Capacity,
   SaturatedTenants,
   Shares,
   RejectingBulkhead,
   SharedLimit,
-} from "./limit/Bulkhead.ts"
+} from "./model/Bulkhead.ts"
 
 export {
   AttachmentBytes,
@@ -208,8 +208,8 @@ export {
   MediaDirectory,
   MediaQuery,
   maximumFileBytes,
-} from "./media/MediaDirectory.ts"
-export type { Attachment, ListMedia, OpenedFile, Upload } from "./media/MediaDirectory.ts"
+} from "./service/MediaDirectory.ts"
+export type { Attachment, ListMedia, OpenedFile, Upload } from "./service/MediaDirectory.ts"
 export {
   fileStates,
   fitsRoom,
@@ -232,8 +232,8 @@ export {
   mediaTypes,
   storedFileOf,
   uploadedFileName,
-} from "./media/Media.ts"
-export type { DiskRoom, MediaStore } from "./media/Media.ts"
+} from "./model/Media.ts"
+export type { DiskRoom, MediaStore } from "./model/Media.ts"
 export type {
   AttachmentStanding,
   FileState,
@@ -246,7 +246,7 @@ export type {
   StoredContent,
   MediaLink,
   MediaType,
-} from "./media/Media.ts"
+} from "./model/Media.ts"
 
 export {
   OutgoingMediaSource,
@@ -261,10 +261,10 @@ export {
   ReferencedListQuery,
   waitReasons,
   waitsFor,
-} from "./message/Messages.ts"
-export { CancelBody, MessageOperations } from "./message/MessageOperations.ts"
-export type { CancelMessages, Timeline } from "./message/MessageOperations.ts"
-export { timelineTypes } from "./message/Timeline.ts"
+} from "./service/Messages.ts"
+export { CancelBody, MessageOperations } from "./service/MessageOperations.ts"
+export type { CancelMessages, Timeline } from "./service/MessageOperations.ts"
+export { timelineTypes } from "./model/Timeline.ts"
 export { CannotJoin } from "./store/SystemStore.ts"
 export { noCallersTransactions } from "./store/SystemStore.ts"
 export type { CallersTransactions } from "./store/SystemStore.ts"
@@ -276,7 +276,7 @@ export type {
   WaitReason,
   WaitsFor,
   SendCode,
-} from "./message/Messages.ts"
+} from "./service/Messages.ts"
 export type { TransactionClient } from "./store/SystemStore.ts"
 
 export {
@@ -299,30 +299,31 @@ export {
   quotaVerdict,
   messageErrorCodes,
   shownMedia,
-} from "./message/Message.ts"
+} from "./model/Message.ts"
 
-export { connectedShown, everyMessage } from "./message/MessageStore.ts"
-export type { MessageStore } from "./message/MessageStore.ts"
-export { SentTexts } from "./message/Messages.ts"
+export { connectedShown } from "./model/accept.ts"
+export { everyMessage } from "./store/MessageStore.ts"
+export type { MessageStore } from "./store/MessageStore.ts"
+export { SentTexts } from "./service/Messages.ts"
 export type {
   Acceptance,
   AcceptanceFacts,
   AcceptanceOutcome,
   AcceptanceQuery,
   BrokenGuard,
-  FoundMessage,
-  StoredAttempt,
-  SearchedPage,
-  TextSearch,
-  TimelineFacts,
-  TimelineQuery,
-  ToldAttempt,
-  MessageFilter,
-  WaitingFilter,
   NewMessage,
   NumberFacts,
+} from "./model/accept.ts"
+export type {
+  FoundMessage,
+  SearchedPage,
+  TextSearch,
+  TimelineQuery,
+  MessageFilter,
+  WaitingFilter,
   RefusedMessage,
-} from "./message/MessageStore.ts"
+} from "./store/MessageStore.ts"
+export type { StoredAttempt, TimelineFacts, ToldAttempt } from "./model/Timeline.ts"
 
 export {
   BatchBody,
@@ -331,14 +332,14 @@ export {
   SendBody,
   maximumRecipients,
   sendRequestParser,
-} from "./message/SendRequest.ts"
+} from "./model/SendRequest.ts"
 export type {
   ContentCode,
   ReferencedBatch,
   ReferencedSend,
   SendBatch,
   SendMessage,
-} from "./message/SendRequest.ts"
+} from "./model/SendRequest.ts"
 
 export {
   addedFigures,
@@ -350,7 +351,7 @@ export {
   tallyFigures,
   waitSteps,
   waitWithin,
-} from "./monitoring/HourlyFigures.ts"
+} from "./model/HourlyFigures.ts"
 export type {
   FigureBucket,
   FigureCounts,
@@ -363,24 +364,24 @@ export type {
   FigureStream,
   HourlyFigures,
   PresentFigures,
-} from "./monitoring/HourlyFigures.ts"
+} from "./model/HourlyFigures.ts"
 export {
   countFigures,
   CountingRest,
   FiguresInput,
   readSpan,
   WorkspaceFigures,
-} from "./monitoring/WorkspaceFigures.ts"
-export type { ReadFigures, ShownFigures } from "./monitoring/WorkspaceFigures.ts"
-export { isProcessSilent, processKinds, processReportMillis } from "./monitoring/Processes.ts"
-export type { ProcessKind, ProcessReport, ProcessStore } from "./monitoring/Processes.ts"
-export { Readiness, notReadyReasons } from "./monitoring/Readiness.ts"
-export type { NotReadyReason } from "./monitoring/Readiness.ts"
-export { clockSkew, counted, mostCounted, startCounting } from "./monitoring/Metrics.ts"
-export type { ServiceFigures } from "./monitoring/Metrics.ts"
-export type { Figures, NumberCount } from "./monitoring/Metrics.ts"
+} from "./service/WorkspaceFigures.ts"
+export type { ReadFigures, ShownFigures } from "./service/WorkspaceFigures.ts"
+export { isProcessSilent, processKinds, processReportMillis } from "./store/Processes.ts"
+export type { ProcessKind, ProcessReport, ProcessStore } from "./store/Processes.ts"
+export { Readiness, notReadyReasons } from "./service/Readiness.ts"
+export type { NotReadyReason } from "./service/Readiness.ts"
+export { clockSkew, counted, mostCounted, startCounting } from "./store/Metrics.ts"
+export type { ServiceFigures } from "./store/Metrics.ts"
+export type { Figures, NumberCount } from "./store/Metrics.ts"
 
-export { logFailure, throttled } from "./monitoring/logThrottled.ts"
+export { logFailure, throttled } from "./service/logThrottled.ts"
 export {
   endOf,
   givenUpReasons,
@@ -398,7 +399,7 @@ export {
   modesSeenBy,
   numberStatuses,
   platforms,
-} from "./number/SendingNumber.ts"
+} from "./model/SendingNumber.ts"
 export type {
   Pause,
   PauseReason,
@@ -409,9 +410,9 @@ export type {
   Platform,
   SendingNumber,
   ShownNumber,
-} from "./number/SendingNumber.ts"
-export { changedTo, connectionStates } from "./number/NumberStore.ts"
-export type { NumberStore } from "./number/NumberStore.ts"
+} from "./model/SendingNumber.ts"
+export { changedTo, connectionStates } from "./store/NumberStore.ts"
+export type { NumberStore } from "./store/NumberStore.ts"
 export type {
   ConnectionFacts,
   NumberActivity,
@@ -422,9 +423,9 @@ export type {
   NumberInsertion,
   NumberSettings,
   SealedProxy,
-} from "./number/NumberStore.ts"
-export { ConnectBody, Connections } from "./number/Connections.ts"
-export type { ConnectNumber } from "./number/Connections.ts"
+} from "./store/NumberStore.ts"
+export { ConnectBody, Connections } from "./service/Connections.ts"
+export type { ConnectNumber } from "./service/Connections.ts"
 export {
   canBeLinked,
   hasEnded,
@@ -437,10 +438,10 @@ export {
   pairingCodeMillis,
   phoneWithStatus,
   phoneWithoutLink,
-} from "./number/Linking.ts"
-export type { LinkingStore } from "./number/Linking.ts"
-export { QrImages, QrLinks } from "./number/Connections.ts"
-export { makeLinkProgress } from "./number/Connections.ts"
+} from "./model/Linking.ts"
+export type { LinkingStore } from "./model/Linking.ts"
+export { QrImages, QrLinks } from "./service/Connections.ts"
+export { makeLinkProgress } from "./service/Connections.ts"
 
 export type {
   BrokenLinkingGuard,
@@ -452,7 +453,7 @@ export type {
   LinkingOutcome,
   LinkingView,
   NewAttempt,
-} from "./number/Linking.ts"
+} from "./model/Linking.ts"
 export {
   NumberOperations,
   PauseBody,
@@ -466,9 +467,9 @@ export {
   TelegramLoginBody,
   TelegramLogins,
   TelegramPasswordBody,
-} from "./number/Numbers.ts"
-export { ProxyProbe, proxyCheckMillis, proxyProblems } from "./number/ProxyCheck.ts"
-export type { ProxyCheck, ProxyProbePort, ProxyProblem } from "./number/ProxyCheck.ts"
+} from "./service/Numbers.ts"
+export { ProxyProbe, proxyCheckMillis, proxyProblems } from "./service/ProxyCheck.ts"
+export type { ProxyCheck, ProxyProbePort, ProxyProblem } from "./service/ProxyCheck.ts"
 export type {
   ListedConnection,
   ListedConnections,
@@ -480,17 +481,17 @@ export type {
   BeginTelegramLogin,
   GiveTelegramCode,
   GiveTelegramPassword,
-} from "./number/Numbers.ts"
+} from "./service/Numbers.ts"
 
-export { StartingPacing, changedPacing, liveWhatsAppPacing } from "./number/Pacing.ts"
-export type { Pacing } from "./number/Pacing.ts"
+export { StartingPacing, changedPacing, liveWhatsAppPacing } from "./model/Pacing.ts"
+export type { Pacing } from "./model/Pacing.ts"
 
 export {
   NumberCheckBody,
   NumberChecks,
   ResultsQuery,
   maximumPhones,
-} from "./numberCheck/NumberChecks.ts"
+} from "./service/NumberChecks.ts"
 export {
   canBeAsked,
   checkAfter,
@@ -498,9 +499,9 @@ export {
   isAskedBy,
   isRegisteredInTestMode,
   numberCheckStatuses,
-} from "./numberCheck/NumberCheckStore.ts"
-export type { NumberCheckStore } from "./numberCheck/NumberCheckStore.ts"
-export type { CheckNumbers, ListCheckResults } from "./numberCheck/NumberChecks.ts"
+} from "./store/NumberCheckStore.ts"
+export type { NumberCheckStore } from "./store/NumberCheckStore.ts"
+export type { CheckNumbers, ListCheckResults } from "./service/NumberChecks.ts"
 export type {
   BrokenCheckGuard,
   CheckClaimQuery,
@@ -511,9 +512,9 @@ export type {
   NewNumberCheck,
   NumberCheck,
   NumberCheckResult,
-} from "./numberCheck/NumberCheckStore.ts"
+} from "./store/NumberCheckStore.ts"
 
-export type { DeliveryQueue, WebhookStore } from "./webhook/WebhookStore.ts"
+export type { DeliveryQueue, WebhookStore } from "./store/WebhookStore.ts"
 export type {
   ClaimedDelivery,
   DeliveryFilter,
@@ -526,7 +527,7 @@ export type {
   Undelivered,
   WebhookInsertion,
   WebhookScope,
-} from "./webhook/WebhookStore.ts"
+} from "./store/WebhookStore.ts"
 export {
   cappedUntil,
   holdsLease,
@@ -541,8 +542,8 @@ export {
   nextDueAfter,
   stoppedUntil,
   noAftermath,
-} from "./queue/Lane.ts"
-export type { LaneQueue } from "./queue/Lane.ts"
+} from "./model/Lane.ts"
+export type { LaneQueue } from "./model/Lane.ts"
 export type {
   LaneChange,
   LaneDue,
@@ -553,12 +554,12 @@ export type {
   SettledLanes,
   Settlement,
   UnfinishedAttempt,
-} from "./queue/Lane.ts"
+} from "./model/Lane.ts"
 
-export { WakeUp, makeLocal as makeLocalWakeUp, kindsOfWork, sharedWork } from "./queue/DueWork.ts"
-export type { DueWork } from "./queue/DueWork.ts"
+export { WakeUp, makeLocal as makeLocalWakeUp, kindsOfWork, sharedWork } from "./store/DueWork.ts"
+export type { DueWork } from "./store/DueWork.ts"
 
-export type { AttemptInFlight, EarliestDue, SharedWork, Work, Workload } from "./queue/DueWork.ts"
+export type { AttemptInFlight, EarliestDue, SharedWork, Work, Workload } from "./store/DueWork.ts"
 export {
   contactAddress,
   parsePhone,
@@ -567,32 +568,20 @@ export {
   isGroupName,
   parseUsername,
   recipientName,
-} from "./recipient/Recipient.ts"
-export type { ContactStore, InsertedContact } from "./recipient/Recipient.ts"
-export type {
-  Contact,
-  Phone,
-  Recipient,
-  RequestedRecipient,
-  Target,
-} from "./recipient/Recipient.ts"
-export { ContactBody, Contacts } from "./recipient/Contacts.ts"
-export type { CreateContact } from "./recipient/Contacts.ts"
+} from "./model/Recipient.ts"
+export type { ContactStore, InsertedContact } from "./model/Recipient.ts"
+export type { Contact, Phone, Recipient, RequestedRecipient, Target } from "./model/Recipient.ts"
+export { ContactBody, Contacts } from "./service/Contacts.ts"
+export type { CreateContact } from "./service/Contacts.ts"
 
-export {
-  parseCron,
-  nextRunAfter,
-  formatInZone,
-  momentInZone,
-  parseTimeZone,
-} from "./reminder/Cron.ts"
+export { parseCron, nextRunAfter, formatInZone, momentInZone, parseTimeZone } from "./model/Cron.ts"
 export type {
   Cron,
   CronProblem,
   ReminderSchedule,
   SchedulePreview,
   TimeZone,
-} from "./reminder/Cron.ts"
+} from "./model/Cron.ts"
 export {
   contentOf,
   isRunForgotten,
@@ -603,8 +592,8 @@ export {
   ReminderQuery,
   reminderRequestParser,
   runRefusalMessage,
-} from "./reminder/Reminder.ts"
-export type { ReminderStore } from "./reminder/Reminder.ts"
+} from "./model/Reminder.ts"
+export type { ReminderStore } from "./model/Reminder.ts"
 export type {
   DueReminder,
   LastRun,
@@ -623,9 +612,9 @@ export type {
   PreviewReminder,
   ReminderCode,
   ReminderToRun,
-} from "./reminder/Reminder.ts"
+} from "./model/Reminder.ts"
 
-export { Reminders } from "./reminder/Reminders.ts"
+export { Reminders } from "./service/Reminders.ts"
 
 export {
   PublicUrl,
@@ -639,7 +628,7 @@ export {
   canonicalJson,
   isBlank,
   editDistance,
-} from "./request/Input.ts"
+} from "./model/Input.ts"
 
 export {
   answerKeptMillis,
@@ -649,8 +638,8 @@ export {
   isClaimVoid,
   isRecordVoid,
   parseIdempotencyKey,
-} from "./request/Idempotency.ts"
-export type { IdempotencyStore } from "./request/Idempotency.ts"
+} from "./model/Idempotency.ts"
+export type { IdempotencyStore } from "./model/Idempotency.ts"
 export type {
   ClaimOutcome,
   FirstShown,
@@ -659,18 +648,11 @@ export type {
   IdempotencyRecord,
   KeyStanding,
   IdempotencyCode,
-} from "./request/Idempotency.ts"
-export type { Repeatable } from "./request/makeIdempotent.ts"
+} from "./model/Idempotency.ts"
+export type { Repeatable } from "./service/makeIdempotent.ts"
 
-export {
-  makeCursors,
-  pageOf,
-  PageInput,
-  pageFields,
-  queryDecoder,
-  queryId,
-} from "./request/Page.ts"
-export type { CursorPage, PageOf, PageQuery, ListPage } from "./request/Page.ts"
+export { makeCursors, pageOf, PageInput, pageFields, queryDecoder, queryId } from "./model/Page.ts"
+export type { CursorPage, PageOf, PageQuery, ListPage } from "./model/Page.ts"
 
 export {
   HeldBody,
@@ -678,10 +660,10 @@ export {
   Restoration,
   RestoredBody,
   beginEpoch,
-} from "./restore/Restoration.ts"
+} from "./service/Restoration.ts"
 export { idsSkipped, mayBeginEpoch } from "./store/SystemStore.ts"
 export type { RestoreStore } from "./store/SystemStore.ts"
-export type { DecidedHeld, MarkSent, SelectHeld, StoreRestored } from "./restore/Restoration.ts"
+export type { DecidedHeld, MarkSent, SelectHeld, StoreRestored } from "./service/Restoration.ts"
 export type {
   Epoch,
   HeldCount,
@@ -702,9 +684,9 @@ export {
   parseSecretsKey,
   parseSecretsKeys,
   secretsKeyRule,
-} from "./secret/Secrets.ts"
+} from "./model/Secrets.ts"
 export type { ServiceSecrets } from "./store/SystemStore.ts"
-export type { CannotOpen, SecretsKeys } from "./secret/Secrets.ts"
+export type { CannotOpen, SecretsKeys } from "./model/Secrets.ts"
 
 export {
   formatInstant,
@@ -714,9 +696,9 @@ export {
   RealTime,
   sleep as sleepInRealTime,
   wholeSecond,
-} from "./time/Time.ts"
-export type { ClockStore } from "./time/Time.ts"
-export type { Instant } from "./time/Time.ts"
+} from "./model/Time.ts"
+export type { ClockStore } from "./model/Time.ts"
+export type { Instant } from "./model/Time.ts"
 
 export {
   makeReconnectPauses,
@@ -729,7 +711,7 @@ export {
   TelegramTransport,
   WhatsAppTransport,
   outcomeOnceExpired,
-} from "./transport/Transport.ts"
+} from "./store/Transport.ts"
 export type {
   ClosedReason,
   LiveConnection,
@@ -749,24 +731,24 @@ export type {
   TakeEvent,
   Transport,
   TransportEvent,
-} from "./transport/Transport.ts"
-export { makeHold, retryUntilStoreAnswers } from "./transport/Hold.ts"
-export type { Hold } from "./transport/Hold.ts"
-export { guardLibrary, isFrom, LibraryGuard } from "./transport/LibraryGuard.ts"
-export type { RunGuarded } from "./transport/LibraryGuard.ts"
-export { makeLiveNumbers } from "./transport/LiveNumbers.ts"
+} from "./store/Transport.ts"
+export { makeHold, retryUntilStoreAnswers } from "./service/Hold.ts"
+export type { Hold } from "./service/Hold.ts"
+export { guardLibrary, isFrom, LibraryGuard } from "./service/LibraryGuard.ts"
+export type { RunGuarded } from "./service/LibraryGuard.ts"
+export { makeLiveNumbers } from "./service/LiveNumbers.ts"
 export type {
   LiveNumbers,
   LiveNumbersOptions,
   AfterClose,
   Connecting,
   LiveSettings,
-} from "./transport/LiveNumbers.ts"
+} from "./service/LiveNumbers.ts"
 
-export { NumberMoved, NumberOwnership, WorkerName } from "./transport/NumberOwnership.ts"
-export { SessionVault } from "./transport/Sessions.ts"
-export type { SessionStore } from "./transport/Shards.ts"
-export type { Exchanged, KeptSession, KeyChange, LoggedIn } from "./transport/Shards.ts"
+export { NumberMoved, NumberOwnership, WorkerName } from "./service/NumberOwnership.ts"
+export { SessionVault } from "./service/Sessions.ts"
+export type { SessionStore } from "./model/Shards.ts"
+export type { Exchanged, KeptSession, KeyChange, LoggedIn } from "./model/Shards.ts"
 
 export type {
   PhoneBehaviour,
@@ -775,10 +757,10 @@ export type {
   SentFilter,
   SentMedia,
   SimulatedPhones,
-} from "./transport/SimulatedPhones.ts"
+} from "./store/SimulatedPhones.ts"
 
-export { isOwned, shardCount, shardOf, shareOut } from "./transport/Shards.ts"
-export type { ShardLeases } from "./transport/Shards.ts"
+export { isOwned, shardCount, shardOf, shareOut } from "./model/Shards.ts"
+export type { ShardLeases } from "./model/Shards.ts"
 export type {
   Fence,
   HeldShard,
@@ -788,7 +770,7 @@ export type {
   ShardState,
   ShardTable,
   WorkerId,
-} from "./transport/Shards.ts"
+} from "./model/Shards.ts"
 
 export {
   namesPrivateTargets,
@@ -812,7 +794,7 @@ export {
   SigningSecrets,
   secretOfSalt,
   webhookUserAgent,
-} from "./webhook/WebhookEndpoint.ts"
+} from "./model/WebhookEndpoint.ts"
 export type {
   ChangeWebhook,
   CreateWebhook,
@@ -823,7 +805,7 @@ export type {
   WebhookEndpoint,
   WebhookEventType,
   SaltedSecrets,
-} from "./webhook/WebhookEndpoint.ts"
+} from "./model/WebhookEndpoint.ts"
 
 export {
   DeliveriesQuery,
@@ -831,7 +813,7 @@ export {
   RedeliverBody,
   WebhookOperations,
   Webhooks,
-} from "./webhook/Webhooks.ts"
+} from "./service/Webhooks.ts"
 export type {
   EndpointWithSecret,
   ListDeliveries,
@@ -839,7 +821,7 @@ export type {
   RecoveredEvents,
   RecoverEvents,
   RedeliverEvent,
-} from "./webhook/Webhooks.ts"
+} from "./service/Webhooks.ts"
 
 export { callsPerTarget, deliveryLeaseMillis, makeDeliverer } from "./worker/Deliverer.ts"
 
@@ -847,9 +829,9 @@ export { OwnKind, reportProcess, RunsWorker } from "./worker/ProcessReporter.ts"
 export { Housekeeping, HousekeepingRest } from "./worker/Housekeeper.ts"
 export { StopMillis } from "./worker/LeaseLoop.ts"
 export { IdleMonitor, Worker } from "./worker/Worker.ts"
-export { WorkGate } from "./monitoring/Readiness.ts"
+export { WorkGate } from "./service/Readiness.ts"
 
-export type { GateCause } from "./monitoring/Readiness.ts"
+export type { GateCause } from "./service/Readiness.ts"
 
 export type { EnsureWorkspace } from "./MessagingService.ts"
 export {
@@ -859,10 +841,10 @@ export {
   WorkspaceBody,
   WorkspacePatch,
   Workspaces,
-} from "./workspace/Workspaces.ts"
+} from "./service/Workspaces.ts"
 export { erasedAtOnce, missingNumbers } from "./store/WorkspaceStore.ts"
 export type { ErasureStore, WorkspaceStore } from "./store/WorkspaceStore.ts"
-export type { ChangeWorkspace, CreateWorkspace, WorkspaceCode } from "./workspace/Workspaces.ts"
+export type { ChangeWorkspace, CreateWorkspace, WorkspaceCode } from "./service/Workspaces.ts"
 export type {
   DeletedWorkspace,
   EndedBefore,
@@ -879,17 +861,10 @@ export {
   roles,
   unlimitedPlan,
   withMessages,
-} from "./workspace/Workspace.ts"
-export type {
-  Admits,
-  Mode,
-  Plan,
-  Role,
-  Workspace,
-  WorkspaceRefusal,
-} from "./workspace/Workspace.ts"
+} from "./model/Workspace.ts"
+export type { Admits, Mode, Plan, Role, Workspace, WorkspaceRefusal } from "./model/Workspace.ts"
 
-export { isMarkOfSecretsKeys, layerStoredSecrets } from "./secret/layerStoredSecrets.ts"
+export { isMarkOfSecretsKeys, layerStoredSecrets } from "./service/layerStoredSecrets.ts"
 
 export { Store } from "./store/Store.ts"
-export type { AcceptCode } from "./message/accept.ts"
+export type { AcceptCode } from "./model/accept.ts"

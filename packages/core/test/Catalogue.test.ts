@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { catalogue, problem, problemsOf, refuse, refuseAll } from "../src/error/Refusal.ts"
-import type { Code } from "../src/error/Refusal.ts"
+import { catalogue, problem, problemsOf, refuse, refuseAll } from "../src/model/Refusal.ts"
+import type { Code } from "../src/model/Refusal.ts"
 
 const codes: Readonly<Record<string, number>> = {
   api_v2_not_enabled: 403,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Random, Schema } from "effect"
-import { Ids, eventId, fromIndexes, parseId, requestId, transportId } from "../src/Ids.ts"
+import { Ids, eventId, fromIndexes, parseId, requestId, transportId } from "../src/model/Ids.ts"
 
 describe("ids", () => {
   const drawn = (seed: string) =>

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { compareInstants, formatInstant, parseInstant } from "../src/time/Time.ts"
-import type { Instant } from "../src/time/Time.ts"
+import { compareInstants, formatInstant, parseInstant } from "../src/model/Time.ts"
+import type { Instant } from "../src/model/Time.ts"
 
 const earliest = Date.parse("0000-01-01T00:00:00Z")
 const latest = Date.parse("9999-12-31T23:59:59.999Z")

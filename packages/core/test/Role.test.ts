@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { may, requireRole, roles } from "../src/workspace/Workspace.ts"
-import type { Duty, Role } from "../src/workspace/Workspace.ts"
+import { may, requireRole, roles } from "../src/model/Workspace.ts"
+import type { Duty, Role } from "../src/model/Workspace.ts"
 
 /** Permissions by role, as the operator API defines them. */
 const table: Readonly<Record<Duty, ReadonlyArray<Role>>> = {

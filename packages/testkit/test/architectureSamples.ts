@@ -60,7 +60,7 @@ export const breaches: ReadonlyArray<Breach> = [
     "@messaging-service/testkit",
   ].map((module) => ({
     does: `the core importing ${module}`,
-    room: "packages/core/src/message",
+    room: "packages/core/src/model",
     source: `export { it } from "${module}"`,
     rule: imports,
   })),
@@ -79,6 +79,16 @@ export const breaches: ReadonlyArray<Breach> = [
       `import type { It } from "./${sample}"\nexport type That = ReadonlyArray<It>`,
     rule: circle,
   },
+  ...[
+    ["model", "store"],
+    ["store", "service"],
+    ["service", "worker"],
+  ].map(([below, above]) => ({
+    does: `the core's ${below} importing a type of the ${above} above it`,
+    room: `packages/core/src/${below}`,
+    source: `import type { It } from "../${above}/It.ts"\nexport type That = It`,
+    rule: imports,
+  })),
   {
     does: "the core importing a platform module for its types alone",
     room: "packages/core/src",
@@ -199,13 +209,13 @@ export const breaches: ReadonlyArray<Breach> = [
   })),
   ...["new Date()", "Date()"].map((expression) => ({
     does: `${expression} in the core`,
-    room: "packages/core/src/time",
+    room: "packages/core/src/model",
     source: `export const it = ${expression}`,
     rule: wallClock,
   })),
   ...["Date.now()", "Math.random()"].map((expression) => ({
     does: `${expression} in the core`,
-    room: "packages/core/src/time",
+    room: "packages/core/src/model",
     source: `export const it = ${expression}`,
     rule: properties,
   })),
@@ -327,10 +337,10 @@ export const permitted: ReadonlyArray<Sample> = [
     "ipaddr.js",
     "@noble/ciphers/chacha.js",
     "@noble/hashes/sha2.js",
-    "../number/Number.ts",
+    "../model/SendingNumber.ts",
   ].map((module) => ({
     does: `the core importing ${module}`,
-    room: "packages/core/src/message",
+    room: "packages/core/src/model",
     source: `export { it } from "${module}"`,
   })),
   ...[
@@ -357,7 +367,7 @@ export const permitted: ReadonlyArray<Sample> = [
   },
   {
     does: "the core turning a given time into a Date",
-    room: "packages/core/src/time",
+    room: "packages/core/src/model",
     source: "export const it = (at: number) => new Date(at)",
   },
   {

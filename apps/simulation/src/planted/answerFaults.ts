@@ -2,7 +2,7 @@
 import { edit } from "./PlantedFault.ts"
 import type { PlantedFault } from "./PlantedFault.ts"
 
-const messages = "core/src/message/Messages.ts"
+const messages = "core/src/service/Messages.ts"
 const dispatcher = "core/src/worker/Dispatcher.ts"
 
 export const answerFaults: ReadonlyArray<PlantedFault> = [
@@ -76,7 +76,7 @@ export const answerFaults: ReadonlyArray<PlantedFault> = [
     within: 5,
     edits: [
       edit(
-        "core/src/event/MessageChange.ts",
+        "core/src/model/MessageChange.ts",
         "  url,\n  type,\n  file_name: fileName,",
         "  url: mediaId === null ? url : null,\n  type,\n  file_name: fileName,",
       ),
@@ -97,11 +97,7 @@ export const answerFaults: ReadonlyArray<PlantedFault> = [
     name: "keys: a limited one sends from every number",
     within: 30,
     edits: [
-      edit(
-        "core/src/message/accept.ts",
-        "if (!mayUse(sender, facts.named.number.id))",
-        "if (false)",
-      ),
+      edit("core/src/model/accept.ts", "if (!mayUse(sender, facts.named.number.id))", "if (false)"),
     ],
   },
   {
@@ -109,7 +105,7 @@ export const answerFaults: ReadonlyArray<PlantedFault> = [
     within: 40,
     edits: [
       edit(
-        "core/src/reminder/Reminder.ts",
+        "core/src/model/Reminder.ts",
         "current.active &&\n    content.active &&",
         "current.active &&",
       ),
@@ -120,7 +116,7 @@ export const answerFaults: ReadonlyArray<PlantedFault> = [
     within: 5,
     edits: [
       edit(
-        "core/src/workspace/Workspaces.ts",
+        "core/src/service/Workspaces.ts",
         "...(input.plan === undefined ? {} : { plan: input.plan }),",
         "...(input.plan === undefined ? {} : { plan: current.plan }),",
       ),
@@ -142,7 +138,7 @@ export const answerFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "core/src/reminder/Reminder.ts",
+        "core/src/model/Reminder.ts",
         "content.cron === current.cron &&",
         "content.cron !== null &&",
       ),
@@ -153,7 +149,7 @@ export const answerFaults: ReadonlyArray<PlantedFault> = [
     within: 100,
     edits: [
       edit(
-        "core/src/message/accept.ts",
+        "core/src/model/accept.ts",
         "if (contact === undefined) {",
         'if (contact === undefined && request.batch) {\n          resolved.push({ kind: "phone", phone: "+15550001008" as never, contactId: null })\n          break\n        }\n        if (contact === undefined) {',
       ),

@@ -35,7 +35,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/webhook/WebhookEndpoint.ts",
+        "core/src/model/WebhookEndpoint.ts",
         "  endpoint.disabledReason === null &&\n  endpoint.workspaceId",
         "  endpoint.workspaceId",
       ),
@@ -46,7 +46,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/webhook/WebhookEndpoint.ts",
+        "core/src/model/WebhookEndpoint.ts",
         "  endpoint.mode === event.mode &&\n  endpoint.events",
         "  endpoint.events",
       ),
@@ -57,7 +57,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 15,
     edits: [
       edit(
-        "core/src/webhook/WebhookEndpoint.ts",
+        "core/src/model/WebhookEndpoint.ts",
         "  endpoint.mode === event.mode &&\n  endpoint.events.includes(event.type)",
         "  endpoint.mode === event.mode",
       ),
@@ -124,7 +124,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "core/src/webhook/Webhooks.ts",
+        "core/src/service/Webhooks.ts",
         "                endpointAsMade,",
         "                  (made) => ({ ...endpointAsMade(made), secret: made.secretSalt }),",
       ),
@@ -162,7 +162,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "core/src/request/Idempotency.ts",
+        "core/src/model/Idempotency.ts",
         "outcome.record.fingerprint === requested.fingerprint",
         "outcome.record !== null",
       ),
@@ -182,7 +182,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "signatures: the time is not signed",
     within: 5,
-    edits: [edit("core/src/webhook/WebhookEndpoint.ts", "`${timestamp}.${body}`", "body")],
+    edits: [edit("core/src/model/WebhookEndpoint.ts", "`${timestamp}.${body}`", "body")],
   },
   {
     name: "signatures: callbacks keep the first secret",
@@ -255,7 +255,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 30,
     edits: [
       edit(
-        "core/src/webhook/WebhookEndpoint.ts",
+        "core/src/model/WebhookEndpoint.ts",
         "  event.mode === endpoint.mode &&\n  endpoint.events",
         "  endpoint.events",
       ),
@@ -266,7 +266,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "core/src/webhook/WebhookEndpoint.ts",
+        "core/src/model/WebhookEndpoint.ts",
         "  endpoint.events.includes(event.type) &&\n  event.createdAt",
         "  event.createdAt",
       ),
@@ -277,7 +277,7 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
     within: 200,
     edits: [
       edit(
-        "core/src/webhook/WebhookEndpoint.ts",
+        "core/src/model/WebhookEndpoint.ts",
         "event.createdAt >= endpoint.createdAt",
         "event.createdAt > 0",
       ),
@@ -410,29 +410,29 @@ export const deliveryFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "callbacks: what expired is said to be cancelled",
     within: 20,
-    edits: [edit("core/src/event/MessageChange.ts", 'expired: "EXPIRED"', 'expired: "CANCELLED"')],
+    edits: [edit("core/src/model/MessageChange.ts", 'expired: "EXPIRED"', 'expired: "CANCELLED"')],
   },
   {
     name: "keys: a revoked one is let in",
     within: 60,
-    edits: [edit("core/src/key/Auth.ts", 'if (revokedAt !== null) return "api_key_revoked"', "")],
+    edits: [edit("core/src/model/Auth.ts", 'if (revokedAt !== null) return "api_key_revoked"', "")],
   },
   {
     name: "keys: one request too many in a minute",
     within: 80,
-    edits: [edit("core/src/key/Auth.ts", "exceeded: used > limit", "exceeded: used > limit + 1")],
+    edits: [edit("core/src/model/Auth.ts", "exceeded: used > limit", "exceeded: used > limit + 1")],
   },
   {
     name: "keys: one request too few in a minute",
     within: 100,
     unfound: "answers that callers did not hear may be the missing one",
-    edits: [edit("core/src/key/Auth.ts", "exceeded: used > limit", "exceeded: used >= limit")],
+    edits: [edit("core/src/model/Auth.ts", "exceeded: used > limit", "exceeded: used >= limit")],
   },
   {
     name: "keys: a late request begins its window again",
     within: 150,
     edits: [
-      edit("core/src/key/Auth.ts", "return ahead >= 0 && ahead <= length", "return ahead === 0"),
+      edit("core/src/model/Auth.ts", "return ahead >= 0 && ahead <= length", "return ahead === 0"),
     ],
   },
 ]

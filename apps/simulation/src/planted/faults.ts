@@ -16,7 +16,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 777,
     edits: [
       edit(
-        "core/src/queue/Lane.ts",
+        "core/src/model/Lane.ts",
         "claimed.leaseUntil !== null && claimed.lease === lease",
         "claimed.leaseUntil !== null",
       ),
@@ -38,7 +38,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 5,
     edits: [
       edit(
-        "core/src/queue/DueWork.ts",
+        "core/src/store/DueWork.ts",
         "for (const latch of latches.get(work) ?? []) yield* latch.open",
         'if (work === "lanes") return\n        for (const latch of latches.get(work) ?? []) yield* latch.open',
       ),
@@ -49,7 +49,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 5,
     edits: [
       edit(
-        "core/src/request/Idempotency.ts",
+        "core/src/model/Idempotency.ts",
         "return record === null || isRecordVoid(record.createdAt, now)",
         "return record === null || record !== null",
       ),
@@ -71,7 +71,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/request/Idempotency.ts",
+        "core/src/model/Idempotency.ts",
         "claim !== null && claim.token !== token && !isClaimVoid(claim.claimedAt, now)",
         "false",
       ),
@@ -87,12 +87,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/message/Message.ts",
+        "core/src/model/Message.ts",
         "exact.planned + count <= limit.messages",
         "exact.planned + count <= limit.messages + 1",
       ),
       edit(
-        "core/src/message/Message.ts",
+        "core/src/model/Message.ts",
         "bound + count <= limit.messages",
         "bound + count <= limit.messages + 1",
       ),
@@ -135,7 +135,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 120,
     edits: [
       edit(
-        "core/src/queue/Lane.ts",
+        "core/src/model/Lane.ts",
         "attempts.leased || isOutcomeUnknown(attempts)",
         "attempts.leased",
       ),
@@ -166,7 +166,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "a lease never runs out",
     within: 10,
-    edits: [edit("core/src/queue/Lane.ts", "laneLeaseMillis = 30_000", "laneLeaseMillis = 3e10")],
+    edits: [edit("core/src/model/Lane.ts", "laneLeaseMillis = 30_000", "laneLeaseMillis = 3e10")],
   },
   {
     name: "a reminder's advance is not guarded",
@@ -182,7 +182,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "a reminder runs before its time after the clock was set back",
     within: 20,
-    edits: [edit("core/src/reminder/Reminder.ts", "if (now < dueAt) return null", "")],
+    edits: [edit("core/src/model/Reminder.ts", "if (now < dueAt) return null", "")],
   },
   {
     name: "webhook: a 5xx counts as delivered",
@@ -232,7 +232,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/number/SendingNumber.ts",
+        "core/src/model/SendingNumber.ts",
         "until ?? Infinity",
         "until === null ? Infinity : until - 500",
       ),
@@ -243,7 +243,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/number/Numbers.ts",
+        "core/src/service/Numbers.ts",
         'commitAndWake(lanes.resume(found, now), wakeUp.wake("lanes"))',
         "lanes.resume(found, now)",
       ),
@@ -263,14 +263,14 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "a disabled workspace sends on",
     within: 10,
-    edits: [edit("core/src/queue/Lane.ts", "isDisabled ? Infinity : pausedUntil", "pausedUntil")],
+    edits: [edit("core/src/model/Lane.ts", "isDisabled ? Infinity : pausedUntil", "pausedUntil")],
   },
   {
     name: "enabling a workspace wakes no lane",
     within: 10,
     edits: [
       edit(
-        "core/src/workspace/Workspaces.ts",
+        "core/src/service/Workspaces.ts",
         "input.accountDisabled === false",
         "input.accountDisabled === undefined",
       ),
@@ -281,7 +281,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/number/Numbers.ts",
+        "core/src/service/Numbers.ts",
         'change.pacing === undefined ? Effect.void : wakeUp.wake("lanes")',
         "Effect.void",
       ),
@@ -325,7 +325,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/number/Pacing.ts",
+        "core/src/model/Pacing.ts",
         "...within(perMinute, minute)",
         "...within(perMinute === null ? null : perMinute + 1, minute)",
       ),
@@ -336,7 +336,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/queue/Lane.ts",
+        "core/src/model/Lane.ts",
         "pacing === null || !isNewRecipient ? []",
         "pacing !== null || !isNewRecipient ? []",
       ),
@@ -346,7 +346,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "five refusals pause nothing",
     within: 10,
     edits: [
-      edit("core/src/number/SendingNumber.ts", "const mostRefusals = 5", "const mostRefusals = 6"),
+      edit("core/src/model/SendingNumber.ts", "const mostRefusals = 5", "const mostRefusals = 6"),
     ],
   },
   {
@@ -403,7 +403,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "a deleted workspace keeps its messages",
     within: 60,
     edits: [
-      edit("core/src/workspace/Workspaces.ts", "workspace.deletedAt !== null", "workspace.id < 0"),
+      edit("core/src/service/Workspaces.ts", "workspace.deletedAt !== null", "workspace.id < 0"),
     ],
   },
   {
@@ -447,7 +447,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 800,
     edits: [
       edit(
-        "core/src/restore/Restoration.ts",
+        "core/src/service/Restoration.ts",
         "firstRun(reminder, Math.max(now, dueAt))",
         "firstRun(reminder, now)",
       ),
@@ -458,7 +458,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 250,
     edits: [
       edit(
-        "core/src/time/ClockSkew.ts",
+        "core/src/service/ClockSkew.ts",
         'if (least > stopMillis) return "stop"',
         'if (least > stopMillis) return "warn"',
       ),
@@ -469,7 +469,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 250,
     edits: [
       edit(
-        "core/src/monitoring/Readiness.ts",
+        "core/src/service/Readiness.ts",
         "Effect.raceFirst(work, Effect.asVoid(whenClosed.await))",
         "work",
       ),
@@ -478,14 +478,14 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
   {
     name: "clocks are compared at the start alone",
     within: 250,
-    edits: [edit("core/src/time/ClockSkew.ts", "yield* Effect.forkScoped(watch)", "void watch")],
+    edits: [edit("core/src/service/ClockSkew.ts", "yield* Effect.forkScoped(watch)", "void watch")],
   },
   {
     name: "a link is waited for without an end",
     within: 150,
     edits: [
       edit(
-        "core/src/media/MediaDirectory.ts",
+        "core/src/service/MediaDirectory.ts",
         "Effect.andThen(sleep(timeoutMillis), Effect.fail(noAnswer))",
         "Effect.andThen(sleep(10 * timeoutMillis), Effect.fail(noAnswer))",
       ),
@@ -496,7 +496,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 100,
     edits: [
       edit(
-        "core/src/media/MediaDirectory.ts",
+        "core/src/service/MediaDirectory.ts",
         "files.spool(answer.body, maximumBytes)",
         "files.spool(Stream.catch(answer.body, () => Stream.empty), maximumBytes)",
       ),
@@ -514,7 +514,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 150,
     edits: [
       edit(
-        "core/src/media/MediaDirectory.ts",
+        "core/src/service/MediaDirectory.ts",
         "answer.status >= 200 && answer.status < 300",
         "answer.status > 0",
       ),
@@ -524,9 +524,9 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "files are not freed",
     within: 60,
     edits: [
-      edit("core/src/media/MediaDirectory.ts", "yield* remove(file)", "void remove"),
+      edit("core/src/service/MediaDirectory.ts", "yield* remove(file)", "void remove"),
       edit(
-        "core/src/media/MediaDirectory.ts",
+        "core/src/service/MediaDirectory.ts",
         "files.remove(leftover.storageKey).pipe(",
         "Effect.void.pipe(",
       ),
@@ -559,7 +559,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/restore/Restoration.ts",
+        "core/src/service/Restoration.ts",
         'Effect.forEach(["lanes", "test_messages"] as const, wakeUp.wake)',
         'wakeUp.wake("test_messages")',
       ),
@@ -570,7 +570,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 200,
     edits: [
       edit(
-        "core/src/workspace/Workspaces.ts",
+        "core/src/service/Workspaces.ts",
         "now - days * dayMillis",
         "now - days * dayMillis + 3_600_000",
       ),
@@ -581,7 +581,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 200,
     edits: [
       edit(
-        "core/src/workspace/Workspaces.ts",
+        "core/src/service/Workspaces.ts",
         "now - days * dayMillis",
         "now - days * dayMillis - 3_600_000",
       ),
@@ -591,7 +591,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "the longer retention holds",
     within: 200,
     edits: [
-      edit("core/src/workspace/Workspaces.ts", "Math.min(service, own)", "Math.max(service, own)"),
+      edit("core/src/service/Workspaces.ts", "Math.min(service, own)", "Math.max(service, own)"),
     ],
   },
   {
@@ -599,7 +599,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 200,
     edits: [
       edit(
-        "core/src/workspace/Workspaces.ts",
+        "core/src/service/Workspaces.ts",
         "const days = retentionDaysOf(service, workspace.retentionDays)",
         "const days = retentionDaysOf(service, workspace.retentionDays) ?? 1",
       ),
@@ -631,7 +631,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "a phone is had by two numbers",
     within: 270,
     edits: [
-      edit("core/src/number/Linking.ts", "other.id !== linked.id &&", "other.id === linked.id &&"),
+      edit("core/src/model/Linking.ts", "other.id !== linked.id &&", "other.id === linked.id &&"),
     ],
   },
   {
@@ -639,7 +639,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "core/src/numberCheck/NumberCheckStore.ts",
+        "core/src/store/NumberCheckStore.ts",
         'return pause === undefined ? answered(() => "failed") : again(now + pause, true)',
         'return answered(() => "not_registered")',
       ),
@@ -650,7 +650,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "core/src/numberCheck/NumberCheckStore.ts",
+        "core/src/store/NumberCheckStore.ts",
         'return pause === undefined ? answered(() => "failed") : again(now + pause, true)',
         'return answered(() => "failed")',
       ),
@@ -661,7 +661,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "core/src/numberCheck/NumberCheckStore.ts",
+        "core/src/store/NumberCheckStore.ts",
         "ReadonlyArray<number> = [5000, 30_000]",
         "ReadonlyArray<number> = [5000]",
       ),
@@ -672,7 +672,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 20,
     edits: [
       edit(
-        "core/src/numberCheck/NumberCheckStore.ts",
+        "core/src/store/NumberCheckStore.ts",
         "ReadonlyArray<number> = [5000, 30_000]",
         "ReadonlyArray<number> = [5000, 10_000]",
       ),
@@ -683,7 +683,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 100,
     edits: [
       edit(
-        "core/src/numberCheck/NumberCheckStore.ts",
+        "core/src/store/NumberCheckStore.ts",
         "return again(now + outcome.afterMillis, false)",
         "return again(now + outcome.afterMillis, true)",
       ),
@@ -716,7 +716,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 60,
     edits: [
       edit(
-        "core/src/numberCheck/NumberCheckStore.ts",
+        "core/src/store/NumberCheckStore.ts",
         "return again(now + outcome.afterMillis, false)",
         "return again(now + outcome.afterMillis * 1e6, false)",
       ),
@@ -728,7 +728,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     unfound: "a number that rests too early breaks no promise that the model holds",
     edits: [
       edit(
-        "core/src/number/SendingNumber.ts",
+        "core/src/model/SendingNumber.ts",
         ": { strikes: noFailures, pause: null }",
         ": { strikes, pause: null }",
       ),
@@ -740,25 +740,21 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     name: "a worker trusts in its shards for as long as it likes",
     within: 90,
     edits: [
-      edit(
-        "core/src/transport/NumberOwnership.ts",
-        "worker.sinceConfirmed() < trustMillis",
-        "true",
-      ),
+      edit("core/src/service/NumberOwnership.ts", "worker.sinceConfirmed() < trustMillis", "true"),
     ],
   },
   {
     name: "silent workers are ended before they let go",
     within: 400,
     edits: [
-      edit("core/src/transport/NumberOwnership.ts", "leaseMillis = 9000", "leaseMillis = 3000"),
+      edit("core/src/service/NumberOwnership.ts", "leaseMillis = 9000", "leaseMillis = 3000"),
     ],
   },
   {
     name: "silent workers are never ended",
     within: 60,
     edits: [
-      edit("core/src/transport/NumberOwnership.ts", "since() < leaseMillis", "since() < Infinity"),
+      edit("core/src/service/NumberOwnership.ts", "since() < leaseMillis", "since() < Infinity"),
     ],
   },
   {
@@ -767,12 +763,12 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     unfound: "not seen in 532 seeds, and it is not known why",
     edits: [
       edit(
-        "core/src/transport/NumberOwnership.ts",
+        "core/src/service/NumberOwnership.ts",
         "Effect.raceFirst(unused(worker, leaving.keys()), sleep(closingMillis))",
         "Effect.void",
       ),
       edit(
-        "core/src/transport/NumberOwnership.ts",
+        "core/src/service/NumberOwnership.ts",
         "usesOf(worker, shard).count === 0 ? { shard, term } : []",
         "[{ shard, term }]",
       ),
@@ -783,7 +779,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 400,
     edits: [
       edit(
-        "core/src/transport/NumberOwnership.ts",
+        "core/src/service/NumberOwnership.ts",
         "Effect.as(Deferred.await(owned.holding.over), Option.none())",
         "Effect.never",
       ),
@@ -807,7 +803,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 30,
     edits: [
       edit(
-        "core/src/transport/LiveNumbers.ts",
+        "core/src/service/LiveNumbers.ts",
         'if (after._tag === "Stop") {',
         'if (after._tag === "Stop" && after.wipe) {',
       ),
@@ -818,7 +814,7 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     within: 30,
     edits: [
       edit(
-        "core/src/transport/LiveNumbers.ts",
+        "core/src/service/LiveNumbers.ts",
         'tell(keeper, live, { status: "connected", phone, reason: null }).pipe(',
         "Effect.void.pipe(",
       ),

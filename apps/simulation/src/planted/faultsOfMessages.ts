@@ -11,8 +11,8 @@ const messageStore = "store-memory/src/messages.ts"
 const acceptance = "store-memory/src/messages.ts"
 const reminderStore = "store-memory/src/reminders.ts"
 const attemptOutcome = "core/src/worker/Dispatcher.ts"
-const messageRules = "core/src/message/Message.ts"
-const idempotency = "core/src/request/Idempotency.ts"
+const messageRules = "core/src/model/Message.ts"
+const idempotency = "core/src/model/Idempotency.ts"
 const loop = "core/src/worker/LeaseLoop.ts"
 
 export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
@@ -21,7 +21,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     within: 30,
     edits: [
       edit(
-        "core/src/queue/Lane.ts",
+        "core/src/model/Lane.ts",
         "Math.min(nextDue ?? change.dueAt, change.dueAt), rests",
         "Math.min(nextDue ?? change.dueAt, change.dueAt) - 1000, rests",
       ),
@@ -48,12 +48,12 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/message/Message.ts",
+        "core/src/model/Message.ts",
         "exact.planned + count <= limit.messages",
         "exact.planned + count < limit.messages",
       ),
       edit(
-        "core/src/message/Message.ts",
+        "core/src/model/Message.ts",
         "bound + count <= limit.messages",
         "bound + count < limit.messages",
       ),
@@ -108,7 +108,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/workspace/Workspaces.ts",
+        "core/src/service/Workspaces.ts",
         'Effect.andThen(wakeUp.wake("lanes"), wakeUp.wake("test_messages"))',
         'wakeUp.wake("lanes")',
       ),
@@ -152,7 +152,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/message/accept.ts",
+        "core/src/model/accept.ts",
         'allowance: mode === "test" ? 0 : planned.count',
         "allowance: planned.count",
       ),
@@ -287,7 +287,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     within: 10,
     edits: [
       edit(
-        "core/src/reminder/Reminder.ts",
+        "core/src/model/Reminder.ts",
         "nextRunAfter(schedule, now)",
         "nextRunAfter(schedule, now - 60_000)",
       ),

@@ -3,11 +3,11 @@
  * transactions of callers that a send can join.
  */
 import { Data, Effect } from "effect"
-import type { StoreUnavailable } from "../error/Refusal.ts"
-import type { MessageId, NumberId, WorkspaceId } from "../Ids.ts"
-import type { Message } from "../message/Message.ts"
-import type { Reminder } from "../reminder/Reminder.ts"
-import type { PageOf, PageQuery } from "../request/Page.ts"
+import type { StoreUnavailable } from "../model/Refusal.ts"
+import type { MessageId, NumberId, WorkspaceId } from "../model/Ids.ts"
+import type { Message } from "../model/Message.ts"
+import type { Reminder } from "../model/Reminder.ts"
+import type { PageOf, PageQuery } from "../model/Page.ts"
 
 // A backup or a lagging standby takes the store back in time, which begins an epoch. Earlier ids
 // may be known outside, so new ids skip them. What waited may have left, so it is held until an

@@ -1,12 +1,12 @@
 /** What the store keeps of workspaces, and what it erases of them. */
 import type { Effect } from "effect"
-import type { StoreUnavailable } from "../error/Refusal.ts"
-import type { WorkspaceId } from "../Ids.ts"
-import type { Pacing } from "../number/Pacing.ts"
-import { isSameNumber } from "../number/SendingNumber.ts"
-import type { SendingNumber } from "../number/SendingNumber.ts"
-import type { PageOf, PageQuery } from "../request/Page.ts"
-import type { Admits, Plan, Workspace } from "../workspace/Workspace.ts"
+import type { StoreUnavailable } from "../model/Refusal.ts"
+import type { WorkspaceId } from "../model/Ids.ts"
+import type { Pacing } from "../model/Pacing.ts"
+import { isSameNumber } from "../model/SendingNumber.ts"
+import type { SendingNumber } from "../model/SendingNumber.ts"
+import type { PageOf, PageQuery } from "../model/Page.ts"
+import type { Admits, Plan, Workspace } from "../model/Workspace.ts"
 
 /** Rows that one statement erases at most, so that none holds locks for long. */
 export const erasedAtOnce = 500

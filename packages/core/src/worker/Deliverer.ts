@@ -4,15 +4,15 @@
  */
 import { Effect, Result } from "effect"
 import type { Cause } from "effect"
-import { callbackSalt } from "../callback/CallbackSettings.ts"
-import { Egress, OutboundRule } from "../egress/Egress.ts"
-import type { EgressError, PostAnswer, PostLimits } from "../egress/Egress.ts"
-import { callbackContentType } from "../event/MessageChange.ts"
-import { Ids } from "../Ids.ts"
-import type { EventId, WebhookId, WorkspaceId } from "../Ids.ts"
-import { sharedLimits } from "../limit/Bulkhead.ts"
-import type { Capacity } from "../limit/Bulkhead.ts"
-import { logThrottled } from "../monitoring/logThrottled.ts"
+import { callbackSalt } from "../service/CallbackSettings.ts"
+import { Egress, OutboundRule } from "../model/Egress.ts"
+import type { EgressError, PostAnswer, PostLimits } from "../model/Egress.ts"
+import { callbackContentType } from "../model/MessageChange.ts"
+import { Ids } from "../model/Ids.ts"
+import type { EventId, WebhookId, WorkspaceId } from "../model/Ids.ts"
+import { sharedLimits } from "../model/Bulkhead.ts"
+import type { Capacity } from "../model/Bulkhead.ts"
+import { logThrottled } from "../service/logThrottled.ts"
 import {
   endpointLimit,
   HmacSha256,
@@ -20,14 +20,14 @@ import {
   SigningSecrets,
   silenceMillis,
   webhookUserAgent,
-} from "../webhook/WebhookEndpoint.ts"
-import type { DeliveryError } from "../webhook/WebhookEndpoint.ts"
+} from "../model/WebhookEndpoint.ts"
+import type { DeliveryError } from "../model/WebhookEndpoint.ts"
 import type {
   ClaimedDelivery,
   DeliveryQuery,
   DeliveryResult,
   TargetKind,
-} from "../webhook/WebhookStore.ts"
+} from "../store/WebhookStore.ts"
 import { makeLeasedLoop } from "./LeaseLoop.ts"
 import type { LeaseQuery } from "./LeaseLoop.ts"
 import { Store } from "../store/Store.ts"

@@ -4,53 +4,53 @@
  * worker repeats the attempt with the same id. Its sweeps end messages that expire and those of
  * test keys.
  */
-import type { NumberStore } from "../number/NumberStore.ts"
+import type { NumberStore } from "../store/NumberStore.ts"
 import { Clock, Context, Data, Effect, Layer, Stream } from "effect"
 import type { Scope } from "effect"
-import type { StoreUnavailable } from "../error/Refusal.ts"
-import { endMessage } from "../event/MessageChange.ts"
-import type { Ending } from "../event/MessageChange.ts"
-import { eventId, Ids } from "../Ids.ts"
-import type { MediaId, WorkspaceId } from "../Ids.ts"
-import { sharedLimits } from "../limit/Bulkhead.ts"
+import type { StoreUnavailable } from "../model/Refusal.ts"
+import { endMessage } from "../model/MessageChange.ts"
+import type { Ending } from "../model/MessageChange.ts"
+import { eventId, Ids } from "../model/Ids.ts"
+import type { MediaId, WorkspaceId } from "../model/Ids.ts"
+import { sharedLimits } from "../model/Bulkhead.ts"
 import {
   markMissingFiles,
   MediaFiles,
   MediaLinks,
   mediaTypeOf,
   whyUnsendable,
-} from "../media/Media.ts"
+} from "../model/Media.ts"
 import type {
   MediaFile,
   MediaFilesError,
   MediaReference,
   MediaType,
   StoredContent,
-} from "../media/Media.ts"
-import { LinkDownloads, LinksBusy, unavailable } from "../media/MediaDirectory.ts"
-import type { LinkTerms, MediaUnavailable } from "../media/MediaDirectory.ts"
-import { DailyQuota, hasExpired } from "../message/Message.ts"
-import type { Message, MessageError, QuotaLimit } from "../message/Message.ts"
-import type { MessageStore } from "../message/MessageStore.ts"
-import { throttled } from "../monitoring/logThrottled.ts"
-import { Numbers } from "../number/Numbers.ts"
-import { drawRestMillis } from "../number/Pacing.ts"
-import { failuresAfter, pausedUntil } from "../number/SendingNumber.ts"
-import type { Platform } from "../number/SendingNumber.ts"
-import { WakeUp } from "../queue/DueWork.ts"
-import type { Work } from "../queue/DueWork.ts"
+} from "../model/Media.ts"
+import { LinkDownloads, LinksBusy, unavailable } from "../service/MediaDirectory.ts"
+import type { LinkTerms, MediaUnavailable } from "../service/MediaDirectory.ts"
+import { DailyQuota, hasExpired } from "../model/Message.ts"
+import type { Message, MessageError, QuotaLimit } from "../model/Message.ts"
+import type { MessageStore } from "../store/MessageStore.ts"
+import { throttled } from "../service/logThrottled.ts"
+import { Numbers } from "../service/Numbers.ts"
+import { drawRestMillis } from "../model/Pacing.ts"
+import { failuresAfter, pausedUntil } from "../model/SendingNumber.ts"
+import type { Platform } from "../model/SendingNumber.ts"
+import { WakeUp } from "../store/DueWork.ts"
+import type { Work } from "../store/DueWork.ts"
 import {
   laneLeaseMillis,
   isOutcomeUnknown,
   noAftermath,
   roomRestAfter,
   stoppedUntil,
-} from "../queue/Lane.ts"
-import type { Aftermath, ClaimedMessage, Settlement, UnfinishedAttempt } from "../queue/Lane.ts"
-import { targetOf } from "../recipient/Recipient.ts"
-import { NumberOwnership } from "../transport/NumberOwnership.ts"
-import { TelegramTransport, WhatsAppTransport } from "../transport/Transport.ts"
-import type { OutgoingMedia, SendOutcome, Transport } from "../transport/Transport.ts"
+} from "../model/Lane.ts"
+import type { Aftermath, ClaimedMessage, Settlement, UnfinishedAttempt } from "../model/Lane.ts"
+import { targetOf } from "../model/Recipient.ts"
+import { NumberOwnership } from "../service/NumberOwnership.ts"
+import { TelegramTransport, WhatsAppTransport } from "../store/Transport.ts"
+import type { OutgoingMedia, SendOutcome, Transport } from "../store/Transport.ts"
 import { makeLeasedLoop, runLoop } from "./LeaseLoop.ts"
 import { Store } from "../store/Store.ts"
 

@@ -4,21 +4,21 @@
  * record a result, the lease ends and the work is handed out again.
  */
 import { Clock, Context, Duration, Effect, Exit, Fiber, Latch, Schedule } from "effect"
-import type { StoreUnavailable } from "../error/Refusal.ts"
-import type { WorkspaceId } from "../Ids.ts"
-import { saturatedTenants, countsNearShare, makeRejectingBulkhead } from "../limit/Bulkhead.ts"
+import type { StoreUnavailable } from "../model/Refusal.ts"
+import type { WorkspaceId } from "../model/Ids.ts"
+import { saturatedTenants, countsNearShare, makeRejectingBulkhead } from "../model/Bulkhead.ts"
 import type {
   Capacity,
   SaturatedTenants,
   LeaseClaim,
   RejectingBulkhead,
   Shares,
-} from "../limit/Bulkhead.ts"
-import { logFailure } from "../monitoring/logThrottled.ts"
-import { WakeUp } from "../queue/DueWork.ts"
-import type { DueWork, Sleeper, Work } from "../queue/DueWork.ts"
-import { RealTime, sleep, clockJumped } from "../time/Time.ts"
-import type { Owned } from "../transport/Shards.ts"
+} from "../model/Bulkhead.ts"
+import { logFailure } from "../service/logThrottled.ts"
+import { WakeUp } from "../store/DueWork.ts"
+import type { DueWork, Sleeper, Work } from "../store/DueWork.ts"
+import { RealTime, sleep, clockJumped } from "../model/Time.ts"
+import type { Owned } from "../model/Shards.ts"
 import { Store } from "../store/Store.ts"
 
 // The basic loop: work while there is work, then sleep until the store's next due time, a wake or

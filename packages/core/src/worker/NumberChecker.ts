@@ -4,22 +4,18 @@
  * transport (contract: Test mode).
  */
 import { Clock, Effect } from "effect"
-import { sharedLimits } from "../limit/Bulkhead.ts"
-import { Numbers } from "../number/Numbers.ts"
+import { sharedLimits } from "../model/Bulkhead.ts"
+import { Numbers } from "../service/Numbers.ts"
 import {
   checkChunk,
   checkLeaseMillis,
   checkTimeoutMillis,
   judgeCheck,
   testModeOutcome,
-} from "../numberCheck/NumberCheckStore.ts"
-import type {
-  CheckOutcome,
-  CheckSettlement,
-  ClaimedCheck,
-} from "../numberCheck/NumberCheckStore.ts"
-import { NumberOwnership } from "../transport/NumberOwnership.ts"
-import { PhoneDirectory } from "../transport/Transport.ts"
+} from "../store/NumberCheckStore.ts"
+import type { CheckOutcome, CheckSettlement, ClaimedCheck } from "../store/NumberCheckStore.ts"
+import { NumberOwnership } from "../service/NumberOwnership.ts"
+import { PhoneDirectory } from "../store/Transport.ts"
 import { makeLeasedLoop } from "./LeaseLoop.ts"
 import { Store } from "../store/Store.ts"
 

@@ -1,11 +1,11 @@
 /** Reports this process to the store, so that operators see what works on it. */
 import { Clock, Context, Effect } from "effect"
-import { logFailure } from "../monitoring/logThrottled.ts"
-import { processReportMillis } from "../monitoring/Processes.ts"
-import type { ProcessKind } from "../monitoring/Processes.ts"
+import { logFailure } from "../service/logThrottled.ts"
+import { processReportMillis } from "../store/Processes.ts"
+import type { ProcessKind } from "../store/Processes.ts"
 import { Store } from "../store/Store.ts"
-import { DeferrableSleep, sleep } from "../time/Time.ts"
-import { NumberOwnership, WorkerName } from "../transport/NumberOwnership.ts"
+import { DeferrableSleep, sleep } from "../model/Time.ts"
+import { NumberOwnership, WorkerName } from "../service/NumberOwnership.ts"
 
 /** What this process is, for operators. */
 export const OwnKind = /*#__PURE__*/ Context.Reference<ProcessKind>("core/OwnKind", {

@@ -6,14 +6,14 @@
  * until the others are done.
  */
 import { Clock, Effect, Result } from "effect"
-import type { StoreUnavailable } from "../error/Refusal.ts"
-import type { NumberId, ReminderId } from "../Ids.ts"
-import { makeAcceptor } from "../message/Messages.ts"
-import type { BrokenGuard } from "../message/MessageStore.ts"
-import { WakeUp } from "../queue/DueWork.ts"
-import { decideRun } from "../reminder/decideRun.ts"
-import { planRun } from "../reminder/Reminder.ts"
-import type { ReminderStore, DueReminder } from "../reminder/Reminder.ts"
+import type { StoreUnavailable } from "../model/Refusal.ts"
+import type { NumberId, ReminderId } from "../model/Ids.ts"
+import { makeAcceptor } from "../service/Messages.ts"
+import type { BrokenGuard } from "../model/accept.ts"
+import { WakeUp } from "../store/DueWork.ts"
+import { decideRun } from "../service/decideRun.ts"
+import { planRun } from "../model/Reminder.ts"
+import type { ReminderStore, DueReminder } from "../model/Reminder.ts"
 import { runLoop } from "./LeaseLoop.ts"
 import { Store } from "../store/Store.ts"
 

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { connectionCallback, messageCallback } from "../../src/event/MessageChange.ts"
-import type { ConnectionEvent } from "../../src/event/MessageChange.ts"
-import type { EventId, MessageId, NumberId, WorkspaceId } from "../../src/Ids.ts"
-import type { Message, MessageState } from "../../src/message/Message.ts"
+import { connectionCallback, messageCallback } from "../../src/model/MessageChange.ts"
+import type { ConnectionEvent } from "../../src/model/MessageChange.ts"
+import type { EventId, MessageId, NumberId, WorkspaceId } from "../../src/model/Ids.ts"
+import type { Message, MessageState } from "../../src/model/Message.ts"
 import { aMessage as aStoredMessage } from "../worker/claimedMessage.ts"
 
 const noon = Date.UTC(2026, 2, 2, 12)

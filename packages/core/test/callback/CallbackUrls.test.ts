@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { CallbackUrls } from "../../src/callback/CallbackSettings.ts"
-import { Egress, OutboundRule } from "../../src/egress/Egress.ts"
-import type { WorkspaceId } from "../../src/Ids.ts"
+import { CallbackUrls } from "../../src/service/CallbackSettings.ts"
+import { Egress, OutboundRule } from "../../src/model/Egress.ts"
+import type { WorkspaceId } from "../../src/model/Ids.ts"
 
 const check = (url: string | null, overrides: { resolvesTo?: "public" | "private" } = {}) =>
   CallbackUrls.use((urls) => urls.check(url, 1 as WorkspaceId)).pipe(

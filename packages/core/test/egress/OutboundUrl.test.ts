@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { isPublicAddress, parseOutboundUrl } from "../../src/egress/Egress.ts"
-import type { TargetRule } from "../../src/egress/Egress.ts"
+import { isPublicAddress, parseOutboundUrl } from "../../src/model/Egress.ts"
+import type { TargetRule } from "../../src/model/Egress.ts"
 
 const webhook: TargetRule = { allowHttp: false, allowPrivate: false }
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { isPublicAddress } from "../../src/egress/Egress.ts"
+import { isPublicAddress } from "../../src/model/Egress.ts"
 
 // These addresses are only parsed: nothing connects to one.
 const publicAddresses = [

@@ -2,10 +2,10 @@
 import { aStoredKey, aStoredWorkspace, storeWith } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Admission } from "../../src/key/Keys.ts"
-import type { AdmitQuery, AdmitV1Query, ApiKey } from "../../src/key/Auth.ts"
-import { hashSecret } from "../../src/secret/Secrets.ts"
-import type { Workspace } from "../../src/workspace/Workspace.ts"
+import { Admission } from "../../src/service/Keys.ts"
+import type { AdmitQuery, AdmitV1Query, ApiKey } from "../../src/model/Auth.ts"
+import { hashSecret } from "../../src/model/Secrets.ts"
+import type { Workspace } from "../../src/model/Workspace.ts"
 
 /** 2026-03-02T12:34:56.789Z */
 export const now = Date.UTC(2026, 2, 2, 12, 34, 56, 789)

@@ -1,8 +1,8 @@
 /** What the guard against wrong keys remembers, and its bounds. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { addressGroup, makeWrongKeys } from "../../src/key/Keys.ts"
-import { sharedLimits } from "../../src/limit/Bulkhead.ts"
+import { addressGroup, makeWrongKeys } from "../../src/service/Keys.ts"
+import { sharedLimits } from "../../src/model/Bulkhead.ts"
 
 const now = Date.UTC(2026, 2, 2, 12, 34, 56, 789)
 

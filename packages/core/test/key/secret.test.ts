@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Random, Schema } from "effect"
-import { Ids } from "../../src/Ids.ts"
-import { isKeyV1, isKeyV2, makeKeyV1, makeKeyV2 } from "../../src/key/Auth.ts"
-import { hashSecret, sameSecret } from "../../src/secret/Secrets.ts"
+import { Ids } from "../../src/model/Ids.ts"
+import { isKeyV1, isKeyV2, makeKeyV1, makeKeyV2 } from "../../src/model/Auth.ts"
+import { hashSecret, sameSecret } from "../../src/model/Secrets.ts"
 
 describe("the text of a key", () => {
   const body = "a1B2c3".repeat(7).slice(0, 38)

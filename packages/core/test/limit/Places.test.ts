@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { interruptEverywhere } from "@messaging-service/testkit"
-import { makeBulkhead } from "../../src/limit/Bulkhead.ts"
+import { makeBulkhead } from "../../src/model/Bulkhead.ts"
 
 const makeCounted = (whole: number, most: number) => {
   const places = makeBulkhead<string>({ whole, share: { most } })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { memoize } from "../../src/limit/Bulkhead.ts"
+import { memoize } from "../../src/model/Bulkhead.ts"
 
 describe("a memoized function", () => {
   it.effect("runs once for each argument", () =>

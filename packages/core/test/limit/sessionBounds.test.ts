@@ -2,13 +2,13 @@
 import { assert, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { operatorIdleMillis } from "../../src/browser/BrowserSessionStore.ts"
+import { operatorIdleMillis } from "../../src/store/BrowserSessionStore.ts"
 import {
   linkMillis,
   sessionLimit,
   sessionRequestsPerMinute,
   unusedLinks,
-} from "../../src/browser/BrowserSessions.ts"
+} from "../../src/service/BrowserSessions.ts"
 
 const root = resolve(import.meta.dirname, "../../../..")
 const page = readFileSync(resolve(root, "docs/security.md"), "utf8")
@@ -23,7 +23,7 @@ const row = (name: string): ReadonlyArray<string> => {
 }
 
 it("the page on security has the bounds of browser sessions", () => {
-  const source = readFileSync(resolve(root, "packages/core/src/browser/BrowserSessions.ts"), "utf8")
+  const source = readFileSync(resolve(root, "packages/core/src/service/BrowserSessions.ts"), "utf8")
   const [, hours] = /operatorSessionMillis = (\d+) \* 3_600_000/.exec(source) ?? []
   assert.deepStrictEqual(row("a session lasts")[0], `${hours} hours`)
   assert.deepStrictEqual(

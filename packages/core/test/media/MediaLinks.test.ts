@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
-import type { MediaId } from "../../src/Ids.ts"
-import { PublicUrl } from "../../src/request/Input.ts"
-import { linkKeptMillis, makeLinkPath, MediaLinks, readLinkPath } from "../../src/media/Media.ts"
+import type { MediaId } from "../../src/model/Ids.ts"
+import { PublicUrl } from "../../src/model/Input.ts"
+import { linkKeptMillis, makeLinkPath, MediaLinks, readLinkPath } from "../../src/model/Media.ts"
 import { layerSecrets } from "../secret/layerSecrets.ts"
 
 const secret = "a".repeat(64)

@@ -1,11 +1,11 @@
 /** A source of outgoing media whose files, records and answers the test chooses. */
 import { assert } from "@effect/vitest"
 import { Effect, Layer, Ref, Stream } from "effect"
-import { Egress, EgressError } from "../../src/egress/Egress.ts"
-import type { EgressAnswer, FetchLimits } from "../../src/egress/Egress.ts"
-import type { MediaId, WorkspaceId } from "../../src/Ids.ts"
-import { MediaFiles, MediaFilesError } from "../../src/media/Media.ts"
-import type { MediaFile, MediaReference, StoredContent } from "../../src/media/Media.ts"
+import { Egress, EgressError } from "../../src/model/Egress.ts"
+import type { EgressAnswer, FetchLimits } from "../../src/model/Egress.ts"
+import type { MediaId, WorkspaceId } from "../../src/model/Ids.ts"
+import { MediaFiles, MediaFilesError } from "../../src/model/Media.ts"
+import type { MediaFile, MediaReference, StoredContent } from "../../src/model/Media.ts"
 import { OutgoingMediaSource } from "../../src/worker/Dispatcher.ts"
 import { storeWith } from "@messaging-service/testkit"
 

@@ -1,10 +1,10 @@
 /** The media of a send: stored files, names of fetched files, and what cannot be sent. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import type { EgressAnswer } from "../../src/egress/Egress.ts"
-import type { WorkspaceId } from "../../src/Ids.ts"
-import { MediaFilesError } from "../../src/media/Media.ts"
-import type { MediaReference } from "../../src/media/Media.ts"
+import type { EgressAnswer } from "../../src/model/Egress.ts"
+import type { WorkspaceId } from "../../src/model/Ids.ts"
+import { MediaFilesError } from "../../src/model/Media.ts"
+import type { MediaReference } from "../../src/model/Media.ts"
 import { owner, link, stored, record, content, answer, setup, reason } from "./OutgoingMedia.ts"
 import type { Setup } from "./OutgoingMedia.ts"
 

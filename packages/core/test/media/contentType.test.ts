@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { mimeTypeOf, withFittingEnding } from "../../src/media/Media.ts"
+import { mimeTypeOf, withFittingEnding } from "../../src/model/Media.ts"
 
 const nothing = "application/octet-stream"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { fetchedFileName } from "../../src/media/Media.ts"
-import { codePointLength } from "../../src/request/Input.ts"
+import { fetchedFileName } from "../../src/model/Media.ts"
+import { codePointLength } from "../../src/model/Input.ts"
 
 const nowhere = "https://example.com/"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { uploadedFileName } from "../../src/media/Media.ts"
-import { codePointLength } from "../../src/request/Input.ts"
+import { uploadedFileName } from "../../src/model/Media.ts"
+import { codePointLength } from "../../src/model/Input.ts"
 
 describe("the name of an uploaded file", () => {
   const names: ReadonlyArray<readonly [given: string, name: string | undefined]> = [

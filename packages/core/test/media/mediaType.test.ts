@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { mediaTypeOf, mediaTypeOfLink } from "../../src/media/Media.ts"
+import { mediaTypeOf, mediaTypeOfLink } from "../../src/model/Media.ts"
 
 describe("mediaTypeOf", () => {
   for (const mimeType of ["image/jpeg", "image/png", "image/webp", "image/gif", "IMAGE/PNG"]) {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { parseListRequest, textPattern } from "../../src/message/Messages.ts"
-import type { ReferencedList } from "../../src/message/Messages.ts"
+import { parseListRequest, textPattern } from "../../src/service/Messages.ts"
+import type { ReferencedList } from "../../src/service/Messages.ts"
 
 const told = (query: object) =>
   Result.match(parseListRequest(query, true), {

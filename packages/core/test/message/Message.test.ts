@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { statusAt, transition, transitions } from "../../src/message/Message.ts"
-import type { MessageState, Transition, Trigger } from "../../src/message/Message.ts"
+import { statusAt, transition, transitions } from "../../src/model/Message.ts"
+import type { MessageState, Transition, Trigger } from "../../src/model/Message.ts"
 
 const states = [
   "waiting",

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { countExactly, dailyQuota, needsCount, quotaVerdict } from "../../src/message/Message.ts"
-import type { PlannedQuota, QuotaFacts } from "../../src/message/Message.ts"
+import { countExactly, dailyQuota, needsCount, quotaVerdict } from "../../src/model/Message.ts"
+import type { PlannedQuota, QuotaFacts } from "../../src/model/Message.ts"
 
 const day = 24 * 60 * 60 * 1000
 

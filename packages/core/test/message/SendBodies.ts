@@ -1,9 +1,9 @@
 /** Bodies of sends, and their expected refusals. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { Refusal } from "../../src/error/Refusal.ts"
-import { sendRequestParser } from "../../src/message/SendRequest.ts"
-import type { SendRequest } from "../../src/message/SendRequest.ts"
+import type { Refusal } from "../../src/model/Refusal.ts"
+import { sendRequestParser } from "../../src/model/SendRequest.ts"
+import type { SendRequest } from "../../src/model/SendRequest.ts"
 
 export const { batch, single } = sendRequestParser({ allowPrivate: false })
 

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { CallbackUrl } from "../../src/callback/CallbackSettings.ts"
-import type { MediaId } from "../../src/Ids.ts"
-import type { Attachment } from "../../src/media/MediaDirectory.ts"
-import { sendRequestParser } from "../../src/message/SendRequest.ts"
-import { underTerms } from "../../src/message/Messages.ts"
+import type { CallbackUrl } from "../../src/service/CallbackSettings.ts"
+import type { MediaId } from "../../src/model/Ids.ts"
+import type { Attachment } from "../../src/service/MediaDirectory.ts"
+import { sendRequestParser } from "../../src/model/SendRequest.ts"
+import { underTerms } from "../../src/service/Messages.ts"
 import { plainTerms } from "./plainTerms.ts"
 
 const rule = { allowPrivate: false }

@@ -1,9 +1,9 @@
 /** The texts that a live transport can look up. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import type { NumberId, TransportId } from "../../src/Ids.ts"
-import type { Message } from "../../src/message/Message.ts"
-import { SentTexts } from "../../src/message/Messages.ts"
+import type { NumberId, TransportId } from "../../src/model/Ids.ts"
+import type { Message } from "../../src/model/Message.ts"
+import { SentTexts } from "../../src/service/Messages.ts"
 import { storeWith } from "@messaging-service/testkit"
 
 const number = 1 as NumberId

@@ -1,10 +1,10 @@
 /** Acceptance of sends: times, references, the order of checks, and what is written. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { KeyId } from "../../src/Ids.ts"
-import type { AcceptContext } from "../../src/message/accept.ts"
-import { dailyQuota } from "../../src/message/Message.ts"
-import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
+import type { KeyId } from "../../src/model/Ids.ts"
+import type { AcceptContext } from "../../src/model/accept.ts"
+import { dailyQuota } from "../../src/model/Message.ts"
+import { unlimitedPlan } from "../../src/model/Workspace.ts"
 import {
   now,
   second,
@@ -22,7 +22,7 @@ import {
   iso,
   to,
 } from "./Accepting.ts"
-import type { Platform } from "../../src/number/SendingNumber.ts"
+import type { Platform } from "../../src/model/SendingNumber.ts"
 import type { Circumstances, Verdict } from "./Accepting.ts"
 
 describe("time_in_past", () => {

@@ -6,9 +6,9 @@ import {
   lastCheck,
   maximumInterruptions,
 } from "../../src/worker/Dispatcher.ts"
-import type { Ending } from "../../src/event/MessageChange.ts"
-import type { UnfinishedAttempt } from "../../src/queue/Lane.ts"
-import type { SendOutcome } from "../../src/transport/Transport.ts"
+import type { Ending } from "../../src/model/MessageChange.ts"
+import type { UnfinishedAttempt } from "../../src/model/Lane.ts"
+import type { SendOutcome } from "../../src/store/Transport.ts"
 import { noon, unknown, accepted, refused, notConnected, claim } from "../worker/claimedMessage.ts"
 
 /** The trigger and, for a failure, the code. */

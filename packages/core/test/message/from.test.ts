@@ -1,9 +1,9 @@
 /** The sending number: named, or chosen from the connected ones. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { Sender } from "../../src/key/Auth.ts"
-import { resolveNumber } from "../../src/message/accept.ts"
-import type { SendingNumber } from "../../src/number/SendingNumber.ts"
+import type { Sender } from "../../src/model/Auth.ts"
+import { resolveNumber } from "../../src/model/accept.ts"
+import type { SendingNumber } from "../../src/model/SendingNumber.ts"
 import {
   aNumber,
   aSender,

@@ -1,11 +1,11 @@
 /** Plan allowance and the number's 24-hour quota, and sends that exceed them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { decideRefused, plannedQuota } from "../../src/message/accept.ts"
-import { dailyQuota } from "../../src/message/Message.ts"
-import type { QuotaFacts } from "../../src/message/Message.ts"
-import { unlimitedPlan } from "../../src/workspace/Workspace.ts"
-import type { Plan } from "../../src/workspace/Workspace.ts"
+import { decideRefused, plannedQuota } from "../../src/model/accept.ts"
+import { dailyQuota } from "../../src/model/Message.ts"
+import type { QuotaFacts } from "../../src/model/Message.ts"
+import { unlimitedPlan } from "../../src/model/Workspace.ts"
+import type { Plan } from "../../src/model/Workspace.ts"
 import {
   now,
   second,

@@ -1,7 +1,7 @@
 /** The content of a send: text, media and times. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { sendRequestParser } from "../../src/message/SendRequest.ts"
+import { sendRequestParser } from "../../src/model/SendRequest.ts"
 import { single, phone, body, told, taken, refusals } from "./SendBodies.ts"
 import type { Told } from "./SendBodies.ts"
 

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFile } from "node:fs/promises"
 import { resolve } from "node:path"
-import { transitions } from "../../src/message/Message.ts"
+import { transitions } from "../../src/model/Message.ts"
 
 const page = resolve(import.meta.dirname, "../../../../docs/contract/messages.md")
 

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { EventId, WebhookId } from "../../src/Ids.ts"
-import type { TimelineFacts, ToldAttempt } from "../../src/message/MessageStore.ts"
-import { timelineEntries, timelineLimit } from "../../src/message/Timeline.ts"
+import type { EventId, WebhookId } from "../../src/model/Ids.ts"
+import type { TimelineFacts, ToldAttempt } from "../../src/model/Timeline.ts"
+import { timelineEntries, timelineLimit } from "../../src/model/Timeline.ts"
 import { aMessage, noon } from "../worker/claimedMessage.ts"
 
 const hour = 3_600_000

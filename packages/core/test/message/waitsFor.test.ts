@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { ConnectionFacts } from "../../src/number/NumberStore.ts"
-import { waitsFor } from "../../src/message/Messages.ts"
+import type { ConnectionFacts } from "../../src/store/NumberStore.ts"
+import { waitsFor } from "../../src/service/Messages.ts"
 import { claim, noon } from "../worker/claimedMessage.ts"
 
 const facts: ConnectionFacts = {

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { StoreUnavailable } from "../../src/index.ts"
-import { logFailure, throttled } from "../../src/monitoring/logThrottled.ts"
+import { logFailure, throttled } from "../../src/service/logThrottled.ts"
 
 const away = new StoreUnavailable({
   operation: "claim",

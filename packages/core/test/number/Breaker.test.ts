@@ -9,9 +9,9 @@ import {
   pausesAfter,
   pausesOnceLinked,
   failuresAfter,
-} from "../../src/number/SendingNumber.ts"
-import type { Pause } from "../../src/number/SendingNumber.ts"
-import type { SendOutcome } from "../../src/transport/Transport.ts"
+} from "../../src/model/SendingNumber.ts"
+import type { Pause } from "../../src/model/SendingNumber.ts"
+import type { SendOutcome } from "../../src/store/Transport.ts"
 import { accepted, noon, notConnected, refused, unknown } from "../worker/claimedMessage.ts"
 
 const restricted: SendOutcome = {

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { connectionOf, isShutOut, shouldReplace } from "../../src/number/NumberStore.ts"
-import type { ConnectionFacts, ConnectionReport } from "../../src/number/NumberStore.ts"
-import type { ConnectionReason } from "../../src/number/SendingNumber.ts"
+import { connectionOf, isShutOut, shouldReplace } from "../../src/store/NumberStore.ts"
+import type { ConnectionFacts, ConnectionReport } from "../../src/store/NumberStore.ts"
+import type { ConnectionReason } from "../../src/model/SendingNumber.ts"
 import { claim, noon } from "../worker/claimedMessage.ts"
 
 const second = 1000

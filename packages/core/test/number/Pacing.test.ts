@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { day, hour, minute, noon } from "@messaging-service/testkit/world"
 import { Effect, Random } from "effect"
-import { Ids } from "../../src/Ids.ts"
-import { drawRestMillis, liveWhatsAppPacing, unpaced } from "../../src/number/Pacing.ts"
-import type { Pacing } from "../../src/number/Pacing.ts"
-import { cappedUntil, limitedUntil } from "../../src/queue/Lane.ts"
+import { Ids } from "../../src/model/Ids.ts"
+import { drawRestMillis, liveWhatsAppPacing, unpaced } from "../../src/model/Pacing.ts"
+import type { Pacing } from "../../src/model/Pacing.ts"
+import { cappedUntil, limitedUntil } from "../../src/model/Lane.ts"
 
 const rests = (pacing: Pacing, count: number, seed = "rests") =>
   Effect.map(Ids, (ids) => Array.from({ length: count }, () => drawRestMillis(pacing, ids))).pipe(

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { NumberId, WorkspaceId } from "../../src/Ids.ts"
-import { askingNumber } from "../../src/numberCheck/NumberChecks.ts"
-import type { SendingNumber } from "../../src/number/SendingNumber.ts"
+import type { NumberId, WorkspaceId } from "../../src/model/Ids.ts"
+import { askingNumber } from "../../src/service/NumberChecks.ts"
+import type { SendingNumber } from "../../src/model/SendingNumber.ts"
 
 const aNumber = (id: number, overrides: Partial<SendingNumber> = {}): SendingNumber => ({
   id: id as NumberId,

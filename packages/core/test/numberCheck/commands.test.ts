@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { problemsOf } from "../../src/error/Refusal.ts"
-import { parseCheckNumbers, parseListCheckResults } from "../../src/numberCheck/NumberChecks.ts"
+import { problemsOf } from "../../src/model/Refusal.ts"
+import { parseCheckNumbers, parseListCheckResults } from "../../src/service/NumberChecks.ts"
 
 const phone = "+15550000001"
 

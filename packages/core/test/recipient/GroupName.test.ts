@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { isGroupName } from "../../src/recipient/Recipient.ts"
+import { isGroupName } from "../../src/model/Recipient.ts"
 
 describe("a group name", () => {
   it.effect("has 1 to 100 code points", () =>

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import metadata from "libphonenumber-js/min/metadata"
-import { callingCodes, parsePhone, phoneDigits } from "../../src/recipient/Recipient.ts"
+import { callingCodes, parsePhone, phoneDigits } from "../../src/model/Recipient.ts"
 
 const accepted: ReadonlyArray<readonly [text: string, phone: string]> = [
   ["+15005550006", "+15005550006"],

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { parseUsername } from "../../src/recipient/Recipient.ts"
+import { parseUsername } from "../../src/model/Recipient.ts"
 
 const longest = "a".repeat(32)
 

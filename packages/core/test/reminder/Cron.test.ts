@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { parseCron } from "../../src/reminder/Cron.ts"
-import type { CronProblem } from "../../src/reminder/Cron.ts"
+import { parseCron } from "../../src/model/Cron.ts"
+import type { CronProblem } from "../../src/model/Cron.ts"
 
 /** Wall times of a pattern from the start of a day. */
 const wallTimes = (text: string, from: string, count: number): ReadonlyArray<string> => {

@@ -2,9 +2,9 @@
 import { assert, describe, it } from "@effect/vitest"
 
 import type { ReminderId, WorkspaceId } from "../../src/index.ts"
-import { planRun } from "../../src/reminder/Reminder.ts"
-import type { Reminder } from "../../src/reminder/Reminder.ts"
-import type { TimeZone } from "../../src/reminder/Cron.ts"
+import { planRun } from "../../src/model/Reminder.ts"
+import type { Reminder } from "../../src/model/Reminder.ts"
+import type { TimeZone } from "../../src/model/Cron.ts"
 
 const dueAt = Date.parse("2026-01-15T12:10:00Z")
 const second = 1000

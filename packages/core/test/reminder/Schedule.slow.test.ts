@@ -6,8 +6,8 @@ import {
   parseCron,
   parseTimeZone,
   zoneNames,
-} from "../../src/reminder/Cron.ts"
-import type { ReminderSchedule } from "../../src/reminder/Cron.ts"
+} from "../../src/model/Cron.ts"
+import type { ReminderSchedule } from "../../src/model/Cron.ts"
 import { patterns } from "./patterns.ts"
 import { namedMinutes, runsByDefinition, walk } from "./WalkedClock.ts"
 

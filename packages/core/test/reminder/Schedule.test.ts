@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { formatInZone, latestRunIn, nextRunAfter } from "../../src/reminder/Cron.ts"
+import { formatInZone, latestRunIn, nextRunAfter } from "../../src/model/Cron.ts"
 import { patterns } from "./patterns.ts"
 import { namedMinutes, runsByDefinition, walk } from "./WalkedClock.ts"
 import { schedule, runs } from "./ScheduledRuns.ts"

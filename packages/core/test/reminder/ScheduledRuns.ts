@@ -1,7 +1,7 @@
 /** Schedules from pattern and zone, and their runs. */
 import { Result } from "effect"
-import { formatInZone, nextRunAfter, parseCron, parseTimeZone } from "../../src/reminder/Cron.ts"
-import type { ReminderSchedule } from "../../src/reminder/Cron.ts"
+import { formatInZone, nextRunAfter, parseCron, parseTimeZone } from "../../src/model/Cron.ts"
+import type { ReminderSchedule } from "../../src/model/Cron.ts"
 
 export const schedule = (cron: string, zone: string): ReminderSchedule => ({
   cron: Result.getOrThrow(parseCron(cron)),

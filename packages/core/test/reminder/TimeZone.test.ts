@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { formatInZone, momentInZone, parseTimeZone, zoneNames } from "../../src/reminder/Cron.ts"
+import { formatInZone, momentInZone, parseTimeZone, zoneNames } from "../../src/model/Cron.ts"
 
 const accepted: ReadonlyArray<readonly [text: string, name: string]> = [
   ["UTC", "UTC"],

@@ -1,7 +1,7 @@
 /** Previews of schedules: the runs to come, and what clock changes do to them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { previewRuns } from "../../src/reminder/Cron.ts"
+import { previewRuns } from "../../src/model/Cron.ts"
 import { patterns } from "./patterns.ts"
 import { runs as runsOf, schedule } from "./ScheduledRuns.ts"
 

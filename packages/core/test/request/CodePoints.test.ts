@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { codePointLength, isBlank } from "../../src/request/Input.ts"
+import { codePointLength, isBlank } from "../../src/model/Input.ts"
 
 // Unicode's PropList.txt, property White_Space.
 const whiteSpace = [

@@ -6,8 +6,8 @@ import {
   fingerprint,
   judgeClaim,
   parseIdempotencyKey,
-} from "../../src/request/Idempotency.ts"
-import type { ClaimOutcome, IdempotencyRecord } from "../../src/request/Idempotency.ts"
+} from "../../src/model/Idempotency.ts"
+import type { ClaimOutcome, IdempotencyRecord } from "../../src/model/Idempotency.ts"
 
 const refusal = <A>(result: Result.Result<A, { code: string; status: number }>) =>
   Result.match(result, {

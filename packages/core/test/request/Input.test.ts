@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { problem } from "../../src/error/Refusal.ts"
+import { problem } from "../../src/model/Refusal.ts"
 import {
   decoded,
   inputDecoder,
@@ -9,7 +9,7 @@ import {
   parsed,
   refusedAs,
   textBetween,
-} from "../../src/request/Input.ts"
+} from "../../src/model/Input.ts"
 
 const Inner = Schema.Struct({
   size: Schema.optionalKey(Schema.Int),

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { makeCursor, makeCursors, readCursor } from "../../src/request/Page.ts"
-import type { CursorBinding } from "../../src/request/Page.ts"
+import { makeCursor, makeCursors, readCursor } from "../../src/model/Page.ts"
+import type { CursorBinding } from "../../src/model/Page.ts"
 import { aSecretsKey, layerSecrets } from "../secret/layerSecrets.ts"
 
 const secret = "0123456789abcdef".repeat(4)

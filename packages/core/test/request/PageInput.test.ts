@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { pageOf, parsePageRequest } from "../../src/request/Page.ts"
+import { pageOf, parsePageRequest } from "../../src/model/Page.ts"
 
 const told = (query: object) =>
   Result.match(parsePageRequest(query), {

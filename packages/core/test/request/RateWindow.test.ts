@@ -9,8 +9,8 @@ import {
   requestsPerDay,
   requestsPerMinute,
   wrongKeysPerMinute,
-} from "../../src/key/Auth.ts"
-import type { RateState } from "../../src/key/Auth.ts"
+} from "../../src/model/Auth.ts"
+import type { RateState } from "../../src/model/Auth.ts"
 
 const second = 1000
 const minute = 60 * second

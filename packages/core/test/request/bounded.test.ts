@@ -1,9 +1,9 @@
 /** Bounds on how much of a request is read and reported (sharedResources: refusalErrors). */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
-import { sharedLimits } from "../../src/limit/Bulkhead.ts"
-import { problem, refuse, refuseAll } from "../../src/error/Refusal.ts"
-import { boundedBy, inputDecoder } from "../../src/request/Input.ts"
+import { sharedLimits } from "../../src/model/Bulkhead.ts"
+import { problem, refuse, refuseAll } from "../../src/model/Refusal.ts"
+import { boundedBy, inputDecoder } from "../../src/model/Input.ts"
 
 const Member = Schema.Struct({ size: Schema.Int })
 const Body = Schema.Struct({

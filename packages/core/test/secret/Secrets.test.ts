@@ -5,7 +5,7 @@ import {
   parseSecretsKeys,
   Secrets,
   WrongSecretsKey,
-} from "../../src/secret/Secrets.ts"
+} from "../../src/model/Secrets.ts"
 import { aSecretsKey, layerSecrets } from "./layerSecrets.ts"
 import type { Stored } from "./layerSecrets.ts"
 

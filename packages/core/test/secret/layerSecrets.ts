@@ -1,8 +1,8 @@
 /** Secrets over a store of their own, for tests of signing. */
 import { Effect, Layer } from "effect"
-import { Ids } from "../../src/Ids.ts"
-import { OlderSecretsKeys, parseSecretsKey, SecretsKey } from "../../src/secret/Secrets.ts"
-import { layerStoredSecrets } from "../../src/secret/layerStoredSecrets.ts"
+import { Ids } from "../../src/model/Ids.ts"
+import { OlderSecretsKeys, parseSecretsKey, SecretsKey } from "../../src/model/Secrets.ts"
+import { layerStoredSecrets } from "../../src/service/layerStoredSecrets.ts"
 import { storeWith } from "@messaging-service/testkit"
 
 /** The stored value of a name. */

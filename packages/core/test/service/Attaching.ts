@@ -3,7 +3,7 @@ import { Effect, Layer, Option, Stream } from "effect"
 import { Attachments, Egress, EgressError, MediaFiles, Messages, Store } from "../../src/index.ts"
 import type { Attachment, Caller, MediaId } from "../../src/index.ts"
 import { plainTerms } from "../message/plainTerms.ts"
-import type { SendTerms } from "../../src/message/Messages.ts"
+import type { SendTerms } from "../../src/service/Messages.ts"
 import { shown, the } from "./Operations.ts"
 import { minute } from "./Service.ts"
 

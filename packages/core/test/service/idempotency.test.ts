@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { claimKeptMillis, Store } from "../../src/index.ts"
-import { claimantOf } from "../../src/key/Auth.ts"
+import { claimantOf } from "../../src/model/Auth.ts"
 import {
   messagesOf,
   answer,

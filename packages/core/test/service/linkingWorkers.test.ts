@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Queue, Stream } from "effect"
 import { WakeUp, sharedLimits, Store } from "../../src/index.ts"
 import type { LinkingEvent, LinkingRequest } from "../../src/index.ts"
-import { linkingLeaseMillis, linkingMillis } from "../../src/number/Linking.ts"
+import { linkingLeaseMillis, linkingMillis } from "../../src/model/Linking.ts"
 import {
   inAService,
   minute,

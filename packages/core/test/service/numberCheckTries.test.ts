@@ -7,7 +7,7 @@ import {
   checkLeaseMillis,
   checkRetryMillis,
   checkTimeoutMillis,
-} from "../../src/numberCheck/NumberCheckStore.ts"
+} from "../../src/store/NumberCheckStore.ts"
 import { behave, logOut, reconnect } from "./Operations.ts"
 import {
   aNumber,

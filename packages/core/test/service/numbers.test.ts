@@ -10,7 +10,7 @@ import {
   Workspaces,
 } from "../../src/index.ts"
 import type { Failure, NumberId } from "../../src/index.ts"
-import { unpaced } from "../../src/number/Pacing.ts"
+import { unpaced } from "../../src/model/Pacing.ts"
 import { refusal } from "./Operations.ts"
 import { aNumber, aPlan, aWorkspace, inAService, noon } from "./Service.ts"
 

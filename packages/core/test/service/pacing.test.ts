@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { Numbers } from "../../src/index.ts"
-import { liveWhatsAppPacing, StartingPacing } from "../../src/number/Pacing.ts"
+import { liveWhatsAppPacing, StartingPacing } from "../../src/model/Pacing.ts"
 import { behave, cancel, copies, send, sendBatch, status, statuses } from "./Operations.ts"
 import {
   ahead,

@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { Egress, Messages } from "../../src/index.ts"
 import type { CallbackUrl, Caller, MessageId, Refusal } from "../../src/index.ts"
 import { plainTerms } from "../message/plainTerms.ts"
-import type { SendTerms } from "../../src/message/Messages.ts"
+import type { SendTerms } from "../../src/service/Messages.ts"
 import { contentOf, leftOver, uploaded } from "./Attaching.ts"
 import {
   allEvents,

@@ -18,7 +18,7 @@ import {
   layerWatchedStore,
   seenOf,
   withoutErased,
-} from "../../src/restore/StoreWatch.ts"
+} from "../../src/service/StoreWatch.ts"
 import { copies, send, status } from "./Operations.ts"
 import { aSender, inAService, second, settled } from "./Service.ts"
 import type { TestService } from "./Service.ts"

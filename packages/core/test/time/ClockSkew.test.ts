@@ -1,7 +1,7 @@
 /** The difference of two clocks, and its consequences. */
 import { assert, describe, it } from "@effect/vitest"
-import { clockSkew, clockVerdict } from "../../src/time/ClockSkew.ts"
-import type { ClockReading } from "../../src/time/ClockSkew.ts"
+import { clockSkew, clockVerdict } from "../../src/service/ClockSkew.ts"
+import type { ClockReading } from "../../src/service/ClockSkew.ts"
 
 /** A process `ahead` milliseconds ahead of the database, whose answer takes `roundTrip`. */
 const aReading = (ahead: number, roundTrip = 0): ClockReading => ({

@@ -4,7 +4,7 @@ import { Clock, Deferred, Effect, Fiber, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import type { TransportEvent, TransportId } from "../../src/index.ts"
 import { interruptEverywhere } from "@messaging-service/testkit"
-import { closeConnection } from "../../src/transport/Transport.ts"
+import { closeConnection } from "../../src/store/Transport.ts"
 import { aLiveWorld, again, day, idOf, listening, one, settings } from "./aLiveWorld.ts"
 
 const connectedOf = (events: ReadonlyArray<TransportEvent>) =>

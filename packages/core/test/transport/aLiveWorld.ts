@@ -2,20 +2,16 @@
 import { Clock, Deferred, Effect, Layer, Option, Queue, Redacted } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/error/Refusal.ts"
-import type { NumberId } from "../../src/Ids.ts"
-import { NumberProxies } from "../../src/number/Numbers.ts"
-import { CannotOpen } from "../../src/secret/Secrets.ts"
-import { makeLiveNumbers } from "../../src/transport/LiveNumbers.ts"
-import type {
-  AfterClose,
-  LiveNumbersOptions,
-  LiveSettings,
-} from "../../src/transport/LiveNumbers.ts"
-import type { LiveConnection, TransportEvent } from "../../src/transport/Transport.ts"
-import { NumberOwnership } from "../../src/transport/NumberOwnership.ts"
-import { SessionVault } from "../../src/transport/Sessions.ts"
-import type { KeptSession, Owned } from "../../src/transport/Shards.ts"
+import { StoreUnavailable } from "../../src/model/Refusal.ts"
+import type { NumberId } from "../../src/model/Ids.ts"
+import { NumberProxies } from "../../src/service/Numbers.ts"
+import { CannotOpen } from "../../src/model/Secrets.ts"
+import { makeLiveNumbers } from "../../src/service/LiveNumbers.ts"
+import type { AfterClose, LiveNumbersOptions, LiveSettings } from "../../src/service/LiveNumbers.ts"
+import type { LiveConnection, TransportEvent } from "../../src/store/Transport.ts"
+import { NumberOwnership } from "../../src/service/NumberOwnership.ts"
+import { SessionVault } from "../../src/service/Sessions.ts"
+import type { KeptSession, Owned } from "../../src/model/Shards.ts"
 
 export const second = 1000
 export const minute = 60 * second

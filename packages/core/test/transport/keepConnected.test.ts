@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { heard } from "../Heard.ts"
-import { makeReconnectPauses } from "../../src/transport/Transport.ts"
+import { makeReconnectPauses } from "../../src/store/Transport.ts"
 import { aLiveWorld, again, idOf, minute, one, second, settings } from "./aLiveWorld.ts"
 
 /** Between one moment and the next. */

@@ -2,10 +2,10 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/error/Refusal.ts"
-import { CannotOpen } from "../../src/secret/Secrets.ts"
-import { NumberMoved } from "../../src/transport/NumberOwnership.ts"
-import { makeHold, retryUntilStoreAnswers } from "../../src/transport/Hold.ts"
+import { StoreUnavailable } from "../../src/model/Refusal.ts"
+import { CannotOpen } from "../../src/model/Secrets.ts"
+import { NumberMoved } from "../../src/service/NumberOwnership.ts"
+import { makeHold, retryUntilStoreAnswers } from "../../src/service/Hold.ts"
 import { one } from "./aLiveWorld.ts"
 
 /** A store that fails so often, and then answers. */

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import type { Refusal } from "../../src/error/Refusal.ts"
-import { endpointRequestParser } from "../../src/webhook/WebhookEndpoint.ts"
+import type { Refusal } from "../../src/model/Refusal.ts"
+import { endpointRequestParser } from "../../src/model/WebhookEndpoint.ts"
 
 const parse = endpointRequestParser({ allowPrivate: false })
 

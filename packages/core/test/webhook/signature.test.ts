@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { createHmac } from "node:crypto"
 import { readFile } from "node:fs/promises"
-import { HmacSha256, secretOfSalt, signature } from "../../src/webhook/WebhookEndpoint.ts"
+import { HmacSha256, secretOfSalt, signature } from "../../src/model/WebhookEndpoint.ts"
 
 const encode = (text: string) => new TextEncoder().encode(text)
 

@@ -1,26 +1,26 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Fiber, Layer, Logger, Random, References, Stream } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/error/Refusal.ts"
-import { Ids } from "../../src/Ids.ts"
-import type { MediaId } from "../../src/Ids.ts"
-import { MediaFilesError, MediaLinks } from "../../src/media/Media.ts"
-import type { MediaReference } from "../../src/media/Media.ts"
-import { LinksBusy, MediaUnavailable } from "../../src/media/MediaDirectory.ts"
+import { StoreUnavailable } from "../../src/model/Refusal.ts"
+import { Ids } from "../../src/model/Ids.ts"
+import type { MediaId } from "../../src/model/Ids.ts"
+import { MediaFilesError, MediaLinks } from "../../src/model/Media.ts"
+import type { MediaReference } from "../../src/model/Media.ts"
+import { LinksBusy, MediaUnavailable } from "../../src/service/MediaDirectory.ts"
 import { FileAway, makeAttempt, NoRoom, OutgoingMediaSource } from "../../src/worker/Dispatcher.ts"
-import type { Message } from "../../src/message/Message.ts"
-import type { NumberStore, ConnectionFacts } from "../../src/number/NumberStore.ts"
-import { noFailures } from "../../src/number/SendingNumber.ts"
-import { Numbers } from "../../src/number/Numbers.ts"
-import { unpaced } from "../../src/number/Pacing.ts"
-import type { Settlement } from "../../src/queue/Lane.ts"
-import { TelegramTransport, WhatsAppTransport } from "../../src/transport/Transport.ts"
+import type { Message } from "../../src/model/Message.ts"
+import type { NumberStore, ConnectionFacts } from "../../src/store/NumberStore.ts"
+import { noFailures } from "../../src/model/SendingNumber.ts"
+import { Numbers } from "../../src/service/Numbers.ts"
+import { unpaced } from "../../src/model/Pacing.ts"
+import type { Settlement } from "../../src/model/Lane.ts"
+import { TelegramTransport, WhatsAppTransport } from "../../src/store/Transport.ts"
 import type {
   OutgoingMedia,
   OutgoingMessage,
   SendOutcome,
   Transport,
-} from "../../src/transport/Transport.ts"
+} from "../../src/store/Transport.ts"
 import {
   noon,
   accepted,

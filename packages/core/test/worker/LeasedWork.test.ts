@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { WakeUp } from "../../src/queue/DueWork.ts"
+import { WakeUp } from "../../src/store/DueWork.ts"
 import type { LeaseQuery } from "../../src/worker/LeaseLoop.ts"
 import { aLoop, leaseMillis, second, calm, jobs, upTo, wake } from "./LeasedJobs.ts"
 import type { Job } from "./LeasedJobs.ts"

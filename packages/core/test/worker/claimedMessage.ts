@@ -1,10 +1,10 @@
 /** A claimed message, with defaults for everything that a test does not name. */
-import type { MessageId, NumberId, TransportId, WorkspaceId } from "../../src/Ids.ts"
-import type { Message } from "../../src/message/Message.ts"
-import { noFailures } from "../../src/number/SendingNumber.ts"
-import type { ClaimedMessage } from "../../src/queue/Lane.ts"
-import type { Phone } from "../../src/recipient/Recipient.ts"
-import type { SendOutcome } from "../../src/transport/Transport.ts"
+import type { MessageId, NumberId, TransportId, WorkspaceId } from "../../src/model/Ids.ts"
+import type { Message } from "../../src/model/Message.ts"
+import { noFailures } from "../../src/model/SendingNumber.ts"
+import type { ClaimedMessage } from "../../src/model/Lane.ts"
+import type { Phone } from "../../src/model/Recipient.ts"
+import type { SendOutcome } from "../../src/store/Transport.ts"
 
 export const noon = Date.UTC(2026, 2, 2, 12)
 

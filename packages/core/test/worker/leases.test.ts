@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
-import { StoreUnavailable } from "../../src/error/Refusal.ts"
+import { StoreUnavailable } from "../../src/model/Refusal.ts"
 import { StopMillis } from "../../src/worker/LeaseLoop.ts"
 import { aLoop, leaseMillis, second, stopped, calm, jobs, upTo, wake } from "./LeasedJobs.ts"
 

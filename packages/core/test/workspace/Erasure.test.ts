@@ -1,7 +1,7 @@
 /** How long messages are kept (contract: Workspaces). */
 import { assert, it } from "@effect/vitest"
 import type { WorkspaceId } from "@messaging-service/core"
-import { outlived, retentionDaysOf } from "../../src/workspace/Workspaces.ts"
+import { outlived, retentionDaysOf } from "../../src/service/Workspaces.ts"
 
 const day = 86_400_000
 const now = Date.UTC(2030, 0, 31)

@@ -1,0 +1,402 @@
+/**
+ * Lanes: one queue for each number, from which waiting live messages leave one at a time. Pure
+ * rules decide what is in flight, what a claim may hand out and when a lane is next due. The port
+ * at the end stores lanes. Both stores keep the rules: docs/rules.md lists where.
+ */
+import type { Effect } from "effect"
+import type { StoreUnavailable } from "./Refusal.ts"
+import type { MessageChange } from "./MessageChange.ts"
+import type { MessageId, NumberId } from "./Ids.ts"
+import type { LeaseClaim, Shares } from "./Bulkhead.ts"
+import { hasExpired } from "./Message.ts"
+import type { Message, QuotaLimit } from "./Message.ts"
+import { recipientLimits, sendLimits } from "./Pacing.ts"
+import type { Pacing } from "./Pacing.ts"
+import type { Pause, Pauses, SendingNumber, ConsecutiveFailures } from "./SendingNumber.ts"
+import type { Owned } from "./Shards.ts"
+
+/** How long a lane stays claimed after its worker died, in service time. */
+export const laneLeaseMillis = 30_000
+
+/** Whether a lease lasts; after its end any worker may claim again. */
+export const isLeased = (leaseUntil: number | null, now: number): boolean =>
+  leaseUntil !== null && leaseUntil > now
+
+/** The lease of something that is claimed. */
+interface Claimed {
+  /** Of the latest claim; grows with each claim. */
+  readonly lease: number
+  /** Null while unclaimed. */
+  readonly leaseUntil: number | null
+}
+
+/**
+ * Whether this lease is the latest, so that its holder may settle or renew. An expired lease
+ * qualifies until another worker claims.
+ */
+export const holdsLease = (claimed: Claimed, lease: number): boolean =>
+  claimed.leaseUntil !== null && claimed.lease === lease
+
+/** The attempts at one message so far. */
+interface Attempts {
+  readonly leased: boolean
+  /** Attempts that began and never settled. */
+  readonly interruptions: number
+}
+
+/** Whether the message may have left: an interrupted attempt has an unknown outcome. */
+export const isOutcomeUnknown = ({ interruptions }: Pick<Attempts, "interruptions">): boolean =>
+  interruptions > 0
+
+/**
+ * Whether a transport may have this waiting message: a lease hands it out, or an interrupted
+ * attempt may have sent it. It can neither be cancelled nor expire; only another attempt, or giving
+ * up, settles it.
+ */
+export const isInFlight = (attempts: Attempts): boolean =>
+  attempts.leased || isOutcomeUnknown(attempts)
+
+/**
+ * Whether a claim may hand the message out. The sweep ends expired ones, unless they may have left.
+ */
+export const mayBeHandedOut = (
+  message: Pick<Message, "expiresAt">,
+  attempts: Pick<Attempts, "interruptions">,
+  now: number,
+): boolean => isOutcomeUnknown(attempts) || !hasExpired(message, now)
+
+/** What decides whether a number's work goes on. */
+export interface Standing {
+  readonly connected: boolean
+  readonly removed: boolean
+}
+
+/**
+ * Whether a number's work goes on: it is connected, or it was removed and open attempts must
+ * settle.
+ */
+export const isOpen = ({ connected, removed }: Standing): boolean => connected || removed
+
+/**
+ * Whether a lane can be claimed. Without a connection it can while its first message may have left,
+ * to settle that message once it expires.
+ */
+export const isClaimable = (lane: Standing, first: Attempts | null): boolean =>
+  isOpen(lane) || (first !== null && isInFlight(first))
+
+/**
+ * Until when a lane hands out nothing: without end (infinite) while its workspace is disabled, else
+ * until its pause ends. Null: nothing stops it.
+ */
+export const stoppedUntil = (pausedUntil: number | null, isDisabled: boolean): number | null =>
+  isDisabled ? Infinity : pausedUntil
+
+/**
+ * Until when a lane's first message is held: while the lane is stopped (see `stoppedUntil`), or, if
+ * it may have left, while its number is disconnected. A message that may have left is settled once
+ * it expires, since that needs no transport.
+ */
+export const holdsUntil = (
+  stopped: number | null,
+  lane: Standing,
+  first: (Pick<Attempts, "interruptions"> & Pick<Message, "expiresAt">) | null,
+): number | null => {
+  if (first === null || !isOutcomeUnknown(first)) return stopped
+  const until = isOpen(lane) ? stopped : Infinity
+  return until === null || first.expiresAt === null ? until : Math.min(until, first.expiresAt)
+}
+
+/** Whether a moment lies in the window that ends now. */
+export const isInWindow = (moment: number, now: number, windowMillis: number): boolean =>
+  moment > now - windowMillis && moment <= now
+
+/** How many of the ascending times are at or before the moment. */
+const countUntil = (times: ReadonlyArray<number>, moment: number): number => {
+  let [low, high] = [0, times.length]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if ((times[middle] ?? moment) <= moment) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/**
+ * When a window has room for one more: one window after the oldest time that still fills it. Null
+ * when it has room now. `times` ascend; times after `now` do not count.
+ */
+export const cappedUntil = (
+  times: ReadonlyArray<number>,
+  now: number,
+  { messages, windowMillis }: QuotaLimit,
+): number | null => {
+  const before = countUntil(times, now) - messages
+  const lastThatFits = before < 0 ? undefined : times[before]
+  return lastThatFits === undefined || !isInWindow(lastThatFits, now, windowMillis)
+    ? null
+    : lastThatFits + windowMillis
+}
+
+/** What decides whether the number's limits let its first message leave. */
+interface LimitFacts {
+  /** When its messages were sent, ascending. */
+  readonly sentTimes: ReadonlyArray<number>
+  /** When it first wrote to each recipient, ascending. */
+  readonly firstTimes: ReadonlyArray<number>
+  /** Whether the message goes to none of these recipients. */
+  readonly isNewRecipient: boolean
+  readonly sendCap: QuotaLimit
+  /** Null: the number is not paced. */
+  readonly pacing: Pacing | null
+}
+
+/** When every limit of a number (send cap and pacing) lets its first message leave. Null: now. */
+export const limitedUntil = (
+  { firstTimes, isNewRecipient, pacing, sendCap, sentTimes }: LimitFacts,
+  now: number,
+): number | null => {
+  const limits = [sendCap, ...(pacing === null ? [] : sendLimits(pacing))]
+  const contacts = pacing === null || !isNewRecipient ? [] : recipientLimits(pacing)
+  const moments = [
+    ...limits.map((limit) => cappedUntil(sentTimes, now, limit)),
+    ...contacts.map((limit) => cappedUntil(firstTimes, now, limit)),
+  ].filter((moment) => moment !== null)
+  return moments.length === 0 ? null : Math.max(...moments)
+}
+
+/** What decides when a lane is next due. */
+export interface LaneDue {
+  readonly nextDue: number | null
+  /** The end of the lease in flight; null without one. */
+  readonly leaseUntil: number | null
+  /** The rest after a message or on the remote's request; null for none. */
+  readonly restsUntil: number | null
+  /**
+   * Rate-limited until this time, as of the last claim; also set when the disk had no room for a
+   * file.
+   */
+  readonly limitedUntil: number | null
+  /**
+   * Until when its first message is held (see `holdsUntil`). Infinite when only an operator can end
+   * that; null for none. Removed lanes have none.
+   */
+  readonly heldUntil: number | null
+  /** Whether its first message may have left: later messages then follow it. */
+  readonly mayHaveLeft: boolean
+  readonly removed: boolean
+}
+
+/** What happens to a lane. `firstDueAt` belongs to the first message that can be handed out. */
+export type LaneChange =
+  | { readonly _tag: "Accepted"; readonly dueAt: number }
+  /** Claimed, or its lease renewed. */
+  | { readonly _tag: "HandedOut"; readonly leaseUntil: number }
+  /** Claimed without handing anything out: stopped, rate-limited or nothing due. */
+  | {
+      readonly _tag: "PassedOver"
+      readonly until: number | null
+      readonly firstDueAt: number | null
+    }
+  /** Messages were cancelled or expired. */
+  | { readonly _tag: "Ended"; readonly firstDueAt: number | null }
+  /** The attempt ended the message or put it back; the lane rests accordingly. */
+  | {
+      readonly _tag: "Settled"
+      readonly now: number
+      readonly again: { readonly mayHaveLeft: boolean } | null
+      readonly firstDueAt: number | null
+    }
+  /** Its pause, workspace, pacing or connection changed. */
+  | { readonly _tag: "Changed"; readonly firstDueAt: number | null }
+  /** Its number was removed; `mayHaveLeft` describes its first message. */
+  | { readonly _tag: "Removed"; readonly now: number; readonly mayHaveLeft: boolean }
+
+const latest = (moment: number, ...others: ReadonlyArray<number | null>): number =>
+  others.reduce<number>((late, other) => Math.max(late, other ?? late), moment)
+
+/** Null for an infinite moment, which never comes by itself. */
+const ifEver = (moment: number): number | null => (Number.isFinite(moment) ? moment : null)
+
+/**
+ * When a lane is next due after a change. In flight, at the end of its lease, to be handed out
+ * again. Once settled it joins the back of the line, so that every number progresses. A removed
+ * number hands out only what may have left.
+ */
+export const nextDueAfter = (lane: LaneDue, change: LaneChange): number | null => {
+  const { leaseUntil, limitedUntil: limited, nextDue, heldUntil: held, restsUntil: rests } = lane
+  const first = "firstDueAt" in change ? change.firstDueAt : null
+  switch (change._tag) {
+    case "Accepted":
+      return leaseUntil === null && !lane.mayHaveLeft
+        ? ifEver(latest(Math.min(nextDue ?? change.dueAt, change.dueAt), rests, limited, held))
+        : nextDue
+    case "HandedOut":
+      return change.leaseUntil
+    case "PassedOver":
+      return change.until === null ? first : ifEver(change.until)
+    case "Ended": {
+      if (leaseUntil !== null || lane.removed) return nextDue
+      if (first === null) return null
+      // What held the old first message need not hold the new one.
+      return ifEver(latest(first, limited === null ? nextDue : null, rests, held))
+    }
+    case "Settled": {
+      const { again, now } = change
+      if (lane.removed && again?.mayHaveLeft !== true) return null
+      if (again !== null) return ifEver(latest(now, rests, limited, held))
+      return first === null ? null : ifEver(latest(first, now, rests, held))
+    }
+    case "Changed":
+      if (leaseUntil !== null || lane.removed) return nextDue
+      return first === null ? null : ifEver(latest(first, rests, held))
+    case "Removed":
+      if (leaseUntil !== null) return leaseUntil
+      return change.mayHaveLeft ? latest(change.now, rests) : null
+  }
+}
+
+// The port of the lanes. Messages leave in the order of their due times (then ids), and only while
+// the number is connected.
+// A claim hands out the head of a free lane with a lease: a number that grows with every claim of
+// that lane. Only the holder of the latest lease may settle. When a lease ends, the message is
+// handed out again as an interrupted attempt, before the rest of its lane.
+
+export interface ClaimQuery extends LeaseClaim, Shares {
+  /** The numbers that this worker may send from. */
+  readonly owned: Owned
+  /**
+   * Bounds every number in addition to its own pacing. A lane at its limit is passed over until
+   * there is room (see `limitedUntil`).
+   */
+  readonly sendCap: QuotaLimit
+}
+
+/** What operators set for a lane, and what refusals led to. */
+export interface LaneControl {
+  /** Null: the number is not paced. */
+  readonly pacing: Pacing | null
+  readonly strikes: ConsecutiveFailures
+  /** Pauses not resumed; an ended one may still be listed, without effect. */
+  readonly pauses: Pauses
+}
+
+export interface ClaimedMessage extends Pick<LaneControl, "pacing" | "strikes"> {
+  readonly message: Message
+  readonly number: SendingNumber
+  /** Number or workspace removed: nothing may be sent any more. */
+  readonly removed: boolean
+  readonly lease: number
+  /** Attempts of this message that began and never settled. */
+  readonly interruptions: number
+  /** The number's latest consecutive attempts without room on the disk, or without the file. */
+  readonly noRoomInARow: number
+}
+
+/** Why an attempt did not end its message. */
+export type UnfinishedAttempt =
+  /** The remote asked for a pause, or something that the attempt needs was unavailable. */
+  | "postponed"
+  | "not_connected"
+  /** The disk had no room for the message's file. */
+  | "no_room"
+  /** The disk did not give the message's file. */
+  | "no_file"
+  /** The attempt broke off: the message may have left, so it counts (see `isOutcomeUnknown`). */
+  | "interrupted"
+
+/** What an attempt changes in its lane, whatever happened to the message. */
+export interface Aftermath {
+  /** Nothing leaves the lane earlier; null: no wait. */
+  readonly notBefore: number | null
+  /** The number's consecutive failures and the pause they cause; null when unchanged. */
+  readonly breaker: { readonly strikes: ConsecutiveFailures; readonly pause: Pause | null } | null
+  /**
+   * The disk had no room for the message's file, or did not give it, so the lane rests; null
+   * otherwise. The rest ends when that message is cancelled or expires.
+   */
+  readonly noRoom: RoomRest | null
+}
+
+interface RoomRest {
+  readonly until: number
+  /** How often in a row, this attempt included. */
+  readonly inARow: number
+}
+
+export const noAftermath: Aftermath = { notBefore: null, breaker: null, noRoom: null }
+
+/** The first and the longest rest of a number whose disk lacks room or the file. Milliseconds. */
+const firstRoomRest = 1000
+const longestRoomRest = 300_000
+
+/** The rest after that many consecutive attempts without room on the disk. */
+export const roomRestAfter = (inARow: number, now: number): RoomRest => ({
+  until: now + Math.min(firstRoomRest * 2 ** (inARow - 1), longestRoomRest),
+  inARow,
+})
+
+export type Settlement = Aftermath & {
+  readonly numberId: NumberId
+  readonly lease: number
+} & (
+    | {
+        readonly _tag: "Ended"
+        readonly change: MessageChange
+      }
+    | {
+        /** The message stays at the head of its lane. */
+        readonly _tag: "Again"
+        readonly messageId: MessageId
+        /** Why the attempt did not end the message; null when none was made. */
+        readonly unfinished: UnfinishedAttempt | null
+      }
+  )
+
+/** Outcome of settlements. One in neither list was passed over: its lease is lost. */
+export interface SettledLanes {
+  readonly settled: ReadonlySet<MessageId>
+  /** To be settled later. */
+  readonly blockedByLock: ReadonlyArray<Settlement>
+}
+
+export interface LaneQueue {
+  /**
+   * Claims free lanes that are due, the longest waiting first, one message each, within each
+   * workspace's share. A message whose lease ended unsettled comes first, even when it expired or
+   * its number was removed. The sweep ends other expired messages.
+   *
+   * Paused lanes and those of disabled workspaces are passed over; what was in flight in them
+   * counts as interrupted. Only an expired message that may have left is still handed out, to be
+   * settled.
+   */
+  claim(query: ClaimQuery): Effect.Effect<ReadonlyArray<ClaimedMessage>, StoreUnavailable>
+  /**
+   * Renews leases that are still the lane's latest, including expired ones. Returns the numbers
+   * whose lease goes on.
+   */
+  renew(
+    leases: ReadonlyArray<{ readonly numberId: NumberId; readonly lease: number }>,
+    leaseUntil: number,
+  ): Effect.Effect<ReadonlySet<NumberId>, StoreUnavailable>
+  /**
+   * Settles attempts whose lease is still the lane's latest. One commit writes state, event,
+   * refund and the lane's next due time. If pacing limits new recipients, a sent message's
+   * recipient stops being new. A lane with more to send joins the back of the line. A settlement
+   * that another transaction blocks, such as a caller's own, is left for later; the others
+   * settle.
+   */
+  settle(
+    settlements: ReadonlyArray<Settlement>,
+    now: number,
+  ): Effect.Effect<SettledLanes, StoreUnavailable>
+  /**
+   * Adds a pause to a lane (see `pausesAfter`). In-flight attempts continue. False when the
+   * number is unknown or removed.
+   */
+  pause(numberId: NumberId, pause: Pause, now: number): Effect.Effect<boolean, StoreUnavailable>
+  /**
+   * Ends every pause of a lane, and reconnects its number if it was given up (see
+   * `givenUpReasons`). False when the number is unknown or removed.
+   */
+  resume(numberId: NumberId, now: number): Effect.Effect<boolean, StoreUnavailable>
+}

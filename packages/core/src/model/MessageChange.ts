@@ -1,0 +1,360 @@
+/**
+ * A decided change of a message: its new row, event, callback and refund. Pure; stores write it
+ * unchanged, under a guard.
+ *
+ * The one module of the core that makes JSON and forms in the contract's names: the commit of the
+ * change writes the bodies of its event and callback, and every attempt signs the same bytes (contract: Events).
+ */
+import type { EventId, MediaId, MessageId, WebhookId, WorkspaceId } from "./Ids.ts"
+import type { MediaLink, MediaType } from "./Media.ts"
+import { shownMedia, statusAt, transition } from "./Message.ts"
+import type {
+  Message,
+  MessageError,
+  MessageEvent,
+  MessageEventType,
+  MessageState,
+  MessageStatus,
+  PingEvent,
+  ShownMedia,
+  Trigger,
+} from "./Message.ts"
+import type { SendingNumber } from "./SendingNumber.ts"
+import type { Recipient } from "./Recipient.ts"
+import { formatInstant, instantOrNull } from "./Time.ts"
+import { webhookEventTypes } from "./WebhookEndpoint.ts"
+import type { DeliveryAttempt } from "./WebhookEndpoint.ts"
+
+// The public JSON of a message (contract: Messages): in events, and in the answers of HTTP.
+
+export interface MessageJson {
+  readonly id: MessageId
+  readonly status: MessageStatus
+  readonly from: Message["from"]
+  readonly to: RecipientJson
+  readonly text: string
+  readonly media: MediaJson | null
+  readonly send_at: string | null
+  readonly expires_at: string | null
+  readonly created_at: string
+  readonly sent_at: string | null
+  readonly error: MessageError | null
+}
+
+/** A contact that the request named, or that has the phone, goes with its phone or username. */
+export type RecipientJson =
+  | { readonly phone: string; readonly contact_id: number | null }
+  | { readonly group: string }
+  | { readonly contact_id: number; readonly username: string }
+  | { readonly username: string }
+
+export interface MediaJson {
+  readonly media_id: number | null
+  readonly url: string | null
+  readonly type: MediaType | null
+  readonly file_name: string | null
+}
+
+const recipientJson = (recipient: Recipient): RecipientJson => {
+  switch (recipient.kind) {
+    case "phone":
+      return { phone: recipient.phone, contact_id: recipient.contactId }
+    case "group":
+      return { group: recipient.group }
+    case "contact_phone":
+      return { contact_id: recipient.contactId, phone: recipient.phone }
+    case "contact_username":
+      return { contact_id: recipient.contactId, username: recipient.username }
+    case "username":
+      return { username: recipient.username }
+  }
+}
+
+export const mediaJson = ({ fileName, mediaId, type, url }: ShownMedia): MediaJson => ({
+  media_id: mediaId,
+  url,
+  type,
+  file_name: fileName,
+})
+
+/**
+ * The public message at `now`. A send is shown at its `createdAt`, so that a repeat gives the same
+ * answer.
+ */
+export const messageJson = (message: Message, now: number, link: MediaLink): MessageJson => {
+  const media = shownMedia(message, now, link)
+  return {
+    id: message.id,
+    status: statusAt(message, now),
+    from: message.from,
+    to: recipientJson(message.to),
+    text: message.text,
+    media: media && mediaJson(media),
+    send_at: instantOrNull(message.sendAt),
+    expires_at: instantOrNull(message.expiresAt),
+    created_at: formatInstant(message.createdAt),
+    sent_at: instantOrNull(message.sentAt),
+    error: message.error,
+  }
+}
+
+// Events (contract: Events): one envelope for all.
+
+/** The event of a message in its new state at `now`. */
+const messageEvent = (
+  id: EventId,
+  type: MessageEventType,
+  message: Message,
+  now: number,
+  link: MediaLink,
+): MessageEvent => ({
+  id,
+  type,
+  workspaceId: message.workspaceId,
+  mode: message.mode,
+  messageId: message.id,
+  createdAt: now,
+  body: JSON.stringify({
+    id,
+    type,
+    created_at: formatInstant(now),
+    data: { message: messageJson(message, now, link) },
+  }),
+})
+
+/** The `ping` that tests a webhook endpoint. */
+export const pingEvent = (id: EventId, webhookId: WebhookId, now: number): PingEvent => ({
+  id,
+  createdAt: now,
+  body: JSON.stringify({
+    id,
+    type: "ping",
+    created_at: formatInstant(now),
+    data: { webhook_id: webhookId },
+  }),
+})
+
+/** A message as its event tells of it. */
+export interface ReportedMessage extends Pick<
+  Message,
+  "id" | "from" | "text" | "sendAt" | "expiresAt" | "createdAt" | "sentAt" | "error"
+> {
+  readonly status: MessageStatus
+  readonly to:
+    | { readonly phone: string; readonly contactId: number | null }
+    | { readonly group: string }
+    | { readonly contactId: number; readonly username: string }
+    | { readonly username: string }
+  readonly media: ShownMedia | null
+}
+
+const recipientOfJson = (to: RecipientJson): ReportedMessage["to"] => {
+  if (!("contact_id" in to)) return to
+  const { contact_id: contactId, ...named } = to
+  return contactId === null || "phone" in named ? { ...named, contactId } : { ...named, contactId }
+}
+
+const millisOrNull = (instant: string | null): number | null =>
+  instant === null ? null : Date.parse(instant)
+
+/** Reads the message back from the body of its event. */
+export const reportedMessage = (body: string): ReportedMessage => {
+  const { data } = JSON.parse(body) as { readonly data: { readonly message: MessageJson } }
+  const { created_at, expires_at, media, send_at, sent_at, to, ...same } = data.message
+  return {
+    ...same,
+    to: recipientOfJson(to),
+    media: media && {
+      mediaId: media.media_id as MediaId | null,
+      url: media.url,
+      type: media.type,
+      fileName: media.file_name,
+    },
+    sendAt: millisOrNull(send_at),
+    expiresAt: millisOrNull(expires_at),
+    createdAt: Date.parse(created_at),
+    sentAt: millisOrNull(sent_at),
+  }
+}
+
+// Callbacks: form-encoded calls that report a message's outcome, or a number's connection, to the
+// address of the request (contract: Version 1: callbacks). The commit that causes one freezes its
+// body, so that every attempt is identical.
+
+export interface Callback {
+  /** The same in every attempt; a message's callback shares it with the webhook event. */
+  readonly eventId: EventId
+  readonly workspaceId: WorkspaceId
+  /** The origin it goes to. Few calls run per target, so that no target delays another. */
+  readonly target: string
+  /** Its type in the delivery log. */
+  readonly type: CallbackType
+  readonly url: string
+  /** The form, identical in every attempt. */
+  readonly body: string
+  readonly createdAt: number
+}
+
+export const callbackContentType = "application/x-www-form-urlencoded"
+
+/** Final states, as `status` names them. */
+const statusNames = {
+  sent: "SENT",
+  failed: "FAILED",
+  cancelled: "CANCELLED",
+  expired: "EXPIRED",
+} as const satisfies Readonly<Partial<Record<MessageState, string>>>
+
+/** Connection events (contract: Version 1: callbacks). */
+const connectionEvents = ["qr-generated", "connected", "disconnected"] as const
+
+export type ConnectionEvent = (typeof connectionEvents)[number]
+
+/** What callbacks report: message events, under the same names, or connection events. */
+export const callbackTypes = [...webhookEventTypes, ...connectionEvents] as const
+
+export type CallbackType = (typeof callbackTypes)[number]
+
+/** One callback attempt in the delivery log. */
+export interface CallbackAttempt extends DeliveryAttempt<CallbackType> {
+  readonly url: string
+}
+
+/** Whether that callback's address still receives reports of the number. */
+export const isReportedTo = (
+  number: { readonly callbackUrl: string | null; readonly removed: boolean },
+  { url }: Pick<Callback, "url">,
+): boolean => !number.removed && number.callbackUrl === url
+
+const isReported = (state: MessageState): state is keyof typeof statusNames =>
+  Object.hasOwn(statusNames, state)
+
+const callback = (
+  eventId: EventId,
+  workspaceId: WorkspaceId,
+  type: CallbackType,
+  url: string,
+  fields: Readonly<Record<string, string>>,
+  createdAt: number,
+): Callback => ({
+  eventId,
+  workspaceId,
+  // Targets belong to one workspace, even when two share a receiver.
+  target: URL.parse(url)?.origin ?? url,
+  type,
+  url,
+  body: new URLSearchParams(fields).toString(),
+  createdAt,
+})
+
+/**
+ * Why a message failed, in version 1's words; null if it did not. Only callbacks say `Group not
+ * found`, since sends do not look the group up (contract: Version 1: sends).
+ */
+export const failureText = (error: MessageError | null): string | null => {
+  if (error === null) return null
+  return error.code === "group_not_found" ? "Group not found" : error.message
+}
+
+/** The callback of a finished message; null when it has no address. */
+export const messageCallback = (
+  eventId: EventId,
+  message: Message,
+  now: number,
+): Callback | null => {
+  const { callbackUrl, state } = message
+  if (callbackUrl === null || !isReported(state)) return null
+  const error = state === "failed" ? failureText(message.error) : null
+  return callback(
+    eventId,
+    message.workspaceId,
+    `message.${state}`,
+    callbackUrl,
+    {
+      msg_id: String(message.id),
+      status: statusNames[state],
+      ...(error === null ? {} : { error }),
+    },
+    now,
+  )
+}
+
+/** The callback of a number's connection; `whatsapp_number` is empty while the phone is unknown. */
+export const connectionCallback = (
+  eventId: EventId,
+  event: ConnectionEvent,
+  number: Pick<SendingNumber, "id" | "workspaceId" | "phone">,
+  url: string,
+  now: number,
+): Callback =>
+  callback(
+    eventId,
+    number.workspaceId,
+    event,
+    url,
+    { event, whatsapp_client: String(number.id), whatsapp_number: number.phone ?? "" },
+    now,
+  )
+
+export interface MessageChange {
+  readonly message: Message
+  readonly event: MessageEvent
+  /** Null when the message has no callback address. */
+  readonly callback: Callback | null
+  readonly givesBack: boolean
+}
+
+export type Ending =
+  /** `sentAt` when it is not the time of the change. */
+  | { readonly trigger: "send_succeeded"; readonly sentAt?: number }
+  | { readonly trigger: "send_failed"; readonly error: MessageError }
+  | { readonly trigger: "cancel" | "expire" }
+
+const changeTo = (
+  ended: Message,
+  { event, givesBack }: Pick<MessageChange, "givesBack"> & { readonly event: MessageEventType },
+  eventId: EventId,
+  now: number,
+  link: MediaLink,
+): MessageChange => ({
+  message: ended,
+  event: messageEvent(eventId, event, ended, now, link),
+  callback: messageCallback(eventId, ended, now),
+  givesBack,
+})
+
+/** A refused message, stored at `now` as failed without ever waiting. */
+export const refusedMessage = (
+  message: Omit<Message, "state" | "sentAt" | "error">,
+  error: MessageError,
+  eventId: EventId,
+  now: number,
+  link: MediaLink,
+): MessageChange =>
+  changeTo(
+    { ...message, state: "failed", sentAt: null, error },
+    { event: "message.failed", givesBack: false },
+    eventId,
+    now,
+    link,
+  )
+
+/** Ends a waiting message at `now`; undefined if its state does not allow it. */
+export const endMessage = (
+  message: Message,
+  ending: Ending,
+  eventId: EventId,
+  now: number,
+  link: MediaLink,
+): MessageChange | undefined => {
+  const trigger: Trigger = ending.trigger
+  const move = transition(message.state, trigger)
+  if (move === undefined || move.event === null) return undefined
+  const ended: Message = {
+    ...message,
+    state: move.to,
+    sentAt: ending.trigger === "send_succeeded" ? (ending.sentAt ?? now) : null,
+    error: ending.trigger === "send_failed" ? ending.error : null,
+  }
+  return changeTo(ended, { event: move.event, givesBack: move.givesBack }, eventId, now, link)
+}

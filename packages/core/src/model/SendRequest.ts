@@ -1,0 +1,225 @@
+/**
+ * Parses POST /messages and POST /messages/batch: from unknown input to a request, or to problems
+ * with their fields (contract: Sending a message, Sending a batch). `accept.ts` decides what
+ * depends on the clock or on stored state.
+ */
+import { Result, Schema } from "effect"
+import { problem } from "./Refusal.ts"
+import type { Problem, Refusal } from "./Refusal.ts"
+import type { OutboundRule } from "./Egress.ts"
+import type { MediaId, NumberId } from "./Ids.ts"
+import { givenFileName, MediaInput, mediaTypeOfLink, mediaUrlProblems } from "./Media.ts"
+import type { MediaReference } from "./Media.ts"
+import { RecipientInput } from "./Recipient.ts"
+import type { RequestedRecipient } from "./Recipient.ts"
+import { codePointLength, described, inputDecoder, InstantInput, isBlank } from "./Input.ts"
+import type { CommandOf } from "./Input.ts"
+import { compareInstants, parseInstant } from "./Time.ts"
+import type { Instant } from "./Time.ts"
+
+/** In code points. */
+const maximumTextLength = 3000
+const maximumReferenceLength = 200
+export const maximumRecipients = 1000
+
+export interface SendRequest {
+  /** One for a single send. */
+  readonly recipients: ReadonlyArray<RequestedRecipient>
+  /** Whether `to` was a list: refusals then name fields like `to[3].phone`. */
+  readonly batch: boolean
+  readonly from: NumberId | null
+  readonly text: string
+  readonly media: MediaReference | null
+  readonly sendAt: Instant | null
+  readonly expiresAt: Instant | null
+  /** Receives the outcome of each message (contract: Version 1: callbacks). */
+  readonly callbackUrl: string | null
+  /** What the program or the operator calls it; null from callers with a key. */
+  readonly reference: string | null
+}
+
+export const TextInput = Schema.String.check(
+  Schema.makeFilter(
+    (text) => (codePointLength(text) <= maximumTextLength ? undefined : "text_too_long"),
+    { toJsonSchema: () => ({ maxLength: maximumTextLength }) },
+  ),
+)
+
+const shared = {
+  from: described(
+    Schema.optionalKey(Schema.NullOr(Schema.Int)),
+    "Id of the sending number. Without it the only connected number sends: a WhatsApp number, and a Telegram account when no WhatsApp number is connected.",
+  ),
+  text: described(
+    Schema.optionalKey(TextInput),
+    "The message, or the caption of its media; required without media. `*bold*`, `_italic_` and `~strike~` work.",
+  ),
+  media: Schema.optionalKey(Schema.NullOr(MediaInput)),
+  sendAt: described(
+    Schema.optionalKey(Schema.NullOr(InstantInput)),
+    "When to send, in the future; at once when left out.",
+  ),
+  expiresAt: described(
+    Schema.optionalKey(Schema.NullOr(InstantInput)),
+    "In the future and after the time to send: what was not sent by then becomes `expired`.",
+  ),
+}
+
+export const SendBody = Schema.Struct({ to: RecipientInput, ...shared }).annotate({
+  identifier: "SendMessage",
+})
+
+export const BatchBody = Schema.Struct({
+  to: Schema.Array(RecipientInput).check(
+    Schema.makeFilter(
+      (to) => (to.length > 0 ? undefined : "must name at least one recipient"),
+      // `ListBounds` reports too many before the schema runs.
+      { toJsonSchema: () => ({ minItems: 1, maxItems: maximumRecipients }) },
+    ),
+  ),
+  ...shared,
+}).annotate({ identifier: "SendBatch" })
+
+/** In code points, like all lengths. */
+const isReference = (text: string): boolean =>
+  !isBlank(text) && codePointLength(text) <= maximumReferenceLength
+
+const referenceRule = `must be 1 to ${maximumReferenceLength} characters, not all of them blank`
+
+export const ReferenceInput = Schema.String.check(
+  Schema.makeFilter((text) => (isReference(text) ? undefined : referenceRule), {
+    toJsonSchema: () => ({ minLength: 1, maxLength: maximumReferenceLength }),
+  }),
+)
+
+const referenced = {
+  reference: described(
+    Schema.optionalKey(Schema.NullOr(ReferenceInput)),
+    "What you call it, such as the id of an order. No recipient, key or webhook sees it.",
+  ),
+}
+
+/** What the program itself and the operator may send: a reference too. */
+export const ReferencedSendBody = Schema.Struct({ ...SendBody.fields, ...referenced }).annotate({
+  identifier: "SendWorkspaceMessage",
+})
+
+export const ReferencedBatchBody = Schema.Struct({ ...BatchBody.fields, ...referenced }).annotate({
+  identifier: "SendWorkspaceBatch",
+})
+
+/** One message to send. */
+export type SendMessage = CommandOf<typeof SendBody.Encoded>
+
+/** The same message to many recipients. */
+export type SendBatch = CommandOf<typeof BatchBody.Encoded>
+
+/** One message to send; callers with a key give no reference. */
+export type ReferencedSend = CommandOf<typeof ReferencedSendBody.Encoded>
+
+/** The same message to many recipients; callers with a key give no reference. */
+export type ReferencedBatch = CommandOf<typeof ReferencedBatchBody.Encoded>
+
+/** What a message's fields are refused with, apart from `validation_failed`. */
+const contentCodes = [
+  "text_required",
+  "text_too_long",
+  "invalid_phone",
+  "invalid_username",
+  "invalid_datetime",
+  "invalid_media_url",
+] as const
+
+export type ContentCode = (typeof contentCodes)[number] | "validation_failed"
+
+type ContentProblem = Problem<ContentCode>
+
+type Raw = Readonly<Record<string, unknown>>
+
+const textProblems = ({ text, media }: Raw, attached: boolean): ReadonlyArray<ContentProblem> => {
+  const missing = text === undefined || (typeof text === "string" && isBlank(text))
+  return missing && !attached && (media === undefined || media === null)
+    ? [problem("text_required", "text")]
+    : []
+}
+
+const orderProblems = ({ sendAt, expiresAt }: Raw): ReadonlyArray<ContentProblem> => {
+  const sent = typeof sendAt === "string" ? parseInstant(sendAt) : undefined
+  const expired = typeof expiresAt === "string" ? parseInstant(expiresAt) : undefined
+  return sent !== undefined && expired !== undefined && compareInstants(expired, sent) <= 0
+    ? [problem("validation_failed", "expiresAt", "must be after the time to send")]
+    : []
+}
+
+const acrossFields = (rule: OutboundRule, attached: boolean) => (raw: Raw) => [
+  ...textProblems(raw, attached),
+  ...mediaUrlProblems(raw["media"], rule),
+  ...orderProblems(raw),
+]
+
+export const toMediaReference = (media: typeof MediaInput.Type): MediaReference => ({
+  mediaId: (media.mediaId as MediaId | undefined) ?? null,
+  attachmentId: null,
+  url: media.url ?? null,
+  type: media.type ?? (media.url === undefined ? undefined : mediaTypeOfLink(media.url)) ?? null,
+  fileName: media.fileName === undefined ? null : givenFileName(media.fileName),
+})
+
+const toRequest = (
+  body: Omit<typeof ReferencedSendBody.Type, "to">,
+  recipients: ReadonlyArray<RequestedRecipient>,
+  batch: boolean,
+): SendRequest => ({
+  recipients,
+  batch,
+  from: (body.from as NumberId | null | undefined) ?? null,
+  text: body.text ?? "",
+  media: body.media == null ? null : toMediaReference(body.media),
+  sendAt: body.sendAt ?? null,
+  expiresAt: body.expiresAt ?? null,
+  callbackUrl: null,
+  reference: body.reference ?? null,
+})
+
+/**
+ * The parsers of both operations under a rule for outgoing links. With `attached`, text is optional
+ * as it is with media. Input is checked whatever its static type: it may be raw JSON. Build once,
+ * reuse.
+ */
+export const sendRequestParser = (rule: OutboundRule, attached = false) => {
+  const across = acrossFields(rule, attached)
+  return parserOf(
+    inputDecoder(SendBody, { codes: contentCodes, across }),
+    inputDecoder(BatchBody, batchRules(across)),
+  )
+}
+
+/** The same, for callers who may give a reference. */
+export const referencedSendParser = (rule: OutboundRule) => {
+  const across = acrossFields(rule, false)
+  return parserOf(
+    inputDecoder(ReferencedSendBody, { codes: contentCodes, across }),
+    inputDecoder(ReferencedBatchBody, batchRules(across)),
+  )
+}
+
+const batchRules = (across: ReturnType<typeof acrossFields>) => ({
+  codes: [...contentCodes, "too_many_recipients"] as const,
+  across,
+  lists: { to: { most: maximumRecipients, code: "too_many_recipients" } } as const,
+})
+
+type Decode<Body, C extends ContentCode | "too_many_recipients"> = (
+  command: unknown,
+) => Result.Result<Body, Refusal<C>>
+
+const parserOf = (
+  single: Decode<typeof ReferencedSendBody.Type, ContentCode>,
+  batch: Decode<typeof ReferencedBatchBody.Type, ContentCode | "too_many_recipients">,
+) => {
+  return {
+    single: (command: unknown) =>
+      Result.map(single(command), (ok) => toRequest(ok, [ok.to], false)),
+    batch: (command: unknown) => Result.map(batch(command), (ok) => toRequest(ok, ok.to, true)),
+  }
+}

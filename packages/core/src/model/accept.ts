@@ -1,0 +1,417 @@
+/**
+ * Decides acceptance: from request, facts and time to messages and their cost, or a refusal. Checks
+ * in order: past times, number, contact, media, allowance, daily quota (contract: Order of checks).
+ * `makeAcceptor` in `Messages.ts` loads these facts, and commits the decision.
+ */
+import { Result } from "effect"
+import { mayUse } from "./Auth.ts"
+import type { Sender } from "./Auth.ts"
+import type { IdempotencyClaim, ClaimOutcome } from "./Idempotency.ts"
+import { transportId } from "./Ids.ts"
+import type { Ids, ContactId, MediaId, MessageId, NumberId, WorkspaceId } from "./Ids.ts"
+import type { MediaFile } from "./Media.ts"
+import { quotaVerdict } from "./Message.ts"
+import type { PlannedQuota, QuotaLimit, Message, QuotaFacts } from "./Message.ts"
+import { recipientKey } from "./Recipient.ts"
+import type { Contact, Recipient, RequestedRecipient, Phone } from "./Recipient.ts"
+import { refuse } from "./Refusal.ts"
+import type { Refusal } from "./Refusal.ts"
+import type { SendingNumber } from "./SendingNumber.ts"
+import type { SendRequest } from "./SendRequest.ts"
+import { compareInstants, formatInstant, wholeSecond } from "./Time.ts"
+import type { Instant } from "./Time.ts"
+import { coversMessages } from "./Workspace.ts"
+import type { Mode, Plan } from "./Workspace.ts"
+
+export interface AcceptanceQuery {
+  readonly workspaceId: WorkspaceId
+  readonly mode: Mode
+  readonly now: number
+  /** The number that the request names; null loads the connected ones. */
+  readonly from: NumberId | null
+  /** Phones whose saved contacts to load. */
+  readonly phones: ReadonlyArray<Phone>
+  readonly contactIds: ReadonlyArray<ContactId>
+  readonly mediaId: MediaId | null
+  /**
+   * Counts planned messages exactly around this time; null uses the bound. A null `numberId` counts
+   * every connected number and returns them all.
+   */
+  readonly exactQuota: {
+    readonly numberId: NumberId | null
+    readonly planned: PlannedQuota
+  } | null
+  readonly idempotency: IdempotencyClaim | null
+}
+
+export interface NumberFacts {
+  readonly number: SendingNumber
+  readonly quota: QuotaFacts
+}
+
+/** Connected numbers to load of each platform: two prove that a request must name one. */
+export const connectedShown = 2
+
+export interface AcceptanceFacts {
+  /** Null without an `Idempotency-Key`. A refused claim leaves the other facts unread. */
+  readonly claim: ClaimOutcome | null
+  readonly plan: Plan | null
+  /** The number of `from`; null if none was asked for or the workspace has no such number. */
+  readonly named: NumberFacts | null
+  /**
+   * Oldest first, at most `connectedShown` of each platform unless all are counted. Empty with a
+   * `from`.
+   */
+  readonly connected: ReadonlyArray<NumberFacts>
+  /** The contact with each phone. */
+  readonly contactIdByPhone: ReadonlyMap<Phone, ContactId>
+  readonly contacts: ReadonlyMap<ContactId, Contact>
+  readonly media: MediaFile | null
+}
+
+/** A message before the store assigns its id. */
+export type NewMessage = Omit<Message, "id" | "state" | "sentAt" | "error">
+
+export interface Acceptance {
+  readonly now: number
+  /** All of one workspace, number and planned time. Never empty. */
+  readonly messages: ReadonlyArray<NewMessage>
+  readonly workspaceId: WorkspaceId
+  readonly numberId: NumberId
+  readonly mode: Mode
+  /** Allowance to take; 0 for test messages. */
+  readonly allowance: number
+  /** Quota to take; null for test messages. */
+  readonly quota: PlannedQuota | null
+  readonly idempotency: IdempotencyClaim | null
+}
+
+/** The precondition that failed; nothing was written. */
+export type BrokenGuard = "contact" | "allowance" | "quota" | "number" | "idempotency"
+
+export type AcceptanceOutcome =
+  | { readonly _tag: "Accepted"; readonly ids: ReadonlyArray<MessageId> }
+  | { readonly _tag: "Broken"; readonly guard: BrokenGuard }
+
+type NumberChoiceCode =
+  | "validation_failed"
+  | "number_not_found"
+  | "number_not_allowed"
+  | "from_required"
+  | "username_needs_telegram"
+
+/** Refusals of a request without regard to allowance and quota. */
+type SoundCode =
+  | NumberChoiceCode
+  | "time_in_past"
+  | "contact_not_found"
+  | "media_not_found"
+  | "invalid_media_url"
+  | "message_rejected"
+
+/** Text beside a file that Telegram takes at most, in UTF-16 code units, as it counts. */
+const longestTelegramCaption = 1024
+
+/** What an acceptance can be refused with. */
+export type AcceptCode = SoundCode | "no_credits" | "number_daily_cap_reached"
+
+/** What an acceptance adds to a number's 24-hour window. */
+export const plannedQuota = (
+  request: SendRequest,
+  now: number,
+  limit: QuotaLimit,
+): PlannedQuota => ({
+  plannedAt: request.sendAt?.millis ?? now,
+  count: request.recipients.length,
+  limit,
+})
+
+const fieldOf = (request: SendRequest, index: number, recipient: RequestedRecipient): string =>
+  request.batch ? `to[${index}].${recipientKey(recipient)}` : `to.${recipientKey(recipient)}`
+
+/** The field of the first recipient that satisfies the condition. */
+const firstField = (
+  request: SendRequest,
+  condition: (recipient: RequestedRecipient) => boolean,
+): string | undefined => {
+  const index = request.recipients.findIndex(condition)
+  const recipient = request.recipients[index]
+  return recipient === undefined ? undefined : fieldOf(request, index, recipient)
+}
+
+const pastTime = (request: SendRequest, now: number): Refusal<"time_in_past"> | undefined => {
+  const isPast = (instant: Instant | null) =>
+    instant !== null && compareInstants(instant, { millis: now, beyond: "" }) <= 0
+  if (isPast(request.sendAt)) return refuse("time_in_past", { field: "sendAt" })
+  if (isPast(request.expiresAt)) return refuse("time_in_past", { field: "expiresAt" })
+  return undefined
+}
+
+/** Whether only a Telegram account can reach the recipient. */
+export const isTelegramOnly = (
+  recipient: RequestedRecipient,
+  facts: Pick<AcceptanceFacts, "contacts">,
+): boolean => {
+  if (recipient.kind === "username") return true
+  if (recipient.kind !== "contact") return false
+  const contact = facts.contacts.get(recipient.contactId)
+  return contact !== undefined && contact.phone === null
+}
+
+/**
+ * Chooses the sending number (contract: The sending number). Usernames need a Telegram account,
+ * groups a WhatsApp number. So Telegram takes a mixed batch only when no WhatsApp number is
+ * connected.
+ */
+export const resolveNumber = (
+  request: SendRequest,
+  facts: AcceptanceFacts,
+  sender: Sender,
+): Result.Result<NumberFacts, Refusal<NumberChoiceCode>> => {
+  const telegramField = firstField(request, (to) => isTelegramOnly(to, facts))
+  const groupField = firstField(request, (to) => to.kind === "group")
+  const suited = (found: NumberFacts): Result.Result<NumberFacts, Refusal<NumberChoiceCode>> => {
+    const { platform } = found.number
+    if (platform === "telegram" && groupField !== undefined) {
+      const message = "A group needs a WhatsApp number."
+      return Result.fail(refuse("validation_failed", { field: groupField, message }))
+    }
+    if (platform === "whatsapp" && telegramField !== undefined) {
+      return Result.fail(refuse("username_needs_telegram", { field: telegramField }))
+    }
+    return Result.succeed(found)
+  }
+
+  if (request.from !== null) {
+    if (facts.named === null) return Result.fail(refuse("number_not_found", { field: "from" }))
+    if (!mayUse(sender, facts.named.number.id)) {
+      return Result.fail(refuse("number_not_allowed", { field: "from" }))
+    }
+    return suited(facts.named)
+  }
+
+  const connected = (platform: SendingNumber["platform"]) =>
+    facts.connected.filter(({ number }) => number.platform === platform)
+  const whatsapp = connected("whatsapp")
+  const mixed =
+    telegramField !== undefined && request.recipients.some((to) => !isTelegramOnly(to, facts))
+  if (mixed && (whatsapp.length > 0 || groupField !== undefined)) {
+    return Result.fail(refuse("from_required", { field: "from" }))
+  }
+  // A connected WhatsApp number wins; Telegram serves only without one.
+  const candidates =
+    telegramField !== undefined || (whatsapp.length === 0 && groupField === undefined)
+      ? connected("telegram")
+      : whatsapp
+  const [only, another] = candidates
+  if (only === undefined || another !== undefined) {
+    return Result.fail(
+      telegramField === undefined
+        ? refuse("from_required", { field: "from" })
+        : refuse("username_needs_telegram", { field: telegramField }),
+    )
+  }
+  if (!mayUse(sender, only.number.id))
+    return Result.fail(refuse("from_required", { field: "from" }))
+  return suited(only)
+}
+
+const fromContact = (contact: Contact): Recipient =>
+  contact.phone === null
+    ? { kind: "contact_username", contactId: contact.id, username: contact.username ?? "" }
+    : { kind: "contact_phone", contactId: contact.id, phone: contact.phone }
+
+const resolveRecipients = (
+  request: SendRequest,
+  facts: AcceptanceFacts,
+): Result.Result<ReadonlyArray<Recipient>, Refusal<"contact_not_found">> => {
+  const resolved: Array<Recipient> = []
+  for (const [index, to] of request.recipients.entries()) {
+    switch (to.kind) {
+      case "phone":
+        resolved.push({
+          kind: "phone",
+          phone: to.phone,
+          contactId: facts.contactIdByPhone.get(to.phone) ?? null,
+        })
+        break
+      case "group":
+        resolved.push(to)
+        break
+      case "username":
+        resolved.push({ kind: "username", username: to.username.given })
+        break
+      case "contact": {
+        const contact = facts.contacts.get(to.contactId)
+        if (contact === undefined) {
+          return Result.fail(refuse("contact_not_found", { field: fieldOf(request, index, to) }))
+        }
+        resolved.push(fromContact(contact))
+      }
+    }
+  }
+  return Result.succeed(resolved)
+}
+
+const overQuota = (
+  found: NumberFacts,
+  request: SendRequest,
+  { now, quotaLimit }: AcceptContext,
+): Refusal<"number_daily_cap_reached"> | undefined => {
+  const planned = plannedQuota(request, now, quotaLimit)
+  const verdict = quotaVerdict(found.quota, planned)
+  if (verdict._tag === "Fits") return undefined
+  const { room, roomAt } = verdict
+  const around = formatInstant(planned.plannedAt)
+  const left = `The number has room for ${room} more in the 24 hours around ${around}`
+  if (roomAt === null) {
+    const never = `${left}, and never for so many recipients: 24 hours hold ${quotaLimit.messages.toLocaleString("en")}.`
+    return refuse("number_daily_cap_reached", { message: never, details: { room, roomAt: null } })
+  }
+  const fitsFrom = wholeSecond(roomAt)
+  const shown = formatInstant(fitsFrom)
+  const when =
+    request.sendAt === null
+      ? "send it then, or schedule it for then"
+      : "schedule it for then or later"
+  const expires =
+    request.expiresAt !== null && request.expiresAt.millis <= fitsFrom
+      ? ", and let it expire after that"
+      : ""
+  const next = `All of this request fits from ${shown} on: ${when}${expires}.`
+  return refuse("number_daily_cap_reached", {
+    message: `${left}. ${next}`,
+    details: { room, roomAt: shown },
+    retryAfter: Math.max(1, Math.ceil((roomAt - now) / 1000)),
+  })
+}
+
+export interface AcceptContext {
+  readonly sender: Sender
+  readonly now: number
+  readonly ids: typeof Ids.Service
+  readonly idempotency: IdempotencyClaim | null
+  /** Whether egress allows the addresses of the media link's host. */
+  readonly linkAllowed: boolean
+  readonly quotaLimit: QuotaLimit
+}
+
+/** A valid request; only room is left to check. */
+interface Sound {
+  readonly number: NumberFacts
+  readonly recipients: ReadonlyArray<Recipient>
+}
+
+const findSound = (
+  request: SendRequest,
+  facts: AcceptanceFacts,
+  context: AcceptContext,
+): Result.Result<Sound, Refusal<SoundCode>> => {
+  const { now, sender } = context
+  const past = pastTime(request, now)
+  if (past !== undefined) return Result.fail(past)
+
+  const number = resolveNumber(request, facts, sender)
+  if (Result.isFailure(number)) return Result.fail(number.failure)
+  const recipients = resolveRecipients(request, facts)
+  if (Result.isFailure(recipients)) return Result.fail(recipients.failure)
+  if (request.media !== null && request.media.mediaId !== null && facts.media === null) {
+    return Result.fail(refuse("media_not_found", { field: "media.mediaId" }))
+  }
+  if (!context.linkAllowed) {
+    return Result.fail(refuse("invalid_media_url", { field: "media.url" }))
+  }
+  const { platform } = number.success.number
+  if (
+    platform === "telegram" &&
+    request.media !== null &&
+    request.text.length > longestTelegramCaption
+  ) {
+    const message = `Telegram takes at most ${longestTelegramCaption.toLocaleString("en")} characters beside a file.`
+    return Result.fail(refuse("message_rejected", { field: "text", message }))
+  }
+
+  return Result.succeed({ number: number.success, recipients: recipients.success })
+}
+
+const toAcceptance = (
+  request: SendRequest,
+  facts: AcceptanceFacts,
+  context: AcceptContext,
+  { number: { number: from }, recipients }: Sound,
+): Acceptance => {
+  const { ids, now, quotaLimit, sender } = context
+  const { mode, workspaceId } = sender
+  const planned = plannedQuota(request, now, quotaLimit)
+  const media =
+    request.media === null || facts.media === null
+      ? request.media
+      : {
+          ...request.media,
+          type: request.media.type ?? facts.media.type,
+          fileName: request.media.fileName ?? facts.media.fileName,
+        }
+  return {
+    now,
+    workspaceId,
+    numberId: from.id,
+    mode,
+    allowance: mode === "test" ? 0 : planned.count,
+    quota: mode === "test" ? null : planned,
+    idempotency: context.idempotency,
+    messages: recipients.map((to) => ({
+      workspaceId,
+      mode,
+      from: { id: from.id, phone: from.phone, platform: from.platform },
+      phoneAtAcceptance: from.phone,
+      to,
+      text: request.text,
+      media,
+      foundMediaType: null,
+      sendAt: request.sendAt?.millis ?? null,
+      expiresAt: request.expiresAt?.millis ?? null,
+      createdAt: now,
+      dueAt: planned.plannedAt,
+      transportId: transportId(ids),
+      callbackUrl: request.callbackUrl,
+      reference: request.reference,
+    })),
+  }
+}
+
+/**
+ * Decides a send or a batch, all or nothing (contract: Sending a message, Sending a batch). Test
+ * keys pass every check but use neither allowance nor quota (contract: Test mode).
+ */
+export const decideAcceptance = (
+  request: SendRequest,
+  facts: AcceptanceFacts,
+  context: AcceptContext,
+): Result.Result<Acceptance, Refusal<AcceptCode>> =>
+  Result.flatMap(
+    findSound(request, facts, context),
+    (sound): Result.Result<Acceptance, Refusal<AcceptCode>> => {
+      if (!coversMessages(facts.plan, request.recipients.length)) {
+        return Result.fail(refuse("no_credits"))
+      }
+      const over = overQuota(sound.number, request, context)
+      return over === undefined
+        ? Result.succeed(toAcceptance(request, facts, context, sound))
+        : Result.fail(over)
+    },
+  )
+
+/**
+ * The acceptance that a request without quota would have had. The store keeps it as a failed
+ * message (contract: Version 1: sends).
+ */
+export const decideRefused = (
+  request: SendRequest,
+  facts: AcceptanceFacts,
+  context: AcceptContext,
+): Result.Result<Acceptance, Refusal<SoundCode>> =>
+  Result.map(findSound(request, facts, context), (sound) => ({
+    ...toAcceptance(request, facts, context, sound),
+    allowance: 0,
+    quota: null,
+  }))

@@ -1,0 +1,67 @@
+/**
+ * A transport's reads and writes of its numbers' sessions. They retry until the store answers:
+ * connections to the remote must not end, or run without their data, because the store was away.
+ */
+import { Effect } from "effect"
+import { StoreUnavailable } from "../model/Refusal.ts"
+import { sleep } from "../model/Time.ts"
+import { NumberMoved } from "./NumberOwnership.ts"
+
+/** Between two tries, in real milliseconds. */
+const againMillis = 250
+
+const hasMoved = (error: unknown): error is NumberMoved => error instanceof NumberMoved
+
+/**
+ * Retries until the store answers. `NumberMoved` and `CannotOpen` are answers: retrying would not
+ * change them.
+ */
+export const retryUntilStoreAnswers = <A, E>(
+  work: Effect.Effect<A, E>,
+): Effect.Effect<A, Exclude<E, StoreUnavailable>> => {
+  const isAnswer = (error: E): error is Exclude<E, StoreUnavailable> =>
+    !(error instanceof StoreUnavailable)
+  return Effect.retry(
+    Effect.tapError(work, (error) => (isAnswer(error) ? Effect.void : sleep(againMillis))),
+    { until: isAnswer },
+  )
+}
+
+/** A library's reads and writes of its number while this process keeps its connection. */
+export interface Hold {
+  /** Retries until the store answers, while the number is held. */
+  read<A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E>
+  /**
+   * As `read`, for a write. Nothing may leave before its write: when another worker owns the
+   * number, the write never returns, so the library cannot continue. It retries while the number is
+   * held, since ownership may be in doubt only briefly, as after a clock change.
+   */
+  write<E>(work: Effect.Effect<void, E>): Effect.Effect<void>
+  /** Stops all writes, whatever the library still does. */
+  readonly letGo: () => void
+}
+
+/**
+ * `isOwned`: a frozen process may wake up in the middle of its work while another owns the number.
+ */
+export const makeHold = (isOwned: () => boolean): Hold => {
+  let isHeld = true
+  const write = <E>(work: Effect.Effect<void, E>): Effect.Effect<void> => {
+    const again = Effect.andThen(
+      sleep(againMillis),
+      Effect.suspend(() => (isHeld ? write(work) : Effect.never)),
+    )
+    return isOwned() ? work.pipe(Effect.catch(() => again)) : again
+  }
+  return {
+    read: (work) =>
+      Effect.retry(
+        Effect.tapError(work, () => sleep(againMillis)),
+        { while: (error) => isHeld && !hasMoved(error) },
+      ),
+    write: (work) => Effect.suspend(() => (isHeld ? write(work) : Effect.void)),
+    letGo: () => {
+      isHeld = false
+    },
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * Sessions of live numbers: for each, the credentials and keys that let it return as the same
+ * device. The store holds them sealed; the vault opens them for transports.
+ *
+ * Each write names the term under which the worker took the number's shard. Once another worker
+ * took it, the store changes nothing and answers false. So late writes of a frozen or cut-off
+ * worker cannot undo its successor's.
+ *
+ * It is for transports alone: no log or error shows what it opens. Writes of one number reach the
+ * store in order, and fail with `NumberMoved` once another worker owns it. They always complete, so
+ * that the next write finds them done. Reads of credentials queue behind them, since a reader
+ * restarts from what was written.
+ *
+ * Transports bound a session by trimming key types that grow; a wipe deletes it. A number that was
+ * logged out or removed keeps its session, so that the remote can still log its device out later.
+ */
+import { Clock, Context, Effect, Layer, Result, Semaphore } from "effect"
+import type { StoreUnavailable } from "../model/Refusal.ts"
+import type { NumberId } from "../model/Ids.ts"
+import { Secrets } from "../model/Secrets.ts"
+import type { CannotOpen } from "../model/Secrets.ts"
+import { NumberMoved, NumberOwnership } from "./NumberOwnership.ts"
+import type {
+  SessionStore,
+  Fence,
+  KeptSession,
+  KeyChange,
+  LoggedIn,
+  Exchanged,
+} from "../model/Shards.ts"
+import { Store } from "../store/Store.ts"
+
+type Written = Effect.Effect<void, StoreUnavailable | NumberMoved>
+
+/** What the vault needs. */
+interface Vault {
+  readonly store: SessionStore
+  readonly secrets: Secrets["Service"]
+  readonly ownership: NumberOwnership["Service"]
+  /** One for each live number. */
+  readonly turns: Map<NumberId, Semaphore.Semaphore>
+}
+
+/** Runs work after the earlier writes of its number. */
+const behindWrites = <A, E>(
+  { turns }: Vault,
+  numberId: NumberId,
+  work: Effect.Effect<A, E>,
+): Effect.Effect<A, E> => {
+  const turn = turns.get(numberId) ?? Semaphore.makeUnsafe(1)
+  turns.set(numberId, turn)
+  return turn.withPermits(1)(work)
+}
+
+/** Writes under the term at the time of the call, or not at all. */
+const inTurn = Effect.fnUntraced(function* inTurn(
+  vault: Vault,
+  numberId: NumberId,
+  write: (fence: Fence, now: number) => Effect.Effect<boolean, StoreUnavailable>,
+) {
+  const fence = yield* vault.ownership.fence(numberId)
+  const isWritten = yield* behindWrites(
+    vault,
+    numberId,
+    Effect.uninterruptible(Effect.flatMap(Clock.currentTimeMillis, (now) => write(fence, now))),
+  )
+  if (!isWritten) return yield* new NumberMoved({ numberId })
+})
+
+const keyPlace = (numberId: NumberId, type: string, id: string) =>
+  `session of number ${numberId}: ${type} ${id}`
+
+const credentialsPlace = (numberId: NumberId) => `session of number ${numberId}`
+
+const sealedKeys = ({ secrets }: Vault, numberId: NumberId, keys: ReadonlyArray<KeyChange>) =>
+  keys.map((key): KeyChange => ({
+    ...key,
+    value:
+      key.value === null ? null : secrets.seal(keyPlace(numberId, key.type, key.id), key.value),
+  }))
+
+/** Replaces credentials that are still those that the caller read. A repeat finds it done. */
+const exchange = (
+  vault: Vault,
+  numberId: NumberId,
+  before: string | null,
+  credentials: string | null,
+  keys: ReadonlyArray<KeyChange>,
+  account: LoggedIn | null,
+) =>
+  Effect.gen(function* replaceRead() {
+    const { secrets, store } = vault
+    const sealed = yield* store.credentials(numberId)
+    const place = credentialsPlace(numberId)
+    const opened = sealed === null ? null : Result.getOrNull(secrets.open(place, sealed))
+    if (opened === credentials) return true
+    if (opened !== before) return false
+    return yield* store.exchange(
+      numberId,
+      sealed,
+      credentials === null ? null : secrets.seal(place, credentials),
+      sealedKeys(vault, numberId, keys),
+      yield* Clock.currentTimeMillis,
+      account,
+    )
+  }).pipe(Effect.uninterruptible, (work) => behindWrites(vault, numberId, work))
+
+export class SessionVault extends Context.Service<
+  SessionVault,
+  {
+    /** See `SessionStore`. */
+    readonly list: Effect.Effect<ReadonlyArray<KeptSession>, StoreUnavailable>
+    credentials(numberId: NumberId): Effect.Effect<string | null, StoreUnavailable | CannotOpen>
+    keys(
+      numberId: NumberId,
+      type: string,
+      ids: ReadonlyArray<string>,
+    ): Effect.Effect<ReadonlyMap<string, string>, StoreUnavailable | CannotOpen>
+    write(numberId: NumberId, credentials: string | null, keys: ReadonlyArray<KeyChange>): Written
+    replace(numberId: NumberId, credentials: string, keys: ReadonlyArray<KeyChange>): Written
+    /**
+     * As in `SessionStore`, a wipe when the new credentials are null; returns whether they are now
+     * in place. Credentials sealed with an older secrets key count as none. A repeat finds it done.
+     */
+    exchange(
+      numberId: NumberId,
+      before: string | null,
+      credentials: string | null,
+      keys: ReadonlyArray<KeyChange>,
+      account?: LoggedIn | null,
+    ): Effect.Effect<Exchanged, StoreUnavailable>
+    trim(numberId: NumberId, type: string, most: number): Written
+    leave(numberId: NumberId): Written
+    wipe(numberId: NumberId): Written
+  }
+>()("core/SessionVault") {
+  static readonly layer = Layer.effect(
+    SessionVault,
+    Effect.gen(function* make() {
+      const store = (yield* Store).sessions
+      const secrets = yield* Secrets
+      const ownership = yield* NumberOwnership
+      const vault: Vault = { store, secrets, ownership, turns: new Map() }
+      return SessionVault.of({
+        list: store.list,
+        credentials: Effect.fnUntraced(function* credentials(numberId) {
+          const sealed = yield* behindWrites(vault, numberId, store.credentials(numberId))
+          if (sealed === null) return null
+          return yield* Effect.fromResult(secrets.open(credentialsPlace(numberId), sealed))
+        }),
+        keys: Effect.fnUntraced(function* keys(numberId, type, ids) {
+          const opened = new Map<string, string>()
+          for (const [id, sealed] of yield* store.keys(numberId, type, ids)) {
+            const text = secrets.open(keyPlace(numberId, type, id), sealed)
+            if (Result.isFailure(text)) return yield* text.failure
+            opened.set(id, text.success)
+          }
+          return opened
+        }),
+        write: (numberId, credentials, keys) =>
+          inTurn(vault, numberId, (fence, now) =>
+            store.write(
+              numberId,
+              credentials === null ? null : secrets.seal(credentialsPlace(numberId), credentials),
+              sealedKeys(vault, numberId, keys),
+              now,
+              fence,
+            ),
+          ),
+        replace: (numberId, credentials, keys) =>
+          inTurn(vault, numberId, (fence, now) =>
+            store.replace(
+              numberId,
+              secrets.seal(credentialsPlace(numberId), credentials),
+              sealedKeys(vault, numberId, keys),
+              now,
+              fence,
+            ),
+          ),
+        exchange: (numberId, before, credentials, keys, account = null) =>
+          exchange(vault, numberId, before, credentials, keys, account),
+        trim: (numberId, type, most) =>
+          inTurn(vault, numberId, (fence) => store.trim(numberId, type, most, fence)),
+        leave: (numberId) =>
+          inTurn(vault, numberId, (fence, now) => store.markLeaving(numberId, now, fence)),
+        wipe: (numberId) => inTurn(vault, numberId, (fence) => store.wipe(numberId, fence)),
+      })
+    }),
+  )
+}
