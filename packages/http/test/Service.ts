@@ -4,7 +4,13 @@
  */
 import { layerServer } from "@effect/platform-node/NodeHttpServer"
 import { Egress, PublicUrl, Worker } from "@messaging-service/core"
-import type { Admission, MediaFiles, StoreUnavailable, Store } from "@messaging-service/core"
+import type {
+  Admission,
+  BrowserSessions,
+  MediaFiles,
+  StoreUnavailable,
+  Store,
+} from "@messaging-service/core"
 import { layerQrCodeImages, realTimeLayer } from "@messaging-service/node"
 import { layer as layerMemory } from "@messaging-service/store-memory"
 import * as Simulated from "@messaging-service/emulator"
@@ -65,7 +71,7 @@ export const layerPorts = Simulated.layerPorts(
 export interface ServiceParts {
   readonly settings?: Partial<HttpSettings>
   /** Replaces some of the core's services. */
-  readonly instead?: Layer.Layer<never, never, Admission | Store | MediaFiles>
+  readonly instead?: Layer.Layer<never, never, Admission | BrowserSessions | Store | MediaFiles>
   /** Replaces some of the ports, or the clock. */
   readonly ports?: Layer.Layer<never, StoreUnavailable, Layer.Success<typeof layerPorts>>
   /** The egress; none by default. */

@@ -1,6 +1,11 @@
 /** The served document, and an independent validator of answers against it. */
 import { headersOfHttp, makeChecker, readDocument } from "@messaging-service/testkit/openapi"
-import type { Check, DocumentObject, Operation } from "@messaging-service/testkit/openapi"
+import type {
+  Check,
+  DocumentObject,
+  Operation,
+  ServiceDocument,
+} from "@messaging-service/testkit/openapi"
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
 import type { Answer, Call } from "../Doors.ts"
@@ -15,8 +20,17 @@ export const served = Effect.gen(function* () {
   return bodyOf<DocumentObject>(yield* socket.call({ path: "/openapi.json" }), 200)
 })
 
+const read = new WeakMap<DocumentObject, ServiceDocument>()
+
+/** The document with its references resolved, which takes longer than a request. */
+const readOnce = (document: DocumentObject): ServiceDocument => {
+  const found = read.get(document) ?? readDocument(document)
+  read.set(document, found)
+  return found
+}
+
 export const operationsOf = (document: DocumentObject): ReadonlyArray<Operation> =>
-  readDocument(document).operations
+  readOnce(document).operations
 
 /** Validators by a schema's path in the document: exactly what it says. */
 export const checker = (document: DocumentObject): ((...place: ReadonlyArray<string>) => Check) =>
@@ -27,7 +41,7 @@ export const operationFor = (
   document: DocumentObject,
   { method = "GET", path }: Call,
 ): Operation | undefined =>
-  readDocument(document)
+  readOnce(document)
     .at(path.split("?")[0] ?? "")
     ?.get(method)
 

@@ -8,122 +8,8 @@ import { Doors, errorOf } from "../Doors.ts"
 import { operationsOf, served } from "../openapi/Document.ts"
 import { aWorkspace } from "../Records.ts"
 import { layerService } from "../Service.ts"
+import { rights } from "./rights.ts"
 import { aSession, callers as all } from "./sessionCookies.ts"
-import type { Caller } from "./sessionCookies.ts"
-
-const operator: ReadonlyArray<Caller> = ["operator"]
-const owners: ReadonlyArray<Caller> = ["operator", "owner"]
-const administrators: ReadonlyArray<Caller> = ["operator", "owner", "administrator"]
-const everyone: ReadonlyArray<Caller> = all
-
-const table: Readonly<Record<string, ReadonlyArray<Caller>>> = {
-  signIn: everyone,
-  getSession: everyone,
-  signOut: everyone,
-  createSignInLink: operator,
-
-  createPortalSession: owners,
-  listPortalSessions: owners,
-  revokePortalSession: owners,
-
-  createWorkspace: operator,
-  listWorkspaces: operator,
-  getWorkspace: everyone,
-  readFigures: everyone,
-  readServiceFigures: operator,
-  updateWorkspace: operator,
-  deleteWorkspace: operator,
-
-  // Of version 2 only for owners, as the body says.
-  createKey: administrators,
-  listKeys: administrators,
-  revokeKey: administrators,
-
-  streamNews: everyone,
-
-  createContact: administrators,
-  listContacts: everyone,
-  deleteContact: administrators,
-
-  createNumber: operator,
-  listWorkspaceNumbers: everyone,
-  getWorkspaceNumber: everyone,
-  linkNumber: administrators,
-  updateNumber: administrators,
-  deleteNumber: administrators,
-  listConnections: everyone,
-  getConnection: everyone,
-  pauseNumber: administrators,
-  resumeNumber: administrators,
-  checkProxy: operator,
-  logOutNumber: administrators,
-  beginTelegramLogin: administrators,
-  getTelegramLogin: administrators,
-  cancelTelegramLogin: administrators,
-  giveTelegramCode: administrators,
-  giveTelegramPassword: administrators,
-
-  listWorkspaceMessages: everyone,
-  sendWorkspaceMessage: everyone,
-  sendWorkspaceBatch: everyone,
-  getWorkspaceMessage: everyone,
-  getMessageTimeline: everyone,
-  cancelWorkspaceMessages: everyone,
-  cancelWorkspaceMessage: everyone,
-
-  createWorkspaceReminder: administrators,
-  listWorkspaceReminders: everyone,
-  getWorkspaceReminder: everyone,
-  updateWorkspaceReminder: administrators,
-  deleteWorkspaceReminder: administrators,
-  listReminderRuns: everyone,
-  previewReminder: everyone,
-  runReminder: administrators,
-
-  uploadWorkspaceMedia: everyone,
-  listWorkspaceMedia: everyone,
-  getWorkspaceMedia: everyone,
-  deleteWorkspaceMedia: everyone,
-
-  createWorkspaceNumberCheck: everyone,
-  listWorkspaceNumberChecks: everyone,
-  getWorkspaceNumberCheck: everyone,
-  listWorkspaceNumberCheckResults: everyone,
-
-  listWorkspaceWebhooks: everyone,
-  createWorkspaceWebhook: administrators,
-  deleteWorkspaceWebhook: administrators,
-  rotateWorkspaceWebhookSecret: administrators,
-  testWorkspaceWebhook: administrators,
-  updateWorkspaceWebhook: administrators,
-  listDeliveries: everyone,
-  getDelivery: administrators,
-  recoverEvents: administrators,
-  resumeWebhook: administrators,
-  redeliverEvent: administrators,
-  listCallbackDeliveries: everyone,
-  getCallbackSecret: administrators,
-  rotateCallbackSecret: administrators,
-
-  storeRestored: operator,
-  listHeldWorkspaces: operator,
-  listHeld: operator,
-  releaseHeld: operator,
-  cancelHeld: operator,
-  markHeldSent: operator,
-
-  getBehaviour: operator,
-  setBehaviour: operator,
-  scanCode: operator,
-  logOut: operator,
-  getRegistered: operator,
-  setRegistered: operator,
-  tick: operator,
-  listSent: operator,
-  getClock: operator,
-  advanceClock: operator,
-  settle: operator,
-}
 
 /** What says that the caller may not. */
 const refused = ["operator_required", "role_required", "session_ended", "workspace_not_found"]
@@ -139,7 +25,7 @@ describe("rights", () => {
         const ids = operationsOf(yield* served).flatMap(({ id, path }) =>
           path.startsWith("/admin/v1") ? id : [],
         )
-        assert.sameMembers(ids, Object.keys(table))
+        assert.sameMembers(ids, Object.keys(rights))
       }),
     )
 
@@ -169,7 +55,7 @@ describe("rights", () => {
                 ...(["POST", "PUT", "PATCH"].includes(method) ? { body: "{" } : {}),
               })
               const code = answer.status < 400 ? "" : errorOf(answer).code
-              const may = table[id]?.includes(caller) ?? false
+              const may = rights[id]?.includes(caller) ?? false
               const isAdmitted = admitted(answer.status, code) || path === "/admin/v1/session"
               assert.strictEqual(isAdmitted, may, `${caller} ${id}: ${answer.status} ${code}`)
               if (!may) assert.strictEqual(answer.status, 403, answer.text)

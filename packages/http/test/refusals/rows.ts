@@ -1,0 +1,616 @@
+/**
+ * The rows of the table of refusals. The status of each is the catalogue's; a row says how the refusal is
+ * provoked and which field it names.
+ */
+import { sessionRequestsPerMinute, Store } from "@messaging-service/core"
+import type { Code } from "@messaging-service/core"
+import { Clock, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { Doors } from "../Doors.ts"
+import type { Call } from "../Doors.ts"
+import type { Placed } from "../openapi/Document.ts"
+import {
+  aContact,
+  aKey,
+  aKeyV1,
+  aNumber,
+  aPlan,
+  aSender,
+  aText,
+  aWorkspace,
+  bodyOf,
+  change as changeWorkspace,
+  operate,
+  revoke,
+  settle,
+} from "../Records.ts"
+import type { Made } from "../Records.ts"
+import { operatorToken } from "../Service.ts"
+import { path as messages, post, send } from "../v2/Asking.ts"
+import { form, multipart, upload } from "../v2/Uploading.ts"
+import { byPart, each, nameOf, nothing, once, takesFile, takesJson } from "./Row.ts"
+import type { Change, Making, Row } from "./Row.ts"
+
+type Rows = Readonly<Partial<Record<Code, ReadonlyArray<Row>>>>
+
+const inWorkspace = ({ id }: Made, path: string) => `/admin/v1/workspaces/${id}/${path}`
+
+/** A record made by an operator in a workspace. */
+const create = (workspace: Made, path: string, json: object, status = 201) =>
+  Effect.map(operate({ method: "POST", path: inWorkspace(workspace, path), json }), (answer) =>
+    bodyOf<Made>(answer, status),
+  )
+
+/** A workspace with these fields, and a key to its one number. */
+const ofWorkspace = (fields: Parameters<typeof aSender>[0]) =>
+  Effect.map(aSender(fields), ({ token, workspace }) => ({ token, workspace }))
+
+const endpoint = { url: "https://shop.example.com/events" }
+const schedule = { cron: "0 9 * * *", timezone: "Europe/London" }
+const reminder = { ...aText, name: "Rent", schedule }
+
+const anEndpoint = Effect.gen(function* () {
+  const { token, workspace } = yield* aSender()
+  const { id } = yield* create(workspace, "webhooks", endpoint)
+  return { token, workspace, id }
+})
+
+/** One that is stopped: the key that made it is revoked. */
+const aStopped = Effect.gen(function* () {
+  const { token, workspace } = yield* aSender()
+  const maker = yield* aKey(workspace)
+  const made = yield* post(maker.key, endpoint, "/api/v2/webhooks")
+  const { id } = bodyOf<Made>(made, 201)
+  yield* revoke(workspace, maker)
+  return { token, workspace, ids: [id] }
+})
+
+const aReminder = Effect.gen(function* () {
+  const { token, workspace } = yield* aSender()
+  return { token, workspace, ids: [(yield* create(workspace, "reminders", reminder)).id] }
+})
+
+/** A Telegram account that is not logged in. */
+const anAccount = Effect.gen(function* () {
+  const workspace = yield* aWorkspace()
+  const { id } = yield* aNumber(workspace, { platform: "telegram", status: "disconnected" })
+  return { workspace, ids: [id], login: `numbers/${id}/telegram-login` }
+})
+
+const byCode = { method: "code", phone: "+15550100002" }
+
+/** A login that waits for its code. */
+const aLogin = Effect.gen(function* () {
+  const { login, ...account } = yield* anAccount
+  yield* create(account.workspace, login, byCode, 202)
+  return { ...account, login }
+})
+
+/** What requests are about. */
+export const aShop = Effect.gen(function* () {
+  const { number, token, workspace } = yield* aSender()
+  const { id: webhook_id } = yield* create(workspace, "webhooks", endpoint)
+  const { id: reminder_id } = yield* create(workspace, "reminders", reminder)
+  const { id: check_id } = yield* create(
+    workspace,
+    "number-checks",
+    { phones: [aText.to.phone] },
+    202,
+  )
+  const { id: message_id } = yield* send(token)
+  return {
+    token,
+    workspace,
+    ids: { number_id: number.id, webhook_id, reminder_id, check_id, message_id },
+  }
+})
+
+/** What sends and reminders hold alike. */
+const contents = ["sendMessage", "sendBatch", "createReminder", "updateReminder"]
+const sends = ["sendMessage", "sendBatch"]
+
+/** A reminder that a change is about; other operations need nothing. */
+const changed = (operation: Placed): Making<Change> =>
+  nameOf(operation) === "updateReminder" ? aReminder : Effect.succeed({})
+
+const content = (json: object, field: string) => (operation: Placed) =>
+  Effect.map(changed(operation), (about) => ({ ...about, field, json }))
+
+const to = (recipient: object) => (operation: Placed) => {
+  const [name = ""] = Object.keys(recipient)
+  return nameOf(operation) === "sendBatch"
+    ? { field: `to[0].${name}`, json: { to: [recipient] } }
+    : content({ to: recipient }, `to.${name}`)(operation)
+}
+
+// Credentials
+
+const withToken = (workspace: Made, fields: Readonly<Record<string, unknown>> = {}) =>
+  Effect.map(aKey(workspace, fields), ({ key }) => ({ workspace, token: key }))
+
+const sameOrigin = ["sec-fetch-site", "same-origin"] as const
+const fromPage = [sameOrigin]
+
+const signIn = (json: object) =>
+  Effect.gen(function* () {
+    const { socket } = yield* Doors
+    const answer = yield* socket.call({ method: "POST", path: "/admin/v1/session", json })
+    bodyOf(answer, 200)
+    return answer.headers["set-cookie"]?.split(";")[0] ?? ""
+  })
+
+const anOperator = signIn({ token: operatorToken })
+
+const withId = (cookie: string, digit: string) => `${cookie.split("=")[0]}=${digit.repeat(64)}`
+
+const aPortal = Effect.gen(function* () {
+  const workspace = yield* aWorkspace()
+  const link = yield* create(workspace, "portal-sessions", { role: "owner" })
+  const code = (link as Made & { readonly url: string }).url.split("code=")[1]
+  return { workspace, cookie: yield* signIn({ code }), headers: fromPage }
+})
+
+/** From an address that has shown too many wrong keys. */
+const suspected = (path: string, change: Change): Making<Change> =>
+  Effect.gen(function* () {
+    const headers = [["x-forwarded-for", "203.0.113.7"]] as const
+    const { socket } = yield* Doors
+    yield* Effect.replicateEffect(socket.call({ path, token: "wrong", headers }), 30)
+    return { ...change, headers }
+  })
+
+const credentials: Rows = {
+  missing_api_key: [once({ credentials: null })],
+  invalid_api_key: [once({ token: `svc_live_${"a".repeat(38)}` })],
+  v1_key_on_v2: [
+    once(
+      Effect.gen(function* () {
+        return { token: (yield* aKeyV1(yield* aWorkspace())).key }
+      }),
+    ),
+  ],
+  api_key_revoked: [
+    once(
+      Effect.gen(function* () {
+        const { key, token, workspace } = yield* aSender()
+        yield* revoke(workspace, key)
+        return { token }
+      }),
+    ),
+  ],
+  api_key_expired: [
+    once(
+      Effect.gen(function* () {
+        const made = yield* withToken(yield* aWorkspace(), { expires_in: "30d" })
+        yield* TestClock.adjust("30 days")
+        return made
+      }),
+    ),
+  ],
+  too_many_auth_failures: [
+    byPart(
+      suspected("/api/v2/me", { credentials: "wrong" }),
+      suspected("/admin/v1/workspaces", {}),
+    ),
+    once(suspected("/admin/v1/workspaces", { instead: { token: operatorToken } }), "signIn"),
+  ],
+  account_disabled: [
+    once(
+      Effect.gen(function* () {
+        const { token, workspace } = yield* aSender()
+        yield* changeWorkspace(workspace, { account_disabled: true })
+        return { token, workspace }
+      }),
+    ),
+  ],
+  demo_account: [once(ofWorkspace({ workspace: { demo: true } }))],
+  api_v2_not_enabled: [once(ofWorkspace({ workspace: { api_v2_enabled: false } }))],
+  rate_limited: [
+    byPart(
+      Effect.gen(function* () {
+        const { token } = yield* aSender()
+        const { socket } = yield* Doors
+        yield* Effect.replicateEffect(socket.call({ path: "/api/v2/me", token }), 60)
+        return { token }
+      }),
+      Effect.gen(function* () {
+        const cookie = yield* anOperator
+        const { socket } = yield* Doors
+        const read = socket.call({ path: "/admin/v1/session", headers: [["cookie", cookie]] })
+        yield* Effect.replicateEffect(read, sessionRequestsPerMinute)
+        return { cookie, headers: fromPage }
+      }),
+    ),
+  ],
+  missing_scope: [
+    each((operation) =>
+      Effect.gen(function* () {
+        const scopes = nameOf(operation).includes("Media") ? ["numbers"] : ["media"]
+        return yield* withToken(yield* aWorkspace(), { scopes })
+      }),
+    ),
+  ],
+  missing_operator_token: [once({ credentials: null })],
+  invalid_operator_token: [
+    once({ credentials: "wrong" }),
+    once({ credentials: null, instead: { token: "wrong" } }, "signIn"),
+  ],
+  session_ended: [
+    once(Effect.map(anOperator, (cookie) => ({ cookie: withId(cookie, "0"), headers: fromPage }))),
+  ],
+  cross_site_request: [
+    once(
+      Effect.map(anOperator, (cookie) => ({
+        cookie,
+        headers: [["sec-fetch-site", "cross-site"]] as const,
+      })),
+    ),
+  ],
+  operator_required: [once(aPortal)],
+  role_required: [once({ headers: [["acting-role", "member"]] })],
+}
+
+// What every operation reads
+
+const oversized = [["content-length", "1000000000"]] as const
+const jsonType = ["content-type", "application/json"] as const
+const textType = ["content-type", "text/plain"] as const
+
+const keyed = (key: string) => [["idempotency-key", key]] as const
+
+const reading: Rows = {
+  validation_failed: [
+    each((operation) => {
+      if (takesFile(operation)) return { field: "file", body: form([]), headers: [multipart] }
+      return takesJson(operation)
+        ? { field: "colour", exists: true, json: { colour: "red" } }
+        : { field: "colour", query: "colour=red" }
+    }),
+  ],
+  invalid_cursor: [once({ field: "cursor", exists: true, query: "cursor=nonsense" })],
+  invalid_json: [once({ body: "{", headers: [jsonType] })],
+  unsupported_content_type: [once({ body: "{}", headers: [textType] })],
+  request_too_large: [
+    each((operation) => ({
+      body: null,
+      headers: [takesFile(operation) ? multipart : jsonType, ...oversized],
+    })),
+  ],
+  invalid_idempotency_key: [once({ headers: keyed("") })],
+  idempotency_key_reused: [
+    once(
+      Effect.gen(function* () {
+        const { token, workspace } = yield* aSender()
+        const headers = keyed("used")
+        const { socket } = yield* Doors
+        const calls: ReadonlyArray<Call> = [
+          { path: messages, token },
+          { path: inWorkspace(workspace, "messages"), token: operatorToken },
+        ]
+        for (const call of calls) {
+          bodyOf(yield* socket.call({ method: "POST", json: aText, headers, ...call }), 202)
+        }
+        return { token, workspace, headers }
+      }),
+    ),
+  ],
+  idempotency_in_progress: [
+    once(
+      Effect.gen(function* () {
+        const { key, token, workspace } = yield* aSender()
+        const store = (yield* Store).messages
+        const claim = { key: "busy", fingerprint: "another", token: "its" }
+        const now = yield* Clock.currentTimeMillis
+        for (const keyId of [key.id, -2 * workspace.id]) {
+          yield* Effect.orDie(store.claimKey({ ...claim, keyId }, now))
+        }
+        return { token, workspace, headers: keyed("busy") }
+      }),
+    ),
+  ],
+}
+
+// What the path names
+
+const path: Rows = {
+  workspace_not_found: [once({ workspace: { id: nothing } })],
+  number_not_found: [
+    once({}),
+    each(content({ from: nothing }, "from"), ...sends, "createNumberCheck"),
+    once({ field: "number_id", json: { number_id: nothing } }, "connectNumber"),
+    once({ field: "number_ids", json: { number_ids: [nothing] } }, "createKey"),
+  ],
+  message_not_found: [once({})],
+  reminder_not_found: [once({})],
+  media_not_found: [
+    once({}),
+    each(content({ media: { media_id: nothing } }, "media.media_id"), ...contents),
+  ],
+  number_check_not_found: [once({})],
+  webhook_not_found: [once({})],
+  contact_not_found: [once({}), each(to({ contact_id: nothing }), ...contents)],
+  key_not_found: [once({})],
+  portal_session_not_found: [once({})],
+  delivery_not_found: [
+    once(Effect.map(anEndpoint, ({ id, workspace }) => ({ workspace, ids: [nothing, id] }))),
+  ],
+  event_not_found: [
+    once(Effect.map(anEndpoint, ({ id, workspace }) => ({ workspace, ids: [id] }))),
+  ],
+  login_not_found: [once(anAccount)],
+  invalid_portal_code: [once({ credentials: null })],
+}
+
+// What the request holds
+
+const fields: Rows = {
+  text_required: [each(content({ text: " " }, "text"))],
+  text_too_long: [each(content({ text: "x".repeat(3001) }, "text"))],
+  too_many_recipients: [
+    once({ field: "to", json: { to: Array.from({ length: 1001 }, () => aText.to) } }),
+  ],
+  invalid_datetime: [
+    each(content({ send_at: "tomorrow" }, "send_at"), ...sends),
+    once(
+      { field: "since", exists: true, query: "since=tomorrow" },
+      "listMessages",
+      "listDeliveries",
+    ),
+    once({ field: "until", exists: true, json: { until: "tomorrow" } }, "pauseNumber"),
+    once({ field: "since", exists: true, json: { since: "tomorrow" } }, "recoverEvents"),
+    once({ field: "filter.since", json: { filter: { since: "tomorrow" } } }),
+  ],
+  time_in_past: [
+    each(content({ send_at: "1969-12-31T23:59:59Z" }, "send_at"), ...sends),
+    once({ field: "until", exists: true, json: { until: "1969-12-31T23:59:59Z" } }, "pauseNumber"),
+  ],
+  invalid_phone: [
+    each(to({ phone: "12" }), ...contents),
+    once({ field: "to", query: "to=12" }, "listMessages"),
+    once({ field: "filter.to", json: { filter: { to: "12" } } }, "cancelMessages"),
+    once({ field: "phones[0]", json: { phones: ["12"] } }, "createNumberCheck", "setRegistered"),
+    once({ field: "phone", json: { login_method: "phone_code", phone: "12" } }, "connectNumber"),
+    once({ field: "phone", exists: true, json: { phone: "12" } }),
+  ],
+  invalid_username: [
+    each(to({ username: "?" })),
+    once({ field: "username", instead: { name: "Ada", username: "?" } }, "createContact"),
+  ],
+  username_needs_telegram: [each(to({ username: "@grace" }))],
+  invalid_media_url: [
+    each(content({ media: { url: "ftp://shop.example", type: "file" } }, "media.url")),
+  ],
+  invalid_webhook_url: [
+    once({ field: "url", exists: true, json: { url: "mailto:ada@shop.example" } }),
+  ],
+  invalid_cron: [
+    each(content({ schedule: { cron: "often", timezone: "Europe/London" } }, "schedule.cron")),
+  ],
+  invalid_timezone: [
+    each(content({ schedule: { cron: "0 9 * * *", timezone: "Mars" } }, "schedule.timezone")),
+  ],
+}
+
+// What the workspace has
+
+const plan = (given: Parameters<typeof aPlan>[0]) =>
+  ofWorkspace({ workspace: { plan: aPlan(given) } })
+
+/** A key that is limited to another number than the workspace's first, and a reminder that it sees. */
+const aLimitedKey = Effect.gen(function* () {
+  const { number, workspace } = yield* aSender()
+  const { id: from } = yield* aNumber(workspace)
+  const { id } = yield* create(workspace, "reminders", { ...reminder, from })
+  const made = yield* withToken(workspace, { number_ids: [from] })
+  return { ...made, ids: [id], number: number.id }
+})
+
+const aDisconnected = Effect.gen(function* () {
+  const { ids, token, workspace } = yield* aReminder
+  const { id } = yield* aNumber(workspace, { status: "disconnected" })
+  return { token, workspace, ids, json: { from: id }, field: "from" }
+})
+
+const state: Rows = {
+  number_not_allowed: [
+    once(aLimitedKey),
+    once(
+      Effect.map(aLimitedKey, (key) => ({ ...key, field: "from", json: { from: key.number } })),
+      ...contents,
+      "createNumberCheck",
+    ),
+    once(
+      Effect.map(aLimitedKey, (key) => ({
+        ...key,
+        field: "number_id",
+        json: { number_id: key.number },
+      })),
+      "connectNumber",
+    ),
+  ],
+  from_required: [
+    once(
+      Effect.gen(function* () {
+        return { ...(yield* withToken(yield* aWorkspace())), field: "from" }
+      }),
+    ),
+  ],
+  number_not_connected: [once(aDisconnected)],
+  no_credits: [once(plan({ messages_remaining: 0 }))],
+  message_rejected: [
+    each((operation) =>
+      Effect.gen(function* () {
+        const { token, workspace } = yield* plan({ media_storage_bytes: 1_000_000 })
+        const { id } = yield* upload(token)
+        const account = yield* aNumber(workspace, { platform: "telegram" })
+        const media = { media_id: id }
+        const recipients = nameOf(operation) === "sendBatch" ? [aText.to] : aText.to
+        const json = { from: account.id, to: recipients, media, text: "x".repeat(1025) }
+        return { token, workspace, json, field: "text" }
+      }),
+    ),
+  ],
+  number_daily_cap_reached: [
+    once(
+      Effect.gen(function* () {
+        const { token, workspace } = yield* aSender()
+        const json = { send_at: "2099-01-31T09:00:00Z" }
+        const recipients = Array.from({ length: 1000 }, () => aText.to)
+        const batch = yield* post(token, { ...aText, ...json, to: recipients }, `${messages}/batch`)
+        bodyOf(batch, 202)
+        return { token, workspace, json }
+      }),
+    ),
+  ],
+  not_cancellable: [
+    once(
+      Effect.gen(function* () {
+        const { token, workspace } = yield* aSender()
+        const { id } = yield* send(token)
+        yield* settle
+        return { token, workspace, ids: [id] }
+      }),
+    ),
+  ],
+  plan_required: [
+    once(plan({ reminders: false, qr_code_api: false })),
+    each(
+      () =>
+        Effect.gen(function* () {
+          const made = yield* aReminder
+          yield* changeWorkspace(made.workspace, { plan: aPlan({ reminders: false }) })
+          return { ...made, instead: { active: true } }
+        }),
+      "updateReminder",
+    ),
+  ],
+  number_limit_reached: [once(plan({ max_numbers: 1 }))],
+  storage_full: [once(plan({ media_storage_bytes: 0 }))],
+  already_connected: [
+    once(
+      Effect.map(aSender(), ({ number, token, workspace }) => ({
+        token,
+        workspace,
+        field: "number_id",
+        json: { number_id: number.id },
+      })),
+    ),
+    once(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        return { workspace, ids: [(yield* aNumber(workspace, { platform: "telegram" })).id] }
+      }),
+      "beginTelegramLogin",
+    ),
+  ],
+  connect_in_progress: [
+    once(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        const { id } = yield* create(workspace, "numbers/link", { login_method: "qr" }, 202)
+        return { ...(yield* withToken(workspace)), field: "number_id", json: { number_id: id } }
+      }),
+    ),
+    once(aLogin, "beginTelegramLogin"),
+  ],
+  invalid_code: [once(Effect.map(aLogin, (login) => ({ ...login, json: { code: "99999" } })))],
+  invalid_password: [
+    once(
+      Effect.gen(function* () {
+        const { login, ...account } = yield* aLogin
+        yield* create(account.workspace, `${login}/code`, { code: "22222" }, 200)
+        return account
+      }),
+    ),
+  ],
+  number_exists: [
+    once(
+      Effect.map(aSender(), ({ number, workspace }) => ({
+        workspace,
+        json: { phone: `+${number.phone}` },
+        field: "phone",
+      })),
+    ),
+  ],
+  contact_exists: [
+    once(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        yield* aContact(workspace, aText.to)
+        return { workspace, json: aText.to, field: "phone" }
+      }),
+    ),
+  ],
+  key_limit_reached: [
+    once(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        yield* Effect.replicateEffect(aKey(workspace), 10)
+        return { workspace }
+      }),
+    ),
+  ],
+  portal_link_limit_reached: [
+    once(
+      Effect.gen(function* () {
+        const workspace = yield* aWorkspace()
+        yield* Effect.replicateEffect(create(workspace, "portal-sessions", { role: "owner" }), 100)
+        return { workspace }
+      }),
+    ),
+  ],
+  webhook_limit_reached: [
+    once(
+      Effect.gen(function* () {
+        const made = yield* aStopped
+        yield* Effect.replicateEffect(create(made.workspace, "webhooks", endpoint), 5)
+        return made
+      }),
+    ),
+  ],
+  webhook_stopped: [
+    once(aStopped),
+    once(
+      Effect.gen(function* () {
+        const clock = yield* operate({ path: "/admin/v1/simulator/clock" })
+        const { now } = bodyOf<{ readonly now: string }>(clock, 200)
+        return { ...(yield* aStopped), json: { since: now } }
+      }),
+      "recoverEvents",
+    ),
+  ],
+  already_restored: [
+    once(
+      Effect.gen(function* () {
+        const { token } = yield* aSender()
+        const restored = { method: "POST", path: "/admin/v1/store/restored", json: {} }
+        bodyOf(yield* operate(restored), 200)
+        yield* send(token)
+        return {}
+      }),
+    ),
+  ],
+  not_connecting: [once({ exists: true })],
+  clock_not_adjustable: [once({})],
+}
+
+export const rows: Rows = { ...credentials, ...reading, ...path, ...fields, ...state }
+
+/** Of a service without an application of Telegram's. */
+export const rowsWithoutTelegram: Rows = { telegram_not_configured: [once(anAccount)] }
+
+/** Of a service whose store fails or has no room when it is asked about that secret. */
+const broken = (secret: string, digit: string): ReadonlyArray<Row> => [
+  once({ credentials: secret }),
+  once({ credentials: null, instead: { token: secret } }, "signIn"),
+  once(
+    Effect.map(anOperator, (cookie) => ({ cookie: withId(cookie, digit), headers: fromPage })),
+    "getSession",
+    "signOut",
+  ),
+]
+
+export const rowsOfFaults: Rows = {
+  internal_error: broken("gone", "a"),
+  service_unavailable: broken("busy", "b"),
+}
