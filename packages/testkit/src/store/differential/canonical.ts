@@ -38,6 +38,7 @@ const parents: Readonly<Record<string, Kind>> = {
   reminder: "reminder",
   contact: "contact",
   file: "media",
+  lastAttempt: "attempt",
 }
 
 const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
