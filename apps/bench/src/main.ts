@@ -1,7 +1,7 @@
 /**
  * The benchmarks: `--smoke` for a run that only shows that they work, `--json FILE` for the report as
  * JSON too, `--only ROW,ROW` for some of the rows, `--sessions COUNT` for so many connected live
- * numbers in their rows.
+ * numbers in their rows; or `--counts` alone for what a message costs in counts, each with its limit.
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
@@ -9,6 +9,8 @@ import { Console, Data, Effect } from "effect"
 import { writeFile } from "node:fs/promises"
 import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
+import { countedSettings } from "./counts/Cost.ts"
+import { runCounts } from "./counts/run.ts"
 import { measure } from "./measuring/rounds.ts"
 import { headText, machine, rowText } from "./report.ts"
 import type { MeasuredRow, Report } from "./report.ts"
@@ -22,6 +24,7 @@ const readArguments = Effect.gen(function* readArguments() {
     try: () =>
       parseArgs({
         options: {
+          counts: { type: "boolean", default: false },
           smoke: { type: "boolean", default: false },
           json: { type: "string" },
           only: { type: "string" },
@@ -44,6 +47,7 @@ const readArguments = Effect.gen(function* readArguments() {
   }
   const telegramSessions = values.sessions === undefined ? sizes.telegramSessions : sessions
   return {
+    counts: values.counts,
     smoke: values.smoke,
     json: values.json,
     only,
@@ -85,6 +89,11 @@ const run = Effect.fnUntraced(function* run(
 })
 
 const program = Effect.flatMap(readArguments, (options) => {
+  if (options.counts) {
+    return Effect.flatMap(openSetup(smokeSizes), runCounts).pipe(
+      Effect.provide(EmbeddedPostgres.layer({ settings: countedSettings })),
+    )
+  }
   const settings = options.smoke ? smokeSettings : serverSettings
   return run(options, settings).pipe(Effect.provide(EmbeddedPostgres.layer({ settings })))
 })

@@ -20,11 +20,11 @@ const temporaryDirectory = Effect.acquireRelease(
   (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
 )
 
-const smoke = (json: string) =>
+const bench = (...options: ReadonlyArray<string>) =>
   Effect.callback<{ readonly code: number; readonly text: string }>((resume) => {
     const child = execFile(
       process.execPath,
-      [program, "--smoke", "--json", json],
+      [program, ...options],
       { env: { NODE_COMPILE_CACHE, PATH }, maxBuffer: 1e7 },
       (error, stdout, stderr) =>
         resume(Effect.succeed({ code: error === null ? 0 : 1, text: stdout + stderr })),
@@ -51,7 +51,7 @@ describe("the benchmarks' smoke run", () => {
   it.effect("prints every row with its ratios, after each result was checked", () =>
     Effect.gen(function* () {
       const json = join(yield* temporaryDirectory, "report.json")
-      const { code, text } = yield* smoke(json)
+      const { code, text } = yield* bench("--smoke", "--json", json)
       assert.strictEqual(code, 0, text)
       const report = JSON.parse(yield* Effect.promise(() => readFile(json, "utf8"))) as Report
       assert.deepStrictEqual(
@@ -77,3 +77,11 @@ describe("the benchmarks' smoke run", () => {
     }),
   )
 })
+
+it.effect("a message costs no more than each count's limit", () =>
+  Effect.gen(function* () {
+    const { code, text } = yield* bench("--counts")
+    assert.strictEqual(code, 0, text)
+    assert.include(text, "holds")
+  }),
+)
