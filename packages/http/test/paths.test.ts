@@ -34,41 +34,6 @@ layer(layerService())("methods and paths", (it) => {
     }),
   )
 
-  it.effect("every path refuses an unknown query parameter", () =>
-    Effect.gen(function* () {
-      const { socket } = yield* Doors
-      const { token, workspace } = yield* aSender()
-      const unknown = { code: "validation_failed", field: "colour" }
-      const admin = `/admin/v1/workspaces/${workspace.id}`
-      for (const [method, path, json] of [
-        ["GET", "/api/v2/me"],
-        ["GET", "/api/v2/numbers"],
-        ["GET", "/api/v2/webhooks"],
-        ["GET", "/api/v2/messages"],
-        ["GET", "/api/v2/messages/7"],
-        ["DELETE", "/api/v2/messages/7"],
-        ["POST", "/api/v2/messages", aText],
-        ["POST", "/api/v2/webhooks/7/test"],
-        ["GET", admin],
-        ["GET", `${admin}/keys`],
-        ["GET", `${admin}/contacts`],
-        ["PATCH", admin, { name: "Other" }],
-        ["DELETE", admin],
-        ["POST", "/admin/v1/simulator/settle"],
-      ] as const) {
-        const call = { method, path: `${path}?colour=red`, ...(json === undefined ? {} : { json }) }
-        const answer = path.startsWith("/admin")
-          ? yield* operate(call)
-          : yield* socket.call({ ...call, token })
-        assert.strictEqual(answer.status, 400, path)
-        assert.deepInclude(errorOf(answer), unknown)
-        assert.include(errorOf(answer).message, "colour")
-      }
-      const list = yield* socket.call({ path: "/api/v2/messages", token })
-      assert.deepStrictEqual(bodyOf<PageBody<unknown>>(list, 200).data, [])
-    }),
-  )
-
   for (const [method, path, allow] of [
     ["OPTIONS", "/api/v2/messages", "GET, HEAD, POST"],
     ["PUT", "/api/v2/messages", "GET, HEAD, POST"],

@@ -54,33 +54,6 @@ const filled = (path: string, workspace: { readonly id: number }): string =>
     .replaceAll(/\{\w+\}/g, "999999")
 
 layer(layerService())("query parameters", (it) => {
-  it.effect("are refused when unknown, by every operation of version 2 and of the operator", () =>
-    Effect.gen(function* () {
-      const { socket } = yield* Doors
-      const { token, workspace } = yield* aSender()
-      const document = (yield* socket.call({ path: "/openapi.json" })).body as Described
-      let asked = 0
-      for (const [path, operations] of Object.entries(document.paths)) {
-        const prefix = ["/api/v2", "/admin/v1"].find((root) => path.startsWith(`${root}/`))
-        if (prefix === undefined) continue
-        for (const [method, { requestBody }] of Object.entries(operations)) {
-          const answer = yield* socket.call({
-            method: method.toUpperCase(),
-            path: `${filled(path, workspace)}?colour=red`,
-            token: prefix === "/api/v2" ? token : operatorToken,
-            ...exampleBody(requestBody?.content),
-          })
-          const refused = errorOf(answer)
-          const what = `${method} ${path}`
-          assert.deepInclude(refused, { code: "validation_failed", field: "colour" }, what)
-          assert.include(refused.message, "colour", what)
-          asked++
-        }
-      }
-      assert.isAbove(asked, 50)
-    }),
-  )
-
   it.effect("that hold a NUL, which no store accepts, are refused by every operation", () =>
     Effect.gen(function* () {
       const { socket } = yield* Doors

@@ -1,4 +1,4 @@
-/** Real answers of the running service, validated against its own document. */
+/** Real answers of the running service, validated against its own document; refusals are in `refusals`. */
 import { assert, describe, layer } from "@effect/vitest"
 import { layerLogin, layerStoredClock } from "@messaging-service/emulator"
 import { Effect, Layer } from "effect"
@@ -34,7 +34,7 @@ describe("the document and the service", () => {
     "with a clock that can be moved",
     (it) => {
       it.effect(
-        "agree about the success of every operation, and about many refusals",
+        "agree about the success of every operation",
         () =>
           Effect.gen(function* () {
             const tour = yield* aTour
@@ -107,25 +107,11 @@ describe("the document and the service", () => {
             yield* ask(customer("GET", `${v2}/me`), 200)
             yield* ask(as(narrow.key)("GET", `${v2}/me`), 200)
 
-            // The operator is refused
-            yield* ask({ path: admin }, 401)
-            yield* ask(operator("GET", `${admin}?colour=red`), 400)
-            yield* ask(operator("GET", `${admin}/987654`), 404)
-            yield* ask(operator("DELETE", `${at}/contacts/987654`), 404)
-            yield* ask(operator("POST", `${at}/contacts`, { name: "Ada", phone: "0123" }), 422)
-            yield* ask(
-              operator("POST", `${at}/keys`, aKey, { headers: [["acting-role", "member"]] }),
-              403,
-            )
-            yield* ask(operator("POST", `${at}/keys`, undefined, { body: "{}" }), 415)
-
             // Media
             yield* ask(upload(key.key), 201)
             const file = yield* ask<Made & { readonly url: string }>(upload(key.key), 201)
             yield* ask(customer("GET", `${v2}/media?type=image`), 200)
             yield* ask(customer("GET", `${v2}/media/${file.id}`), 200)
-            yield* ask(customer("GET", `${v2}/media/987654`), 404)
-            yield* ask({ ...upload(key.key), body: form([]), headers: [multipart] }, 400)
             const link = new URL(file.url).pathname
             yield* ask({ path: link }, 200)
             yield* ask({ path: link, headers: [["range", "bytes=0-3"]] }, 206)
@@ -138,8 +124,6 @@ describe("the document and the service", () => {
             const repeated = { headers: [["idempotency-key", "one endpoint"]] } as const
             const endpoint = yield* ask(customer("POST", `${v2}/webhooks`, { url }, repeated), 201)
             yield* ask(customer("POST", `${v2}/webhooks`, { url }, repeated), 201)
-            yield* ask(customer("POST", `${v2}/webhooks`, { url: "x" }, repeated), 422)
-            yield* ask(as(narrow.key)("GET", `${v2}/webhooks`), 403)
             yield* ask(customer("POST", `${v2}/webhooks/${endpoint.id}/test`), 202)
             yield* ask(customer("POST", `${v2}/webhooks/${endpoint.id}/rotate-secret`), 200)
 
@@ -179,15 +163,6 @@ describe("the document and the service", () => {
             yield* ask(customer("GET", messages), 200)
             yield* ask(customer("GET", `${messages}/${sent.id}`), 200)
             yield* ask(customer("DELETE", `${messages}/${later.id}`), 200)
-            yield* ask(customer("DELETE", `${messages}/${sent.id}`), 409)
-            yield* ask(customer("GET", `${messages}/987654`), 404)
-            yield* ask({ path: messages }, 401)
-            yield* ask(as("nonsense")("GET", messages), 401)
-            yield* ask(as(reader.key)("POST", messages, { to: { phone }, text }), 403)
-            yield* ask(customer("POST", messages, { to: {}, colour: "red" }), 400)
-            yield* ask(customer("POST", messages, undefined, { body: "{" }), 415)
-            yield* ask(customer("POST", messages, { to: { phone: "0123" }, text }), 422)
-            yield* ask(customer("GET", `${messages}?cursor=nonsense`), 400)
 
             // Deliveries, as received
             yield* ask(operator("POST", `${simulator}/settle`), 200)
@@ -216,11 +191,9 @@ describe("the document and the service", () => {
               operator("POST", `${deliveries}/redeliver`, { event_id: log.data[0]?.event_id }),
               202,
             )
-            yield* ask(operator("POST", `${deliveries}/redeliver`, { event_id: "evt_none" }), 404)
             yield* ask(operator("POST", `${deliveries}/resume`), 200)
             yield* ask(customer("GET", `${v2}/webhooks`), 200)
             yield* ask(customer("GET", `${v2}/webhooks/${endpoint.id}`), 200)
-            yield* ask(customer("GET", `${v2}/webhooks/987654`), 404)
             yield* ask(customer("DELETE", `${v2}/webhooks/${endpoint.id}`), 200)
 
             // Reminders
@@ -230,15 +203,6 @@ describe("the document and the service", () => {
               customer("POST", reminders, { name: "Stand-up", to: { phone }, text, schedule }),
               201,
             )
-            yield* ask(
-              customer("POST", reminders, {
-                name: "x",
-                to: { phone },
-                text,
-                schedule: { cron: "x" },
-              }),
-              400,
-            )
             yield* ask(operator("POST", `${simulator}/clock/advance`, { seconds: 600 }), 200)
             yield* ask(operator("GET", `${simulator}/clock`), 200)
             yield* ask(operator("GET", `${at}/reminders/${reminder.id}/runs`), 200)
@@ -246,7 +210,6 @@ describe("the document and the service", () => {
             yield* ask(customer("GET", `${reminders}/${reminder.id}`), 200)
             yield* ask(customer("PATCH", `${reminders}/${reminder.id}`, { active: false }), 200)
             yield* ask(customer("DELETE", `${reminders}/${reminder.id}`), 200)
-            yield* ask(customer("GET", `${reminders}/${reminder.id}`), 404)
 
             // Number checks
             const checks = `${v2}/number-checks`
@@ -261,7 +224,6 @@ describe("the document and the service", () => {
               customer("GET", `${checks}/${asked.id}/results?status=registered,failed`),
               200,
             )
-            yield* ask(customer("GET", `${checks}/987654`), 404)
 
             yield* workspaceTour(tour, at, url, number.id)
 
@@ -277,33 +239,20 @@ describe("the document and the service", () => {
               .pathname
             yield* ask({ path: picture }, 200)
             yield* ask({ path: "/qr/no-token.png" }, 404)
-            yield* ask(customer("POST", numbers, { number_id: connecting.id }), 409)
-            yield* ask(customer("POST", numbers, { number_id: number.id }), 409)
-            yield* ask(customer("POST", numbers, { number_id: 987_654 }), 422)
             yield* ask(operator("POST", `${simulator}/numbers/${connecting.id}/scan`, {}), 200)
-            yield* ask(operator("POST", `${simulator}/numbers/${number.id}/scan`), 409)
             yield* ask(operator("POST", `${simulator}/numbers/${connecting.id}/logout`), 200)
             yield* ask(customer("GET", numbers), 200)
-            yield* ask(customer("GET", `${numbers}/987654`), 404)
 
             const own = `${at}/numbers/${number.id}`
             yield* ask(operator("GET", own), 200)
-            yield* ask(operator("GET", `${at}/numbers/987654`), 404)
             yield* ask(operator("GET", `${at}/connections`), 200)
             yield* ask(operator("GET", `${own}/connection`), 200)
             yield* ask(operator("POST", `${own}/pause`, { until: "2999-01-31T09:00:00Z" }), 200)
-            yield* ask(operator("POST", `${own}/pause`, { until: "1970-01-01T00:00:00Z" }), 422)
-            yield* ask(operator("POST", `${own}/pause`, { until: "tomorrow" }), 400)
             yield* ask(operator("POST", `${own}/pause`), 200)
             yield* ask(operator("POST", `${own}/resume`), 200)
-            yield* ask(operator("GET", `${at}/numbers/987654/connection`), 404)
             const paced = { pacing: { per_minute: 5 }, proxy_url: "http://a:b@192.0.2.1" }
-            yield* ask(operator("POST", `${own}/check-proxy`), 400)
             yield* ask(operator("PATCH", own, paced), 200)
             yield* ask(operator("POST", `${own}/check-proxy`), 200)
-            yield* ask(operator("POST", `${at}/numbers/987654/check-proxy`), 404)
-            yield* ask(operator("PATCH", own, { proxy_url: "ftp://192.0.2.1" }), 400)
-            yield* ask(operator("PATCH", own, { pacing: { per_minute: 0 } }), 400)
 
             // Telegram logins
             const account = yield* ask(
@@ -319,14 +268,10 @@ describe("the document and the service", () => {
             yield* ask(operator("GET", login), 200)
             yield* ask(operator("DELETE", login), 200)
             yield* ask(operator("POST", login, { method: "code" }), 400)
-            yield* ask(operator("POST", login, { method: "code", phone: "12" }), 422)
             yield* ask(operator("POST", `${own}/telegram-login`, { method: "qr" }), 400)
             yield* ask(operator("POST", login, { method: "code", phone: "+15550009003" }), 202)
-            yield* ask(operator("POST", `${login}/code`, { code: "99999" }), 422)
             yield* ask(operator("POST", `${login}/code`, { code: "22222" }), 200)
-            yield* ask(operator("POST", `${login}/password`, { password: "wrong" }), 422)
             yield* ask(operator("POST", `${login}/password`, { password: "password" }), 200)
-            yield* ask(operator("DELETE", `${own}/telegram-login`), 404)
 
             // The emulator
             yield* ask(
@@ -355,8 +300,6 @@ describe("the document and the service", () => {
             }
             const waiting = yield* ask(customer("POST", `${v2}/messages`, kept), 202)
             yield* ask(operator("DELETE", `${at}/messages/${waiting.id}`), 200)
-            yield* ask(operator("DELETE", `${at}/messages/${waiting.id}`), 409)
-            yield* ask(operator("DELETE", `${at}/messages/987654`), 404)
             const held = yield* ask(customer("POST", `${v2}/messages`, kept), 202)
             yield* ask(customer("POST", `${v2}/messages`, kept), 202)
             const marked = yield* ask(customer("POST", `${v2}/messages`, kept), 202)
@@ -364,7 +307,6 @@ describe("the document and the service", () => {
             yield* ask(operator("POST", store, { above: 5000 }), 200)
             yield* ask(operator("GET", "/admin/v1/figures"), 200)
             yield* ask(operator("GET", `${at}/figures?range=7d&mode=test`), 200)
-            yield* ask(operator("GET", `${at}/figures?range=1y`), 400)
             yield* ask(operator("GET", "/admin/v1/held"), 200)
             yield* ask(operator("GET", `${at}/held?limit=1`), 200)
             yield* ask(operator("POST", `${at}/held/release`, { ids: [held.id] }), 200)
@@ -379,27 +321,22 @@ describe("the document and the service", () => {
             yield* ask(operator("POST", `${at}/held/cancel`, future), 400)
             yield* ask(operator("POST", `${at}/held/cancel`, { filter: {} }), 200)
             yield* ask(customer("POST", `${v2}/messages`, kept), 202)
-            yield* ask(operator("POST", store), 409)
 
             // Browser sessions
             const session = "/admin/v1/session"
             yield* ask({ method: "POST", path: session, json: { token: operatorToken } }, 200)
-            yield* ask({ method: "POST", path: session, json: { code: "wrong" } }, 401)
             yield* ask({ path: session }, 200)
             yield* ask(operator("POST", "/admin/v1/sign-in-links"), 201)
             yield* ask({ method: "DELETE", path: session }, 200)
 
             // News
             yield* ask(operator("GET", `/admin/v1/events?workspace_id=${workspace.id}`), 200)
-            yield* ask(operator("GET", "/admin/v1/events?workspace_id=987654"), 404)
-            yield* ask(operator("GET", "/admin/v1/events"), 400)
 
             // The end, and what needs no key
             yield* ask(customer("DELETE", `${v2}/media/${file.id}`), 200)
             yield* ask(operator("DELETE", `${at}/contacts/${contact.id}`), 200)
             yield* ask(operator("DELETE", `${at}/keys/${reader.id}`), 200)
             yield* ask(operator("DELETE", at), 200)
-            yield* ask(customer("GET", `${v2}/me`), 401)
             const open = ["/health/live", "/health/ready", "/metrics", "/docs", "/docs/errors"]
             for (const path of [...open, "/openapi.json"]) yield* ask({ path }, 200)
 

@@ -21,18 +21,14 @@ export const workspaceTour = Effect.fnUntraced(function* workspaceTour(
   const message = { from, to, text: "Hello", send_at: "2999-01-31T09:00:00Z" }
   const sent = yield* ask(operator("POST", `${at}/messages`, message, once), 202)
   yield* ask(operator("POST", `${at}/messages`, message, once), 202)
-  yield* ask(operator("POST", `${at}/messages`, { ...message, text: "Else" }, once), 422)
   yield* ask(operator("POST", `${at}/messages/batch`, { ...message, to: [to] }), 202)
   yield* ask(operator("GET", `${at}/messages?mode=test&limit=1`), 200)
   yield* ask(operator("GET", `${at}/messages?mode=dead`), 400)
   yield* ask(operator("GET", `${at}/messages/${sent.id}?mode=live`), 200)
-  yield* ask(operator("GET", `${at}/messages/987654`), 404)
   yield* ask(operator("GET", `${at}/messages/${sent.id}/timeline`), 200)
-  yield* ask(operator("GET", `${at}/messages/987654/timeline`), 404)
   yield* ask(operator("GET", `${at}/messages?text=hello&error=send_failed`), 200)
   yield* ask(operator("GET", `${at}/messages?text=hello&to=%2B15550001234`), 400)
   yield* ask(operator("POST", `${at}/messages/cancel`, { ids: [987654], mode: "test" }), 200)
-  yield* ask(operator("POST", `${at}/messages/cancel`, { filter: {} }), 400)
 
   yield* ask(operator("POST", `${at}/numbers/link`, { login_method: "qr" }), 202)
 
@@ -52,10 +48,8 @@ export const workspaceTour = Effect.fnUntraced(function* workspaceTour(
   const { id: first } = yield* ask(run, 202)
   assert.strictEqual((yield* ask(run, 202)).id, first)
   yield* ask(operator("GET", `${at}/reminders/${id}/runs`), 200)
-  yield* ask(operator("POST", `${at}/reminders/987654/run`), 404)
   const { schedule } = reminder
   yield* ask(operator("POST", `${at}/reminders/preview`, { schedule, count: 50 }), 200)
-  yield* ask(operator("POST", `${at}/reminders/preview`, { schedule: { cron: "often" } }), 400)
   yield* ask(operator("PATCH", `${at}/reminders/${id}`, { active: false }), 200)
   yield* ask(operator("DELETE", `${at}/reminders/${id}`), 200)
 
@@ -78,27 +72,22 @@ export const workspaceTour = Effect.fnUntraced(function* workspaceTour(
 
   const links = `${at}/portal-sessions`
   const link = yield* ask(operator("POST", links, { role: "member", return_url: null }), 201)
-  yield* ask(operator("POST", links, { role: "member", return_url: "http://shop.example" }), 400)
   yield* ask(operator("GET", links), 200)
   yield* ask(operator("DELETE", `${links}/${link.id}`), 200)
-  yield* ask(operator("DELETE", `${links}/987654`), 404)
 
   const endpoint = yield* ask<Made>(operator("POST", `${at}/webhooks`, { url }), 201)
   const path = `${at}/webhooks/${endpoint.id}`
   yield* ask(operator("POST", `${path}/rotate-secret`), 200)
   yield* ask(operator("POST", `${path}/test`), 202)
   yield* ask(operator("PATCH", path, { description: "Till" }), 200)
-  yield* ask(operator("PATCH", path, { url: "mailto:a@shop.example" }), 422)
   const { now } = yield* ask<{ readonly now: string }>(
     operator("GET", "/admin/v1/simulator/clock"),
     200,
   )
   yield* ask(operator("POST", `${path}/recover`, { since: now }), 202)
-  yield* ask(operator("POST", `${path}/recover`, { since: "1899-01-31T09:00:00Z" }), 400)
   yield* ask(operator("GET", `${path}/deliveries?type=ping&failed=true`), 200)
   yield* ask(operator("POST", "/admin/v1/simulator/settle"), 200)
   const [delivery] = (yield* ask<PageBody<Made>>(operator("GET", `${path}/deliveries`), 200)).data
   yield* ask(operator("GET", `${path}/deliveries/${delivery?.id}`), 200)
-  yield* ask(operator("GET", `${path}/deliveries/987654`), 404)
   yield* ask(operator("DELETE", path), 200)
 })

@@ -3,7 +3,7 @@ import { callers as all } from "./sessionCookies.ts"
 import type { Caller } from "./sessionCookies.ts"
 
 const operator: ReadonlyArray<Caller> = ["operator"]
-const owners: ReadonlyArray<Caller> = ["operator", "owner"]
+export const owners: ReadonlyArray<Caller> = ["operator", "owner"]
 const administrators: ReadonlyArray<Caller> = ["operator", "owner", "administrator"]
 export const everyone: ReadonlyArray<Caller> = all
 

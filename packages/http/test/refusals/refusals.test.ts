@@ -96,8 +96,14 @@ const layerFaults = Layer.effectContext(
   }),
 )
 
-/** What every refusal with that status has besides. */
-const headerOf: Readonly<Record<number, string>> = { 401: "www-authenticate", 503: "retry-after" }
+/** What a refusal has besides. */
+const headerOf: Readonly<Partial<Record<number | Code, string>>> = {
+  401: "www-authenticate",
+  503: "retry-after",
+  idempotency_in_progress: "retry-after",
+  rate_limited: "retry-after",
+  too_many_auth_failures: "retry-after",
+}
 
 let addresses = 0
 
@@ -126,7 +132,7 @@ const provoked = Effect.fnUntraced(function* provoked(code: Code) {
     const want = [status, code, change.field].join(" ")
     if (got !== want) wrong.push(`${operation.id}: ${got} for ${want}: ${refused?.message}`)
     wrong.push(...problemsOf(call, answer))
-    const header = headerOf[status]
+    const header = headerOf[code] ?? headerOf[status]
     if (header !== undefined) assert.property(answer.headers, header, `${operation.id}: ${code}`)
   }
   assert.deepStrictEqual(wrong, [])

@@ -9,6 +9,7 @@ import { TestClock } from "effect/testing"
 import { Doors } from "../Doors.ts"
 import type { Call } from "../Doors.ts"
 import type { Placed } from "../openapi/Document.ts"
+import { owners, rights } from "../operator/rights.ts"
 import {
   aContact,
   aKey,
@@ -27,8 +28,8 @@ import {
 import type { Made } from "../Records.ts"
 import { operatorToken } from "../Service.ts"
 import { path as messages, post, send } from "../v2/Asking.ts"
-import { form, multipart, upload } from "../v2/Uploading.ts"
-import { byPart, each, nameOf, nothing, once, takesFile, takesJson } from "./Row.ts"
+import { multipart, upload } from "../v2/Uploading.ts"
+import { byPart, each, nameOf, nothing, once, takesFile } from "./Row.ts"
 import type { Change, Making, Row } from "./Row.ts"
 
 type Rows = Readonly<Partial<Record<Code, ReadonlyArray<Row>>>>
@@ -247,7 +248,12 @@ const credentials: Rows = {
     ),
   ],
   operator_required: [once(aPortal)],
-  role_required: [once({ headers: [["acting-role", "member"]] })],
+  role_required: [
+    each(({ id }) => {
+      const role = rights[id] === owners ? "administrator" : "member"
+      return { headers: [["acting-role", role]] }
+    }),
+  ],
 }
 
 // What every operation reads
@@ -259,14 +265,7 @@ const textType = ["content-type", "text/plain"] as const
 const keyed = (key: string) => [["idempotency-key", key]] as const
 
 const reading: Rows = {
-  validation_failed: [
-    each((operation) => {
-      if (takesFile(operation)) return { field: "file", body: form([]), headers: [multipart] }
-      return takesJson(operation)
-        ? { field: "colour", exists: true, json: { colour: "red" } }
-        : { field: "colour", query: "colour=red" }
-    }),
-  ],
+  validation_failed: [once({ field: "colour", exists: true, query: "colour=red" })],
   invalid_cursor: [once({ field: "cursor", exists: true, query: "cursor=nonsense" })],
   invalid_json: [once({ body: "{", headers: [jsonType] })],
   unsupported_content_type: [once({ body: "{}", headers: [textType] })],
