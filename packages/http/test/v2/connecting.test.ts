@@ -1,12 +1,9 @@
 /** Connecting a number: by QR code, by pairing code, again, and when time runs out. */
-import { assert, describe, layer } from "@effect/vitest"
-import { layerStoredClock } from "@messaging-service/emulator"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { errorOf } from "../Doors.ts"
 import { layerService, publicUrl } from "../Service.ts"
-import { aKey, aNumber, aPhone, aSender, aWorkspace, bodyOf, operate, settle } from "../Records.ts"
-import type { MessageBody } from "../Records.ts"
-import { get, path as messagesPath, send } from "./Asking.ts"
+import { aKey, aNumber, aPhone, aSender, aWorkspace, operate } from "../Records.ts"
 import {
   ask,
   code,
@@ -149,27 +146,16 @@ layer(layerService())("connecting by pairing code", (it) => {
     }),
   )
 
-  for (const [json, status, code_, field] of [
-    [{ login_method: "phone_code" }, 400, "validation_failed", "phone"],
-    [{ login_method: "phone_code", phone: "0171" }, 422, "invalid_phone", "phone"],
-    [{ login_method: "phone_code", phone: "" }, 422, "invalid_phone", "phone"],
-    [{ login_method: "phone_code", phone: null }, 400, "validation_failed", "phone"],
-    [{ login_method: "sms" }, 400, "validation_failed", "login_method"],
-    [{ number_id: "1" }, 400, "validation_failed", "number_id"],
-    [{ number_id: 999_999 }, 422, "number_not_found", "number_id"],
-    [{ number_id: -1 }, 422, "number_not_found", "number_id"],
-    [{ label: "Shop" }, 400, "validation_failed", "label"],
-  ] as const) {
-    it.effect(`${JSON.stringify(json)} is ${code_} on ${field}`, () =>
-      Effect.gen(function* () {
-        const { token } = yield* aToken()
-        const answer = yield* ask(token, json)
-        assert.strictEqual(answer.status, status, answer.text)
-        assert.deepInclude(errorOf(answer), { code: code_, field })
-        assert.deepStrictEqual(yield* listed(token), [])
-      }),
-    )
-  }
+  it.effect("needs a phone", () =>
+    Effect.gen(function* () {
+      const { token } = yield* aToken()
+      for (const phone of [undefined, null]) {
+        const answer = yield* ask(token, { login_method: "phone_code", phone })
+        assert.deepInclude(errorOf(answer), { code: "validation_failed", field: "phone" })
+      }
+      assert.deepStrictEqual(yield* listed(token), [])
+    }),
+  )
 
   it.effect("ignores phone with qr", () =>
     Effect.gen(function* () {
@@ -180,54 +166,6 @@ layer(layerService())("connecting by pairing code", (it) => {
 })
 
 layer(layerService())("reconnecting", (it) => {
-  it.effect("keeps the id, and the number's waiting messages then leave in order", () =>
-    Effect.gen(function* () {
-      const { number, token } = yield* aSender()
-      yield* operate({
-        method: "POST",
-        path: `/admin/v1/simulator/numbers/${number.id}/logout`,
-      })
-      assert.strictEqual((yield* read(token, number.id)).status, "disconnected")
-      const waiting: Array<MessageBody> = []
-      for (const text of ["one", "two", "three"]) {
-        waiting.push(yield* send(token, { from: number.id, text }))
-      }
-      yield* settle
-      const again = yield* connect(token, { number_id: number.id })
-      assert.deepInclude(again, { id: number.id, status: "connecting", phone: number.phone })
-      assert.deepInclude(yield* scan(number.id), { status: "connected", phone: number.phone })
-      yield* settle
-      for (const { id } of waiting) {
-        const answer = yield* get(token, `${messagesPath}/${id}`)
-        assert.strictEqual(bodyOf<MessageBody>(answer, 200).status, "sent")
-      }
-      const sent = yield* operate({
-        path: `/admin/v1/simulator/sent?number_id=${number.id}`,
-      })
-      const { data } = bodyOf<{ readonly data: ReadonlyArray<{ readonly text: string }> }>(
-        sent,
-        200,
-      )
-      assert.deepStrictEqual(
-        data.map(({ text }) => text),
-        ["three", "two", "one"],
-      )
-    }),
-  )
-
-  it.effect("a connected number is already_connected, a connecting one connect_in_progress", () =>
-    Effect.gen(function* () {
-      const { number, token } = yield* aSender()
-      const connected = yield* ask(token, { number_id: number.id })
-      assert.strictEqual(connected.status, 409)
-      assert.strictEqual(errorOf(connected).code, "already_connected")
-      const { id } = yield* connect(token)
-      const connecting = yield* ask(token, { number_id: id })
-      assert.strictEqual(connecting.status, 409)
-      assert.deepInclude(errorOf(connecting), { code: "connect_in_progress", number_id: id })
-    }),
-  )
-
   it.effect("of two requests at once for one number, one is connect_in_progress", () =>
     Effect.gen(function* () {
       const { token, workspace } = yield* aToken()
@@ -268,90 +206,4 @@ layer(layerService())("reconnecting", (it) => {
       assert.strictEqual((yield* connect(key, { number_id: mine.id })).id, mine.id)
     }),
   )
-
-  it.effect("removing a connecting number ends its attempt", () =>
-    Effect.gen(function* () {
-      const { token, workspace } = yield* aToken()
-      const { id } = yield* connect(token)
-      const link = yield* qrLink(token, id)
-      yield* operate({
-        method: "DELETE",
-        path: `/admin/v1/workspaces/${workspace.id}/numbers/${id}`,
-      })
-      assert.strictEqual((yield* follow(link)).status, 404)
-      assert.strictEqual((yield* operate({ method: "POST", path: scanPath(id) })).status, 404)
-    }),
-  )
-})
-
-describe("an attempt in time", () => {
-  const adjustable = layerService({ ports: layerStoredClock() })
-  const advance = (seconds: number) =>
-    Effect.map(
-      operate({
-        method: "POST",
-        path: "/admin/v1/simulator/clock/advance",
-        json: { seconds },
-      }),
-      (answer) => bodyOf(answer, 200),
-    )
-
-  layer(adjustable, { excludeTestServices: true })("with a clock that can be moved", (it) => {
-    it.effect("ends after 10 minutes; then a new one can start", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aToken()
-        const { id } = yield* connect(token)
-        const link = yield* qrLink(token, id)
-        yield* advance(590)
-        assert.strictEqual((yield* read(token, id)).status, "connecting")
-        const late = yield* qrLink(token, id)
-        yield* advance(11)
-        assert.deepInclude(yield* read(token, id), { status: "disconnected", connect: null })
-        for (const gone of [link, late]) assert.strictEqual((yield* follow(gone)).status, 404)
-        const scanned_ = yield* operate({ method: "POST", path: scanPath(id) })
-        assert.strictEqual(errorOf(scanned_).code, "not_connecting")
-        yield* connect(token, { number_id: id })
-        assert.strictEqual((yield* follow(link)).status, 404)
-        assert.strictEqual((yield* scan(id)).status, "connected")
-      }),
-    )
-
-    it.effect("refreshes the QR code, also beyond the codes of one connection", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aToken()
-        const { id } = yield* connect(token)
-        const link = yield* qrLink(token, id)
-        const texts = new Set([yield* scanned(link)])
-        for (const [seconds, changes] of [
-          [50, false],
-          [15, true],
-          [20, true],
-          [100, true],
-          [60, true],
-        ] as const) {
-          const before = texts.size
-          yield* advance(seconds)
-          texts.add(yield* scanned(link))
-          assert.strictEqual(texts.size, changes ? before + 1 : before, `after ${seconds} s`)
-        }
-      }),
-    )
-
-    it.effect("replaces an expired pairing code", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aToken()
-        const { id } = yield* connect(token, { login_method: "phone_code", phone: aPhone() })
-        const first = yield* code(token, id)
-        yield* advance(170)
-        assert.strictEqual((yield* code(token, id)).pairing_code, first.pairing_code)
-        yield* advance(15)
-        const second = yield* code(token, id)
-        assert.notStrictEqual(second.pairing_code, first.pairing_code)
-        assert.isAbove(
-          Date.parse(String(second.pairing_code_expires_at)),
-          Date.parse(String(first.pairing_code_expires_at)),
-        )
-      }),
-    )
-  })
 })

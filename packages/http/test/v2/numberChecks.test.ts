@@ -1,12 +1,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import type { Call } from "../Doors.ts"
 import { layerService } from "../Service.ts"
 import { get } from "./Asking.ts"
 import { refusal } from "./Uploading.ts"
-import { aKey, aNumber, aPhone, aSender, aWorkspace, bodyOf, operate, settle } from "../Records.ts"
+import { aKey, aNumber, aPhone, aSender, bodyOf, settle } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
 
 const path = "/api/v2/number-checks"
@@ -45,12 +44,6 @@ const results = (token: string, { id }: CheckBody, query = "") =>
 
 const notFound = [404, "number_check_not_found", null] as const
 
-const setRegistered = (phones: ReadonlyArray<string> | null) =>
-  Effect.map(
-    operate({ method: "PUT", path: "/admin/v1/simulator/registered", json: { phones } }),
-    (answer) => bodyOf(answer, 200),
-  )
-
 layer(layerService())("number checks", (it) => {
   it.effect("a check answers 202 at once, and is completed by the worker", () =>
     Effect.gen(function* () {
@@ -87,57 +80,6 @@ layer(layerService())("number checks", (it) => {
         { id: second, phone, status: "registered", checked_at },
         { id: third, phone: unknownPhone, status: "not_registered", checked_at },
       ])
-    }),
-  )
-
-  it.effect(
-    "a number that hangs leaves it processing, its results pending, in the end failed",
-    () =>
-      Effect.gen(function* () {
-        const { number, token } = yield* aSender()
-        yield* operate({
-          method: "PUT",
-          path: `/admin/v1/simulator/numbers/${number.id}/behaviour`,
-          json: { send: "hang" },
-        })
-        const check = yield* create(token, [aPhone()])
-        let shown = check
-        for (let turns = 0; shown.status === "pending" && turns < 1000; turns++) {
-          shown = yield* read(token, check)
-        }
-        assert.strictEqual(shown.status, "processing")
-        const [pending] = (yield* results(token, check)).data
-        assert.deepStrictEqual([pending?.status, pending?.checked_at], ["pending", null])
-        yield* TestClock.adjust("1 minute")
-        yield* TestClock.adjust("5 seconds")
-        yield* TestClock.adjust("1 minute")
-        yield* TestClock.adjust("30 seconds")
-        yield* TestClock.adjust("1 minute")
-        yield* settle
-        const failed = yield* read(token, check)
-        assert.deepStrictEqual(
-          [failed.status, failed.checked, failed.registered, failed.not_registered],
-          ["completed", 1, 0, 0],
-        )
-        assert.strictEqual((yield* results(token, check, "?status=failed")).data.length, 1)
-      }),
-  )
-
-  it.effect("PUT /registered sets which phones exist", () =>
-    Effect.gen(function* () {
-      const { token } = yield* aSender()
-      const [a, b] = [aPhone(), aPhone()]
-      yield* setRegistered([b])
-      const check = yield* create(token, [a, b])
-      yield* settle
-      yield* setRegistered(null)
-      assert.deepStrictEqual(
-        (yield* results(token, check)).data.map(({ phone, status }) => [phone, status]),
-        [
-          [b, "registered"],
-          [a, "not_registered"],
-        ],
-      )
     }),
   )
 
@@ -187,74 +129,6 @@ layer(layerService())("number checks", (it) => {
     }),
   )
 
-  const wrong: ReadonlyArray<readonly [what: string, json: object, expected: unknown]> = [
-    ["no phones", {}, [400, "validation_failed", "phones"]],
-    ["an empty list", { phones: [] }, [400, "validation_failed", "phones"]],
-    ["a bad phone", { phones: ["+15550000001", "015"] }, [422, "invalid_phone", "phones[1]"]],
-    [
-      "an unknown number",
-      { phones: ["+15550000001"], from: 999_999 },
-      [422, "number_not_found", "from"],
-    ],
-  ]
-  for (const [what, json, expected] of wrong) {
-    it.effect(`${what} is refused, and nothing is stored`, () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        assert.deepStrictEqual<unknown>(refusal(yield* post(token, json)), expected)
-        const { data } = bodyOf<PageBody<CheckBody>>(yield* get(token, path), 200)
-        assert.deepStrictEqual(data, [])
-      }),
-    )
-  }
-
-  it.effect("from must be a connected WhatsApp number that the key may use", () =>
-    Effect.gen(function* () {
-      const workspace = yield* aWorkspace()
-      const token = (yield* aKey(workspace)).key
-      const phones = [aPhone()]
-      assert.deepStrictEqual(refusal(yield* post(token, { phones })), [
-        422,
-        "from_required",
-        "from",
-      ])
-      const off = yield* aNumber(workspace, { status: "disconnected" })
-      const telegram = yield* aNumber(workspace, { platform: "telegram" })
-      assert.deepStrictEqual(refusal(yield* post(token, { phones })), [
-        422,
-        "from_required",
-        "from",
-      ])
-      assert.deepStrictEqual(refusal(yield* post(token, { phones, from: off.id })), [
-        422,
-        "number_not_connected",
-        "from",
-      ])
-      assert.deepStrictEqual(refusal(yield* post(token, { phones, from: telegram.id })), [
-        400,
-        "validation_failed",
-        "from",
-      ])
-      const one = yield* aNumber(workspace)
-      yield* create(token, phones)
-      const two = yield* aNumber(workspace)
-      assert.deepStrictEqual(refusal(yield* post(token, { phones })), [
-        422,
-        "from_required",
-        "from",
-      ])
-      yield* create(token, phones, { from: two.id })
-
-      const limited = (yield* aKey(workspace, { number_ids: [two.id] })).key
-      assert.deepStrictEqual(refusal(yield* post(limited, { phones, from: one.id })), [
-        403,
-        "number_not_allowed",
-        "from",
-      ])
-      yield* create(limited, phones, { from: two.id })
-    }),
-  )
-
   it.effect("a check of another mode, workspace, number or scope does not exist", () =>
     Effect.gen(function* () {
       const { number, token, workspace } = yield* aSender()
@@ -283,58 +157,6 @@ layer(layerService())("number checks", (it) => {
       const refused = yield* post(without, { phones: [aPhone()] })
       assert.strictEqual(refused.status, 403)
       assert.strictEqual(errorOf(refused)["required_scope"], "contacts")
-    }),
-  )
-
-  it.effect("of a test key follows the simulated rule, whatever phones were registered", () =>
-    Effect.gen(function* () {
-      const { workspace } = yield* aSender()
-      const test = (yield* aKey(workspace, { mode: "test" })).key
-      yield* setRegistered([unknownPhone])
-      const check = yield* create(test, [aPhone(), unknownPhone])
-      yield* settle
-      yield* setRegistered(null)
-      const { not_registered, registered } = yield* read(test, check)
-      assert.deepStrictEqual([registered, not_registered], [1, 1])
-      const { data } = yield* results(test, check)
-      assert.deepStrictEqual(
-        data.map(({ status }) => status),
-        ["not_registered", "registered"],
-      )
-    }),
-  )
-
-  it.effect("a repeat with the same key returns the first answer and starts no second check", () =>
-    Effect.gen(function* () {
-      const { token } = yield* aSender()
-      const json = { phones: [aPhone()], name: null }
-      const keyed = { headers: [["idempotency-key", "k"] as const] }
-      const first = yield* post(token, json, keyed)
-      yield* settle
-      const repeat = yield* post(token, json, keyed)
-      assert.strictEqual(repeat.status, 202)
-      assert.strictEqual(repeat.headers["idempotent-replayed"], "true")
-      assert.strictEqual(repeat.text, first.text)
-      const reused = yield* post(token, { ...json, name: "x" }, keyed)
-      assert.deepStrictEqual(refusal(reused), [422, "idempotency_key_reused", null])
-      const { data } = bodyOf<PageBody<CheckBody>>(yield* get(token, path), 200)
-      assert.lengthOf(data, 1)
-    }),
-  )
-
-  it.effect("have no other methods", () =>
-    Effect.gen(function* () {
-      const { socket } = yield* Doors
-      const { token } = yield* aSender()
-      for (const [method, at, allow] of [
-        ["DELETE", path, "POST, GET, HEAD"],
-        ["DELETE", `${path}/1`, "GET, HEAD"],
-        ["POST", `${path}/1/results`, "GET, HEAD"],
-      ] as const) {
-        const answer = yield* socket.call({ method, path: at, token })
-        assert.strictEqual(answer.status, 405)
-        assert.strictEqual(answer.headers["allow"], allow)
-      }
     }),
   )
 })

@@ -2,9 +2,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { Doors, errorOf } from "../Doors.ts"
+import { errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aPlan, aKey, aNumber, aSender, aWorkspace, bodyOf, operate } from "../Records.ts"
+import { aPlan, aKey, aNumber, aSender, aWorkspace, operate } from "../Records.ts"
 import { get, post, send } from "./Asking.ts"
 import {
   ask,
@@ -13,7 +13,6 @@ import {
   numbersPath,
   qrLink,
   read,
-  scan,
   scanned,
   until,
   aToken,
@@ -64,18 +63,6 @@ layer(layerService())("the numbers", (it) => {
       assert.strictEqual((yield* get(key, `${numbersPath}/${number.id}`)).status, 404)
     }),
   )
-
-  it.effect("need the scope numbers", () =>
-    Effect.gen(function* () {
-      const { key } = yield* aKey(yield* aWorkspace(), { scopes: ["messages:send"] })
-      for (const answer of [yield* get(key, numbersPath), yield* ask(key)]) {
-        assert.deepInclude(errorOf(answer), {
-          code: "missing_scope",
-          required_scope: "numbers",
-        })
-      }
-    }),
-  )
 })
 
 layer(layerService())("the plan", (it) => {
@@ -121,43 +108,6 @@ layer(layerService())("the plan", (it) => {
       const made = answers.filter(({ status }) => status === 202)
       assert.lengthOf(made, 2)
       assert.lengthOf(yield* listed(token), 2)
-    }),
-  )
-})
-
-layer(layerService())("idempotency", (it) => {
-  const keyed = (token: string, key: string, json: unknown) =>
-    Effect.flatMap(Doors, ({ socket }) =>
-      socket.call({
-        method: "POST",
-        path: numbersPath,
-        token,
-        json,
-        headers: [["idempotency-key", key]],
-      }),
-    )
-
-  it.effect("a repeat answers as the first request and adds no second number", () =>
-    Effect.gen(function* () {
-      const { token } = yield* aToken()
-      const first = yield* keyed(token, "one", {})
-      const made = bodyOf<{ readonly id: number }>(first, 202)
-      yield* scan(made.id)
-      const again = yield* keyed(token, "one", {})
-      assert.strictEqual(again.headers["idempotent-replayed"], "true")
-      assert.deepStrictEqual(bodyOf(again, 202), made)
-      assert.lengthOf(yield* listed(token), 1)
-      const other = yield* keyed(token, "one", { login_method: "qr" })
-      assert.strictEqual(errorOf(other).code, "idempotency_key_reused")
-    }),
-  )
-
-  it.effect("a refusal leaves the key free", () =>
-    Effect.gen(function* () {
-      const { number, token } = yield* aSender()
-      const refused = yield* keyed(token, "two", { number_id: number.id })
-      assert.strictEqual(errorOf(refused).code, "already_connected")
-      assert.strictEqual((yield* keyed(token, "two", {})).status, 202)
     }),
   )
 })
