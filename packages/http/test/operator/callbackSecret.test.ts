@@ -1,6 +1,5 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
 import { aWorkspace, bodyOf, operate } from "../Records.ts"
 import type { Made } from "../Records.ts"
@@ -45,23 +44,6 @@ layer(layerService())("the secret of version 1 callbacks", (it) => {
       assert.isFalse([before, first].includes(second))
       assert.strictEqual(secretOf(yield* read(workspace)), second)
       assert.strictEqual(secretOf(yield* read(bystander)), others)
-    }),
-  )
-
-  it.effect("of an unknown or deleted workspace is workspace_not_found", () =>
-    Effect.gen(function* () {
-      const gone = yield* aWorkspace()
-      yield* operate({ method: "DELETE", path: `/admin/v1/workspaces/${gone.id}` })
-      for (const workspace of [gone, { id: 999_999 }]) {
-        for (const call of [
-          { path: pathOf(workspace) },
-          { method: "POST", path: `${pathOf(workspace)}/rotate` },
-        ]) {
-          const answer = yield* operate(call)
-          assert.strictEqual(answer.status, 404)
-          assert.strictEqual(errorOf(answer).code, "workspace_not_found")
-        }
-      }
     }),
   )
 })

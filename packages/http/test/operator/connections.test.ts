@@ -1,11 +1,10 @@
 /** A number's connection and its settings, as the operator sees them. */
-import { assert, describe, layer } from "@effect/vitest"
-import { layerStoredClock } from "@messaging-service/emulator"
+import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Doors, errorOf } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { advance, aSender, aText, bodyOf, operate, settle } from "../Records.ts"
+import { aSender, aText, bodyOf, operate, settle } from "../Records.ts"
 import type { Made } from "../Records.ts"
 import { send } from "../v2/Asking.ts"
 
@@ -92,21 +91,6 @@ layer(layerService())("a number's connection", (it) => {
     }),
   )
 
-  it.effect("shows as its reason that a phone logged its linked device out", () =>
-    Effect.gen(function* () {
-      const sender = yield* aSender()
-      yield* operate({
-        method: "POST",
-        path: `/admin/v1/simulator/numbers/${sender.number.id}/logout`,
-      })
-      const shown = yield* operate({ path: `${pathOf(sender)}/connection` })
-      assert.deepInclude(bodyOf<object>(shown, 200), {
-        state: "disconnected",
-        reason: "logged_out",
-      })
-    }),
-  )
-
   it.effect("answers name the limits that change, and never show a proxy again", () =>
     Effect.gen(function* () {
       const path = pathOf(yield* aSender())
@@ -159,50 +143,4 @@ layer(layerService())("a number's connection", (it) => {
       assert.notInclude(answer.text, "hidden")
     }),
   )
-
-  it.effect("answers 404 for another workspace's number, and 422 for a pause in the past", () =>
-    Effect.gen(function* () {
-      const [mine, theirs] = [yield* aSender(), yield* aSender()]
-      const foreign = pathOf({ number: theirs.number, workspace: mine.workspace })
-      for (const answer of [
-        yield* operate({ path: `${foreign}/connection` }),
-        yield* post(`${foreign}/pause`),
-        yield* post(`${foreign}/resume`),
-        yield* post(`${foreign}/logout`),
-      ]) {
-        assert.deepStrictEqual([answer.status, errorOf(answer).code], [404, "number_not_found"])
-      }
-      const past = yield* post(`${pathOf(mine)}/pause`, { until: "1969-12-31T23:59:59Z" })
-      assert.deepStrictEqual([past.status, errorOf(past).code], [422, "time_in_past"])
-    }),
-  )
-})
-
-describe("with a clock that can be moved", () => {
-  const adjustable = layerService({ ports: layerStoredClock() })
-
-  layer(adjustable, { excludeTestServices: true })("time and pacing", (it) => {
-    it.effect("a paced number is idle while it rests, and sends as time moves on", () =>
-      Effect.gen(function* () {
-        const sender = yield* aSender()
-        const path = pathOf(sender)
-        yield* patch(path, { pacing: { min_interval_ms: 600_000, per_hour: 3 } })
-        for (let count = 0; count < 5; count++) yield* send(sender.token)
-        const sent = Effect.gen(function* () {
-          yield* settle
-          return bodyOf<{ readonly sent_24h: number }>(
-            yield* operate({ path: `${path}/connection` }),
-            200,
-          ).sent_24h
-        })
-        assert.strictEqual(yield* sent, 1)
-        yield* advance(650)
-        assert.strictEqual(yield* sent, 2)
-        yield* advance(2000)
-        assert.strictEqual(yield* sent, 3)
-        yield* advance(3600)
-        assert.strictEqual(yield* sent, 5)
-      }),
-    )
-  })
 })

@@ -181,68 +181,9 @@ layer(layerService())("the emulator controls", (it) => {
       assert.strictEqual(errorOf(advance).code, "clock_not_adjustable")
     }),
   )
-
-  for (const [method, path, json, status, code] of [
-    ["PUT", "/numbers/999999/behaviour", {}, 404, "number_not_found"],
-    ["POST", "/numbers/x/logout", undefined, 404, "number_not_found"],
-    ["POST", "/messages/999999/ticks", { status: "read" }, 404, "message_not_found"],
-    ["PUT", "/registered", {}, 400, "validation_failed"],
-    ["PUT", "/registered", { phones: ["0171"] }, 422, "invalid_phone"],
-    ["PUT", "/registered", undefined, 415, "unsupported_content_type"],
-    ["POST", "/clock/advance", { seconds: 0 }, 400, "validation_failed"],
-    ["POST", "/clock/advance", { seconds: "60" }, 400, "validation_failed"],
-    ["GET", "/sent?number_id=x", undefined, 400, "validation_failed"],
-    ["GET", "/sent?other=1", undefined, 400, "validation_failed"],
-    ["POST", "/registered", undefined, 405, "method_not_allowed"],
-    ["POST", "/numbers/999999/scan", {}, 404, "number_not_found"],
-    ["POST", "/numbers/999999/scan", undefined, 404, "number_not_found"],
-  ] as const) {
-    it.effect(`${method} ${path} with ${JSON.stringify(json)} is ${code}`, () =>
-      Effect.gen(function* () {
-        const answer = yield* operate({
-          method,
-          path: `${simulator}${path}`,
-          ...(json === undefined ? {} : { json }),
-        })
-        assert.strictEqual(answer.status, status, answer.text)
-        assert.strictEqual(errorOf(answer).code, code)
-      }),
-    )
-  }
 })
 
 describe("the adjustable clock", () => {
-  const adjustable = layerService({ ports: layerStoredClock() })
-
-  layer(adjustable, { excludeTestServices: true })("with a clock that can be moved", (it) => {
-    it.effect("moves on from due moment to due moment and finishes what fell due", () =>
-      Effect.gen(function* () {
-        const { token } = yield* aSender()
-        const before = bodyOf<{ readonly now: string }>(
-          yield* operate({ path: `${simulator}/clock` }),
-          200,
-        )
-        const hence = (seconds: number) =>
-          new Date(Date.parse(before.now) + seconds * 1000).toISOString().replace(".000", "")
-        const due = yield* send(token, { send_at: hence(3600) })
-        const expiring = yield* send(token, { send_at: hence(86_000), expires_at: hence(86_001) })
-        const later = yield* send(token, { send_at: hence(7200) })
-
-        const advanced = yield* post("/clock/advance", { seconds: 4000.5 })
-        const { now } = bodyOf<{ readonly now: string }>(advanced, 200)
-        assert.isAtLeast(Date.parse(now), Date.parse(hence(4000)))
-        assert.isBelow(Date.parse(now), Date.parse(hence(4060)))
-        const sent = yield* read(token, due.id)
-        assert.strictEqual(sent.status, "sent")
-        assert.isBelow(Date.parse(String(sent["sent_at"])), Date.parse(hence(3660)))
-        assert.strictEqual((yield* read(token, later.id)).status, "scheduled")
-        assert.strictEqual((yield* read(token, expiring.id)).status, "scheduled")
-        // Every request sees the service's own time, in whole seconds, and time goes on meanwhile.
-        assert.isAbove(Date.parse(now), (yield* Clock.currentTimeMillis) - 60_000)
-      }),
-    )
-  })
-
   /** How often time was moved. */
   let moves = 0
   const counted = Layer.effect(

@@ -1,7 +1,7 @@
 /** Single numbers of a workspace, as the operator and its portals read them. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { Doors, errorOf } from "../Doors.ts"
+import { Doors } from "../Doors.ts"
 import { aNumber, aWorkspace, bodyOf, operate } from "../Records.ts"
 import { layerService } from "../Service.ts"
 import { aSession } from "./sessionCookies.ts"
@@ -149,15 +149,6 @@ describe("a number of a workspace", () => {
             hours,
           })
         }
-      }),
-    )
-
-    it.effect("is not found in another workspace", () =>
-      Effect.gen(function* () {
-        const number = yield* aNumber(yield* aWorkspace())
-        const answer = yield* operate({ path: `${numbersOf(yield* aWorkspace())}/${number.id}` })
-        assert.strictEqual(answer.status, 404)
-        assert.strictEqual(errorOf(answer).code, "number_not_found")
       }),
     )
   })
