@@ -4,11 +4,10 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { AttachmentBytes, Egress, EgressError } from "@messaging-service/core"
-import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect, Layer, Stream } from "effect"
 import { Disk } from "../Disk.ts"
 import { layerService } from "../Service.ts"
-import { aPlan, advance, change, settle } from "../Records.ts"
+import { aPlan, change } from "../Records.ts"
 import { aClient, aText, answered, ask, call, saysNo, withFile } from "./Asking.ts"
 
 const limit = 1000
@@ -26,27 +25,6 @@ const full = "Media storage is full"
 
 const sendFile = (credentials: object, size: number, path = "send_msg/") =>
   call(path, withFile({ ...credentials, ...aText, msg_type: 2 }, [{ bytes: bytes(size) }]))
-
-const hour = 3600
-
-layer(
-  layerService({
-    ports: Layer.mergeAll(Layer.succeed(AttachmentBytes, limit), layerStoredClock()),
-  }),
-)("attachments of version 1 sends, as time goes on", (it) => {
-  it.effect("free their storage 26 h past the final state of their message", () =>
-    Effect.gen(function* () {
-      const { credentials } = yield* aClient()
-      answered(yield* sendFile(credentials, limit))
-      yield* settle
-      yield* advance(25 * hour)
-      saysNo(yield* sendFile(credentials, 1), 400, full)
-      // Housekeeping runs once an hour.
-      yield* advance(4 * hour)
-      answered(yield* sendFile(credentials, limit))
-    }),
-  )
-})
 
 layer(layerService({ egress: layerWeb, ports: Layer.succeed(AttachmentBytes, limit) }))(
   "attachments of version 1 sends",

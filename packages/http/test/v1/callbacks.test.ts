@@ -10,8 +10,6 @@ import { aReceiver, expectedSignature, withStatus } from "../webhooks/Receiver.t
 import type { Delivery, Receiver } from "../webhooks/Receiver.ts"
 import { aClient, ask, sends } from "./Asking.ts"
 
-const minute = 60
-
 const bodies = ({ deliveries }: Receiver) => deliveries.map(({ raw }) => raw.toString("utf8"))
 
 const pathOf = ({ id }: Made) => `/admin/v1/workspaces/${id}/callback-secret`
@@ -23,12 +21,6 @@ interface SecretBody {
 const secretOf = (workspace: Made) =>
   Effect.map(
     operate({ path: pathOf(workspace) }),
-    (answer) => bodyOf<SecretBody>(answer, 200).secret,
-  )
-
-const rotate = (workspace: Made) =>
-  Effect.map(
-    operate({ method: "POST", path: `${pathOf(workspace)}/rotate` }),
     (answer) => bodyOf<SecretBody>(answer, 200).secret,
   )
 
@@ -52,64 +44,6 @@ layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a message
       const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
       assert.strictEqual(headers["service-timestamp"], String(now))
       assert.isTrue(isSigned(delivery, yield* secretOf(workspace)))
-    }),
-  )
-
-  it.effect("reports a failure with its error, and a cancel; without a URL nothing is sent", () =>
-    Effect.gen(function* () {
-      const receiver = yield* aReceiver
-      const { credentials, number } = yield* aClient()
-      const simulated = `/admin/v1/simulator/numbers/${number.id}`
-      const behave = (json: object) =>
-        operate({ method: "PUT", path: `${simulated}/behaviour`, json })
-      yield* behave({ send: "fail", error_message: "No luck & more" })
-      yield* sends(credentials)
-      const failed = yield* sends(credentials, { webhook: receiver.url })
-      yield* settle
-      yield* operate({ method: "POST", path: `${simulated}/logout` })
-      const whatsapp_client = number.id
-      const cancelled = yield* sends(credentials, { whatsapp_client, webhook: receiver.url })
-      yield* ask("cancel_msg/", { ...credentials, msg_id: cancelled })
-      yield* settle
-      assert.deepStrictEqual(bodies(receiver), [
-        `msg_id=${failed}&status=FAILED&error=No+luck+%26+more`,
-        `msg_id=${cancelled}&status=CANCELLED`,
-      ])
-    }),
-  )
-
-  it.effect("is tried four times; only the time and the secret change", () =>
-    Effect.gen(function* () {
-      const receiver = yield* aReceiver
-      receiver.answer = withStatus(302, { location: receiver.url })
-      const { credentials, workspace } = yield* aClient()
-      const first = yield* secretOf(workspace)
-      const id = yield* sends(credentials, { webhook: receiver.url })
-      yield* settle
-      const second = yield* rotate(workspace)
-      yield* advance(60 * minute)
-      const { deliveries } = receiver
-      assert.deepStrictEqual(
-        bodies(receiver),
-        Array.from({ length: 4 }, () => `msg_id=${id}&status=SENT`),
-      )
-      const moments = deliveries.map(({ headers }) => Number(headers["service-timestamp"]))
-      for (const [index, delay] of [10, minute, 4 * minute].entries()) {
-        const gap = moments[index + 1]! - moments[index]!
-        // Up to 5 % longer, both in whole seconds.
-        assert.isAtLeast(gap, delay)
-        assert.isAtMost(gap, delay * 1.05 + 1)
-      }
-      const eventIds = deliveries.map(({ headers }) => headers["service-event-id"])
-      assert.lengthOf([...new Set(eventIds)], 1)
-      assert.deepStrictEqual(
-        deliveries.map((delivery) => isSigned(delivery, first)),
-        [true, false, false, false],
-      )
-      assert.deepStrictEqual(
-        deliveries.map((delivery) => isSigned(delivery, second)),
-        [false, true, true, true],
-      )
     }),
   )
 

@@ -9,9 +9,8 @@ import { request as nodeRequest } from "node:http"
 import { Disk } from "../Disk.ts"
 import { Doors } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aPlan, aKey, aNumber, bodyOf, change, operate, settle } from "../Records.ts"
+import { aNumber, bodyOf, change, operate, settle } from "../Records.ts"
 import type { PageBody } from "../Records.ts"
-import { get } from "../v2/Asking.ts"
 import { follow, multipart, png, sha256 } from "../v2/Uploading.ts"
 import {
   aClient,
@@ -185,17 +184,6 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
     }),
   )
 
-  it.effect("is not listed in the media directory and takes no storage", () =>
-    Effect.gen(function* () {
-      const plan = aPlan()
-      const client = yield* aClient({ workspace: { plan } })
-      yield* sends(client.credentials, image)
-      const { key } = yield* aKey(client.workspace)
-      const page = yield* get(key, "/api/v2/media")
-      assert.deepStrictEqual(bodyOf<PageBody<unknown>>(page, 200).data, [])
-    }),
-  )
-
   it.effect("is not downloaded as an image unless it is one", () =>
     Effect.gen(function* () {
       const { credentials } = yield* aClient()
@@ -205,27 +193,6 @@ layer(layerService({ egress: layerWeb }))("a file of version 1", (it) => {
         saysNo(yield* ask("send_msg/", fields), 400, unavailable)
         yield* sends(credentials, { msg_type: 2, file_url: url })
       }
-    }),
-  )
-
-  it.effect("has the name from the answer, else from its path, with a fitting extension", () =>
-    Effect.gen(function* () {
-      const client = yield* aClient()
-      const nameOf = (path: string) =>
-        Effect.gen(function* () {
-          const fields = { msg_type: 2, file_url: `https://example.com/${path}` }
-          const id = yield* sends(client.credentials, fields)
-          return (yield* left(client.number, id))?.media
-        })
-      assert.deepInclude(yield* nameOf("called"), {
-        file_name: "Liste März.csv",
-        mime_type: "text/csv",
-      })
-      assert.deepInclude(yield* nameOf("text"), {
-        file_name: "text",
-        mime_type: "application/octet-stream",
-      })
-      assert.deepInclude(yield* nameOf("photo.png?a=b"), { file_name: "photo.png" })
     }),
   )
 

@@ -1,16 +1,11 @@
 /** Numbers of version 1: connected with a QR code or a pairing code, and reported to a callback. */
 import { assert, layer } from "@effect/vitest"
 import { sleepInRealTime } from "@messaging-service/core"
-import { layerStoredClock } from "@messaging-service/emulator"
 import { Effect } from "effect"
 import { Doors } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aNumber, aPhone, operate, settle } from "../Records.ts"
-import type { Made } from "../Records.ts"
+import { aKey, aNumber, aPhone } from "../Records.ts"
 import { connect as connectV2, listed, read, scan, scanned } from "../v2/Connecting.ts"
-import { layerWithWayOut } from "../webhooks/Asking.ts"
-import { aReceiver, expectedSignature } from "../webhooks/Receiver.ts"
-import type { Receiver } from "../webhooks/Receiver.ts"
 import { aClient, aLonelyClient, answered, ask, kinds, saysNo } from "./Asking.ts"
 import type { Credentials, Fields } from "./Asking.ts"
 
@@ -155,46 +150,6 @@ layer(layerService())("whatsapp/list/ and whatsapp/status/", (it) => {
       const client = yield* aLonelyClient()
       const answer = yield* ask("whatsapp/list", { ...client.credentials }, "form")
       assert.deepStrictEqual(answered(answer), { status: 1, data: [] })
-    }),
-  )
-})
-
-/** The received forms, in order. */
-const formsOf = ({ deliveries }: Receiver) =>
-  deliveries.map(({ raw }) => Object.fromEntries(new URLSearchParams(raw.toString("utf8"))))
-
-const secretOf = (workspace: Made) =>
-  Effect.map(
-    operate({ path: `/admin/v1/workspaces/${workspace.id}/callback-secret` }),
-    (answer) => answered<{ readonly secret: string }>(answer).secret,
-  )
-
-layer(layerWithWayOut({ ports: layerStoredClock() }))("the callback of a connection", (it) => {
-  it.effect("reports the QR code, the connection and its end, signed", () =>
-    Effect.gen(function* () {
-      const receiver = yield* aReceiver
-      const client = yield* aLonelyClient()
-      const id = yield* connect(client, { webhook_url: receiver.url })
-      yield* withCode(client, id)
-      yield* settle
-      const phone = aPhone()
-      yield* scan(id, { phone })
-      yield* settle
-      yield* operate({ method: "POST", path: `/admin/v1/simulator/numbers/${id}/logout` })
-      yield* settle
-      const whatsapp_client = String(id)
-      const whatsapp_number = phone.slice(1)
-      assert.deepStrictEqual<unknown>(formsOf(receiver), [
-        { event: "qr-generated", whatsapp_client, whatsapp_number: "" },
-        { event: "connected", whatsapp_client, whatsapp_number },
-        { event: "disconnected", whatsapp_client, whatsapp_number },
-      ])
-      const secret = yield* secretOf(client.workspace)
-      for (const delivery of receiver.deliveries) {
-        const { headers } = delivery
-        assert.strictEqual(headers["content-type"], "application/x-www-form-urlencoded")
-        assert.strictEqual(headers["service-signature"], expectedSignature(delivery, secret))
-      }
     }),
   )
 })

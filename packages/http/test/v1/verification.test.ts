@@ -1,9 +1,8 @@
 /** Number verification: by bearer token alone, over version 2's number checks. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { TestClock } from "effect/testing"
 import { layerService } from "../Service.ts"
-import { aKeyV1, aKey, aPhone, change, settle } from "../Records.ts"
+import { aKey, aPhone, change, settle } from "../Records.ts"
 import type { Made, PageBody } from "../Records.ts"
 import { get, post } from "../v2/Asking.ts"
 import { aClient, aLonelyClient, answered, bodyAs, call, kinds, saysNo } from "./Asking.ts"
@@ -207,26 +206,6 @@ layer(layerService())("credentials of verification", (it) => {
       saysNo(yield* looks("status/", api_key, {}), 400, "Account Disabled")
       yield* change(demo.workspace, { account_disabled: false, api_v2_enabled: false })
       answered(yield* asks(api_key, { numbers: [aPhone()] }))
-    }),
-  )
-
-  it.effect("are counted with the workspace's other keys and operations", () =>
-    Effect.gen(function* () {
-      yield* TestClock.adjust("1 minute")
-      const { credentials, workspace } = yield* aClient()
-      const second = yield* aKeyV1(workspace)
-      for (let request = 0; request < 30; request++) {
-        yield* looks("status/", credentials.api_key, {})
-        yield* call("whatsapp/list/", { json: { ...credentials, api_key: second.key } })
-      }
-      for (const token of [credentials.api_key, second.key]) {
-        const answer = yield* looks("status/", token, {})
-        saysNo(answer, 429, "Too many requests")
-        assert.strictEqual(answer.headers["retry-after"], "60")
-      }
-      yield* TestClock.adjust("1 minute")
-      const again = yield* looks("status/", credentials.api_key, {})
-      saysNo(again, 400, "Invalid campaign id")
     }),
   )
 })

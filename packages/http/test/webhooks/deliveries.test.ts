@@ -1,6 +1,5 @@
 /** Deliveries to real receivers, on the test clock: their attempts, their ends, and their log. */
 import { assert, layer } from "@effect/vitest"
-import { layerStoredClock } from "@messaging-service/emulator"
 import { Clock, Effect } from "effect"
 import { errorOf } from "../Doors.ts"
 import { aSender, bodyOf, operate, remove as removeWorkspace, settle } from "../Records.ts"
@@ -16,7 +15,7 @@ import {
   rotate,
   simulator,
 } from "./Asking.ts"
-import type { EndpointBody, LogBody } from "./Asking.ts"
+import type { LogBody } from "./Asking.ts"
 import { aReceiver, eventIds, expectedSignature, withStatus } from "./Receiver.ts"
 import { hour, delays, surely, reached } from "./Retrying.ts"
 
@@ -123,26 +122,6 @@ layer(layerWithWayOut())("a delivery", (it) => {
         errors.push(last?.error)
       }
       assert.deepStrictEqual(errors, ["connection", "tls", "dns"])
-    }),
-  )
-
-  it.effect("waits at the receiver's request, at most twice as long as otherwise", () =>
-    Effect.gen(function* () {
-      const receiver = yield* aReceiver
-      const { token } = yield* aSender()
-      yield* anEndpoint(token, receiver)
-      receiver.answer = withStatus(503, { "retry-after": "8" })
-      yield* send(token)
-      yield* settle
-      yield* pass(7)
-      assert.lengthOf(receiver.deliveries, 1)
-      receiver.answer = withStatus(429, { "retry-after": "86400" })
-      yield* pass(1)
-      assert.lengthOf(receiver.deliveries, 2)
-      yield* pass(109)
-      assert.lengthOf(receiver.deliveries, 2)
-      yield* pass(1)
-      assert.lengthOf(receiver.deliveries, 3)
     }),
   )
 
@@ -272,37 +251,3 @@ layer(layerWithWayOut())("the delivery log", (it) => {
     }),
   )
 })
-
-layer(layerWithWayOut({ ports: layerStoredClock() }), { excludeTestServices: true })(
-  "the emulator's clock",
-  (it) => {
-    it.effect("moves from retry to retry, and finishes each before it moves on", () =>
-      Effect.gen(function* () {
-        const receiver = yield* aReceiver
-        receiver.answer = withStatus(500)
-        const { token, workspace } = yield* aSender()
-        const endpoint: EndpointBody = yield* anEndpoint(token, receiver)
-        yield* send(token)
-        yield* settle
-        assert.lengthOf(receiver.deliveries, 1)
-        bodyOf(
-          yield* operate({
-            method: "POST",
-            path: `${simulator}/clock/advance`,
-            json: { seconds: 25 * hour },
-          }),
-          200,
-        )
-        assert.lengthOf(receiver.deliveries, 9)
-        const times = (yield* log(workspace, endpoint)).data
-          .map(({ attempted_at: at }) => Date.parse(at) / 1000)
-          .toReversed()
-        for (const [index, delay] of delays.entries()) {
-          const waited = (times[index + 1] ?? 0) - (times[index] ?? 0)
-          assert.isAtLeast(waited, delay - 1)
-          assert.isAtMost(waited, delay * 1.05 + 2)
-        }
-      }),
-    )
-  },
-)

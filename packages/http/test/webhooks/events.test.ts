@@ -3,9 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { aKey, aSender, bodyOf, operate, settle } from "../Records.ts"
 import { cancel, get, send } from "../v2/Asking.ts"
-import { anEndpoint, layerWithWayOut, pass, read, test, simulator } from "./Asking.ts"
+import { anEndpoint, layerWithWayOut, read, test, simulator } from "./Asking.ts"
 import { aReceiver, bodyOfDelivery, eventIds, expectedSignature, typesOf } from "./Receiver.ts"
-import { minute } from "./Retrying.ts"
 
 layer(layerWithWayOut())("an event", (it) => {
   it.effect("arrives as a POST with the contract's headers and the whole Message", () =>
@@ -35,36 +34,6 @@ layer(layerWithWayOut())("an event", (it) => {
       })
       assert.strictEqual(event.data.message?.["status"], "sent")
       assert.match(event.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-    }),
-  )
-
-  it.effect("is created for each way in which a message ends", () =>
-    Effect.gen(function* () {
-      const receiver = yield* aReceiver
-      const { token, number } = yield* aSender()
-      yield* anEndpoint(token, receiver)
-      yield* operate({
-        method: "PUT",
-        path: `${simulator}/numbers/${number.id}/behaviour`,
-        json: { send: "fail", error_message: "No luck" },
-      })
-      yield* send(token)
-      yield* settle
-      yield* operate({ method: "POST", path: `${simulator}/numbers/${number.id}/logout` })
-      const cancelled = yield* send(token, { from: number.id })
-      bodyOf(yield* cancel(token, cancelled.id), 200)
-      const now = yield* Clock.currentTimeMillis
-      const soon = new Date(now + 60_000).toISOString()
-      yield* send(token, { from: number.id, expires_at: soon })
-      yield* settle
-      yield* pass(minute)
-      assert.deepStrictEqual(typesOf(receiver), [
-        "message.failed",
-        "message.cancelled",
-        "message.expired",
-      ])
-      const failed = bodyOfDelivery(receiver.deliveries[0]!).data.message
-      assert.deepStrictEqual(failed?.["error"], { code: "send_failed", message: "No luck" })
     }),
   )
 
