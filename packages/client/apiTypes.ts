@@ -49,8 +49,8 @@ const reached = (schemas: Readonly<Record<string, Json>>, from: unknown): Record
 }
 
 /** What the client needs of the document. */
-const partOf = ({ components, openapi, paths }: DocumentObject): Json => {
-  const kept = Object.entries(paths)
+const findPart = ({ components, openapi, paths }: DocumentObject): Json => {
+  const remaining = Object.entries(paths)
     .filter(([path]) => /^\/(?:api\/v2|admin\/v1)\//.test(path))
     .map(([path, item]) => [
       path,
@@ -64,9 +64,9 @@ const partOf = ({ components, openapi, paths }: DocumentObject): Json => {
   return {
     openapi,
     info: { title: "Messaging Service", version: "2.0.0" },
-    paths: Object.fromEntries(kept),
+    paths: Object.fromEntries(remaining),
     components: {
-      schemas: reached(components["schemas"] ?? {}, [kept, "#/components/schemas/ErrorCode"]),
+      schemas: reached(components["schemas"] ?? {}, [remaining, "#/components/schemas/ErrorCode"]),
       parameters: { "Idempotency-Key": components["parameters"]?.["Idempotency-Key"] },
     },
   }
@@ -75,14 +75,14 @@ const partOf = ({ components, openapi, paths }: DocumentObject): Json => {
 /** Names that JavaScript uses itself. */
 const otherNames: Readonly<Record<string, string>> = { Number: "SendingNumber" }
 
-const nameOf = ({ name }: ts.TypeElement): string =>
+const toName = ({ name }: ts.TypeElement): string =>
   name !== undefined && (ts.isStringLiteral(name) || ts.isIdentifier(name)) ? name.text : ""
 
 /** The member with its type changed, if it has that name. */
 const changing =
   (name: string, change: (type: ts.TypeNode) => ts.TypeNode) =>
   (member: ts.TypeElement): ts.TypeElement =>
-    ts.isPropertySignature(member) && member.type !== undefined && nameOf(member) === name
+    ts.isPropertySignature(member) && member.type !== undefined && toName(member) === name
       ? ts.setSyntheticLeadingComments(
           ts.factory.createPropertySignature(
             member.modifiers,
@@ -116,11 +116,11 @@ const withNames = (nodes: ReadonlyArray<ts.Node>): Array<ts.Node> => {
     return ts.factory.createTypeReferenceNode(name)
   }
   const schemas = within((member) => {
-    const name = nameOf(member)
+    const name = toName(member)
     return changing(name, (type) => declare(otherNames[name] ?? name, type, member))(member)
   })
   const query = (operation: ts.TypeElement) => {
-    const name = nameOf(operation)
+    const name = toName(operation)
     return changing(
       name,
       within(
@@ -186,7 +186,7 @@ const servedDocument = async (): Promise<DocumentObject> => {
 
 /** The generated text of the types for today's document. */
 export const apiTypes = async (): Promise<string> => {
-  const types = await openapiTS(JSON.stringify(partOf(await servedDocument())), {
+  const types = await openapiTS(JSON.stringify(findPart(await servedDocument())), {
     immutable: true,
     // A field with a default is optional.
     defaultNonNullable: false,

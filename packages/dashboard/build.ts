@@ -97,9 +97,9 @@ const build = async (folder: string, from: string): Promise<void> => {
 }
 
 const folder = resolve(process.argv[2] ?? join(own, "files"))
-const wanted = await hashOfSources()
-if (process.env["DASHBOARD"] !== "false" && (await builtFrom(folder)) !== wanted) {
+const query = await hashOfSources()
+if (process.env["DASHBOARD"] !== "false" && (await builtFrom(folder)) !== query) {
   const started = performance.now()
-  await build(folder, wanted)
+  await build(folder, query)
   console.error(`built the dashboard in ${((performance.now() - started) / 1000).toFixed(1)} s`)
 }

@@ -18,7 +18,7 @@ type Field = readonly [name: string, type: Type]
 const typesFile = resolve(import.meta.dirname, "../client/src/openapi.ts")
 
 /** The fields of a type; the name of one that may be missing ends in `?`. */
-const fieldsOf = (members: ReadonlyArray<ESTree.TSSignature>): ReadonlyArray<Field> =>
+const toFields = (members: ReadonlyArray<ESTree.TSSignature>): ReadonlyArray<Field> =>
   members.flatMap((member) => {
     if (member.type !== "TSPropertySignature" || !member.typeAnnotation) return []
     const { key, optional, typeAnnotation } = member
@@ -32,14 +32,14 @@ const lastName = ({ indexType }: ESTree.TSIndexedAccessType): string =>
     ? String(indexType.literal.value)
     : ""
 
-const eitherOf = (shapes: ReadonlyArray<Shape>): Shape => {
+const toEither = (shapes: ReadonlyArray<Shape>): Shape => {
   const [first = "any", ...others] = new Map(
     shapes.map((one) => [JSON.stringify(one), one]),
   ).values()
   return others.length === 0 ? first : [first, ...others]
 }
 
-const shapeOf = (type: Type | undefined): Shape => {
+const toShape = (type: Type | undefined): Shape => {
   switch (type?.type) {
     case "TSStringKeyword":
       return "string"
@@ -55,13 +55,13 @@ const shapeOf = (type: Type | undefined): Shape => {
       return lastName(type)
     case "TSTypeOperator":
     case "TSParenthesizedType":
-      return shapeOf(type.typeAnnotation)
+      return toShape(type.typeAnnotation)
     case "TSArrayType":
-      return [shapeOf(type.elementType)]
+      return [toShape(type.elementType)]
     case "TSUnionType":
-      return eitherOf(type.types.map(shapeOf))
+      return toEither(type.types.map(toShape))
     case "TSTypeLiteral":
-      return Object.fromEntries(fieldsOf(type.members).map(([name, of]) => [name, shapeOf(of)]))
+      return Object.fromEntries(toFields(type.members).map(([name, of]) => [name, toShape(of)]))
     default:
       return "any"
   }
@@ -77,7 +77,7 @@ const addReached = (shape: Shape, schemas: Shapes, found: Record<string, Shape>)
   addReached(schema, schemas, found)
 }
 
-const declarationsOf = (types: string): ReadonlyMap<string, Type> =>
+const toDeclarations = (types: string): ReadonlyMap<string, Type> =>
   new Map(
     parseSync(typesFile, types).program.body.flatMap((node): ReadonlyArray<Field> => {
       const of = node.type === "ExportNamedDeclaration" ? node.declaration : null
@@ -90,10 +90,10 @@ const declarationsOf = (types: string): ReadonlyMap<string, Type> =>
 
 /** By operations such as `GET /admin/v1/workspaces`, and by the schemas that their answers name. */
 export const answerShapes = (types: string): Shapes => {
-  const declared = declarationsOf(types)
+  const declared = toDeclarations(types)
   const fields = (type: Type | undefined): ReadonlyArray<Field> =>
     type?.type === "TSTypeLiteral"
-      ? fieldsOf(type.members)
+      ? toFields(type.members)
       : type?.type === "TSTypeReference" && type.typeName.type === "Identifier"
         ? fields(declared.get(type.typeName.name))
         : []
@@ -108,7 +108,7 @@ export const answerShapes = (types: string): Shapes => {
   const schemas = Object.fromEntries(
     fields(within(declared.get("components"), "schemas")).map(([name, type]) => [
       name,
-      shapeOf(resolved(type)),
+      toShape(resolved(type)),
     ]),
   )
   const shapes: Record<string, Shape> = {}
@@ -118,9 +118,9 @@ export const answerShapes = (types: string): Shapes => {
       if (operation.type !== "TSIndexedAccessType") continue
       const responses = within(declared.get("operations"), lastName(operation), "responses")
       const answers = fields(responses).map(([, response]) =>
-        shapeOf(within(response, "content", "application/json")),
+        toShape(within(response, "content", "application/json")),
       )
-      const shape = eitherOf(answers)
+      const shape = toEither(answers)
       shapes[`${verb.toUpperCase()} ${path}`] = shape
       addReached(shape, schemas, shapes)
     }

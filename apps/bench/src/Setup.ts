@@ -48,7 +48,7 @@ export interface Sizes {
   /** Messages of the long list. */
   readonly listed: number
   /** The page of the list that is compared with the first. */
-  readonly farPage: number
+  readonly deepPage: number
   /** Messages overdue on numbers that are logged out. */
   readonly stuck: number
   /** Calls of one run, where a run is a number of calls. */
@@ -75,7 +75,7 @@ export const fullSizes: Sizes = {
   delivered: 20_000,
   waiting: 1_000_000,
   listed: 2_000_000,
-  farPage: 10_000,
+  deepPage: 10_000,
   stuck: 100_000,
   calls: 60,
   pipelined: 5000,
@@ -96,7 +96,7 @@ export const smokeSizes: Sizes = {
   delivered: 200,
   waiting: 5000,
   listed: 5000,
-  farPage: 100,
+  deepPage: 100,
   stuck: 500,
   calls: 10,
   pipelined: 100,

@@ -39,8 +39,8 @@ const limitText = (limit: Limit): string =>
     ? `at least ${limit.atLeast.toLocaleString("en")}`
     : `at most ${limit.atMost.toLocaleString("en")}`
 
-const verdict = (holds: boolean | null): string =>
-  holds === null ? "     " : holds ? "holds" : "SHORT"
+const verdict = (isMet: boolean | null): string =>
+  isMet === null ? "     " : isMet ? "holds" : "SHORT"
 
 /** The head of the text: the machine and the settings that the figures hang on. */
 export const headText = (report: Omit<Report, "rows">): string =>

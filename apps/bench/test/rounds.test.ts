@@ -4,10 +4,10 @@ import { Effect } from "effect"
 import { check } from "../src/measuring/checks.ts"
 import { CheckFailed } from "../src/measuring/checks.ts"
 import type { Candidate } from "../src/measuring/Comparison.ts"
-import { figuresOf, measure, median } from "../src/measuring/rounds.ts"
+import { toFigures, measure, median } from "../src/measuring/rounds.ts"
 
 /** A candidate that writes down when it ran and tells its figures one after the other. */
-const told = (name: string, log: Array<string>, figures: ReadonlyArray<number>): Candidate => {
+const report = (name: string, log: Array<string>, figures: ReadonlyArray<number>): Candidate => {
   let runs = 0
   return {
     name,
@@ -22,7 +22,7 @@ describe("rounds", () => {
   it.effect("every candidate runs once in each, and the order moves on", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
-      const candidates = ["A", "B", "C"].map((name) => told(name, log, [1, 1, 1]))
+      const candidates = ["A", "B", "C"].map((name) => report(name, log, [1, 1, 1]))
       yield* measure({ unit: "ms", candidates, ratios: [], notes: [] }, 2)
       assert.strictEqual(log.join(""), "ABCBCACAB")
     }),
@@ -30,7 +30,7 @@ describe("rounds", () => {
 
   it.effect("the first is thrown away, and ratios are taken inside a round", () =>
     Effect.gen(function* () {
-      const candidates = [told("A", [], [1000, 10, 20, 400]), told("B", [], [1, 5, 5, 100])]
+      const candidates = [report("A", [], [1000, 10, 20, 400]), report("B", [], [1, 5, 5, 100])]
       const claim = { name: "A / B", of: "A", by: "B" }
       const measured = yield* measure(
         {
@@ -67,13 +67,13 @@ describe("rounds", () => {
   it.effect("several figures come from one run of each round, whichever is asked for first", () =>
     Effect.gen(function* () {
       let runs = 0
-      const told = figuresOf(Effect.sync(() => ({ millis: ++runs, bytes: runs * 100 })))
+      const getReported = toFigures(Effect.sync(() => ({ millis: ++runs, bytes: runs * 100 })))
       const { candidates } = yield* measure(
         {
           unit: "ms",
           candidates: [
-            { name: "time", run: told(({ millis }) => millis) },
-            { name: "memory", unit: "kB", run: told(({ bytes }) => bytes) },
+            { name: "time", run: getReported(({ millis }) => millis) },
+            { name: "memory", unit: "kB", run: getReported(({ bytes }) => bytes) },
           ],
           ratios: [],
           notes: [],

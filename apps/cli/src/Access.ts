@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs"
 import type { CommonOptions } from "./Command.ts"
 import { Ended, usageError } from "./ending.ts"
 import type { Machine } from "./Machine.ts"
-import { operatorServiceOf, profileNamed, readProfiles } from "./Profiles.ts"
+import { getOperatorService, profileNamed, readProfiles } from "./Profiles.ts"
 import type { Profile } from "./Profiles.ts"
 
 export interface Access {
@@ -54,19 +54,19 @@ const chosenProfile = (common: CommonOptions, machine: Machine): Named | undefin
   }
   const isNamed = common.service !== undefined || common["operator-service"] !== undefined
   if (isNamed || variables.some((name) => env[name])) return undefined
-  const kept = readProfiles(machine)
-  return kept.default === null
+  const stored = readProfiles(machine)
+  return stored.default === null
     ? undefined
-    : { name: kept.default, profile: profileNamed(kept, kept.default) }
+    : { name: stored.default, profile: profileNamed(stored, stored.default) }
 }
 
 /** The address in the environment. The program refuses its former name, so no key goes to a wrong place. */
-const serviceOf = (env: Machine["env"]): string | undefined => {
-  const given = env["MESSAGING_SERVICE"] || undefined
-  if (given === undefined && env["MESSAGING_URL"]) {
+const findService = (env: Machine["env"]): string | undefined => {
+  const text = env["MESSAGING_SERVICE"] || undefined
+  if (text === undefined && env["MESSAGING_URL"]) {
     throw usageError("MESSAGING_URL is MESSAGING_SERVICE now, the address of the service")
   }
-  return given
+  return text
 }
 
 export const readSecret = (path: string): string => {
@@ -78,13 +78,13 @@ export const readSecret = (path: string): string => {
 }
 
 /** Where each secret of the profile goes, and where the options would send it. */
-const placesOf = (
+const toTargets = (
   profile: Profile,
   { service, "operator-service": operator }: CommonOptions,
 ): Readonly<Record<Secret["field"], readonly [own: string, asked: string | undefined]>> => ({
   key: [profile.service, service],
   operator_key: [
-    operatorServiceOf(profile),
+    getOperatorService(profile),
     operator ?? (service === profile.service ? undefined : service),
   ],
 })
@@ -95,14 +95,14 @@ const profileSecret = (
   { field, option, what }: Secret,
   common: CommonOptions,
 ): string => {
-  const [own, asked] = placesOf(profile, common)[field]
-  if (asked !== undefined && asked !== own) {
+  const [own, query] = toTargets(profile, common)[field]
+  if (query !== undefined && query !== own) {
     throw usageError(
       `the ${what} of the profile "${name}" is for ${own} alone: give --${option} with --service`,
     )
   }
-  const kept = profile[field]
-  if (kept !== undefined) return kept
+  const stored = profile[field]
+  if (stored !== undefined) return stored
   throw new Ended(
     "notAllowed",
     `the profile "${name}" has no ${what}: messaging profile set ${name} --${option} FILE`,
@@ -112,8 +112,8 @@ const profileSecret = (
 /** Of the environment. */
 const environmentSecret = ({ env }: Machine, { variable, what }: Secret): string => {
   const file = env[`${variable}_FILE`] || undefined
-  const given = file === undefined ? env[variable]?.trim() : readSecret(file)
-  if (given !== undefined && given !== "") return given
+  const text = file === undefined ? env[variable]?.trim() : readSecret(file)
+  if (text !== undefined && text !== "") return text
   throw new Ended("notAllowed", `there is no ${what}: set ${variable} or ${variable}_FILE`)
 }
 
@@ -123,15 +123,18 @@ export const makeAccess = (common: CommonOptions, machine: Machine): Access => {
   const secret = (which: Secret) => {
     const file = common[which.option]
     if (file !== undefined) {
-      const given = readSecret(file)
-      if (given !== "") return given
+      const text = readSecret(file)
+      if (text !== "") return text
       throw new Ended("notAllowed", `${file} holds no ${which.what}`)
     }
     const of = named()
     return of === undefined ? environmentSecret(machine, which) : profileSecret(of, which, common)
   }
   const service = () =>
-    common.service ?? named()?.profile.service ?? serviceOf(machine.env) ?? "http://127.0.0.1:8080"
+    common.service ??
+    named()?.profile.service ??
+    findService(machine.env) ??
+    "http://127.0.0.1:8080"
   /** The operator's address of the same service; none for another `--service`. */
   const besideService = () => {
     const of = named()

@@ -5,15 +5,15 @@
 import { isBlank, parsePhone } from "@messaging-service/core"
 import type { MessagingClient, OperatorClient } from "@messaging-service/client"
 import type { Output } from "./Output.ts"
-import type { Place, WorkspaceClient } from "./WorkspaceClient.ts"
+import type { CommandTarget, WorkspaceClient } from "./WorkspaceClient.ts"
 import type { Machine } from "./Machine.ts"
 import { usageError } from "./ending.ts"
-import { durationMillis, isRelative, momentOf } from "./moment.ts"
+import { durationMillis, isRelative, parseTime } from "./moment.ts"
 
 /** A textual value: an argument, or the value of an option. */
 export interface Value<A> {
   /** Its placeholder in the help: `ID`, `PHONE`. */
-  readonly shown: string
+  readonly placeholder: string
   readonly about: string
   /** The only allowed texts, for completion. */
   readonly choices?: ReadonlyArray<string>
@@ -25,16 +25,16 @@ export interface Value<A> {
 export type Times = "once" | "maybe" | "many" | "any"
 
 /** An argument or an option of a command; `flag` takes no value. */
-export type Taken<A = unknown> =
+export type Parameter<A = unknown> =
   | { readonly kind: "value"; readonly times: Times; readonly value: Value<A> }
   | { readonly kind: "flag"; readonly about: string; readonly type?: A }
 
-type Kept<T> = T extends { readonly kind: "flag" }
+type Stored<T> = T extends { readonly kind: "flag" }
   ? boolean
   : T extends {
         readonly kind: "value"
         readonly times: infer N
-        readonly value: { readonly read: (...given: never) => infer A }
+        readonly value: { readonly read: (...args: never) => infer A }
       }
     ? N extends "once"
       ? A
@@ -43,10 +43,10 @@ type Kept<T> = T extends { readonly kind: "flag" }
         : ReadonlyArray<A>
     : never
 
-export type TakenRecord = Readonly<Record<string, Taken>>
+export type ParameterRecord = Readonly<Record<string, Parameter>>
 
 /** Parsed values, by the names of arguments and options. */
-export type Given<T> = { readonly [Name in keyof T]: Kept<T[Name]> }
+export type Given<T> = { readonly [Name in keyof T]: Stored<T[Name]> }
 
 /** Values of the common options. */
 export interface CommonOptions {
@@ -76,40 +76,40 @@ export interface Tools {
   /** The key's client, or with `--workspace` the operator's in that workspace. */
   readonly caller: () => WorkspaceClient
   /** The place of `caller`; undefined for the key's. */
-  readonly place: Place | undefined
+  readonly place: CommandTarget | undefined
   /** A client with the operator token; fails with a usage error without one. */
   readonly operator: () => OperatorClient
 }
 
 export interface Command {
   /** Such as `reminders create`. */
-  readonly words: string
+  readonly name: string
   /** The credentials that it needs. */
   readonly as: "key" | "operator" | "key or operator" | "anyone" | "none"
   readonly summary: string
   /** More text for its own help. */
   readonly about?: string
-  readonly arguments: TakenRecord
-  readonly options: TakenRecord
-  readonly run: (given: Readonly<Record<string, unknown>>, tools: Tools) => Promise<void> | void
+  readonly arguments: ParameterRecord
+  readonly options: ParameterRecord
+  readonly run: (input: Readonly<Record<string, unknown>>, tools: Tools) => Promise<void> | void
 }
 
 /** Creates a command; `run` gets values of its arguments' and options' types. */
 export const command = <
-  const A extends TakenRecord = Record<never, never>,
-  const O extends TakenRecord = Record<never, never>,
+  const A extends ParameterRecord = Record<never, never>,
+  const O extends ParameterRecord = Record<never, never>,
 >(
-  entry: Pick<Command, "words" | "as" | "summary" | "about"> & {
+  entry: Pick<Command, "name" | "as" | "summary" | "about"> & {
     readonly arguments?: A
     readonly options?: O
-    readonly run: (given: Given<A & O>, tools: Tools) => Promise<void> | void
+    readonly run: (input: Given<A & O>, tools: Tools) => Promise<void> | void
   },
 ): Command => ({
   ...entry,
   arguments: entry.arguments ?? {},
   options: entry.options ?? {},
   // The parser sets exactly these names.
-  run: (given, tools) => entry.run(given as Given<A & O>, tools),
+  run: (input, tools) => entry.run(input as Given<A & O>, tools),
 })
 
 export const once = <A>(value: Value<A>) => ({ kind: "value", times: "once", value }) as const
@@ -119,59 +119,59 @@ export const many = <A>(value: Value<A>) => ({ kind: "value", times: "many", val
 export const any = <A>(value: Value<A>) => ({ kind: "value", times: "any", value }) as const
 export const flag = (about: string) => ({ kind: "flag", about }) as const
 
-export const text = (shown: string, about: string): Value<string> => ({
-  shown,
+export const text = (placeholder: string, about: string): Value<string> => ({
+  placeholder,
   about,
-  read: (given) => given,
+  read: (value) => value,
 })
 
 /** A text that a rule of the service accepts; `rule` follows the name of the option. */
 const ruled =
-  (shown: string, rule: string, accepts: (given: string) => boolean) =>
+  (placeholder: string, rule: string, accepts: (value: string) => boolean) =>
   (about: string): Value<string> => ({
-    shown,
+    placeholder,
     about,
-    read: (given, name) => {
-      if (!accepts(given)) throw usageError(`${name} ${rule}`)
-      return given
+    read: (value, name) => {
+      if (!accepts(value)) throw usageError(`${name} ${rule}`)
+      return value
     },
   })
 
 export const phoneValue = ruled(
   "PHONE",
   "is a phone with + and a country code, such as +15550100002",
-  (given) => parsePhone(given) !== undefined,
+  (value) => parsePhone(value) !== undefined,
 )
 
 /** The service says whether it may call there. */
-export const link = ruled("URL", "is an address with https:// or http://", (given) =>
-  /^https?:$/.test(URL.parse(given)?.protocol ?? ""),
+export const link = ruled("URL", "is an address with https:// or http://", (value) =>
+  /^https?:$/.test(URL.parse(value)?.protocol ?? ""),
 )
 
-export const someName = ruled("NAME", "is blank", (given) => !isBlank(given))
+export const someName = ruled("NAME", "is blank", (value) => !isBlank(value))
 
 export const choice = <const C extends string>(
   choices: ReadonlyArray<C>,
   about: string,
 ): Value<C> => ({
-  shown: choices.join("|"),
+  placeholder: choices.join("|"),
   about,
   choices,
-  read: (given, name) => {
-    const found = choices.find((each) => each === given)
+  read: (value, name) => {
+    const found = choices.find((each) => each === value)
     if (found === undefined) throw usageError(`${name} is one of ${choices.join(", ")}`)
     return found
   },
 })
 
 const whole =
-  (least: number, kind: string) =>
-  (shown: string, about: string): Value<number> => ({
-    shown,
+  (min: number, kind: string) =>
+  (placeholder: string, about: string): Value<number> => ({
+    placeholder,
     about,
-    read: (given, name) => {
-      const value = Number(given)
-      if (!/^\d+$/.test(given) || value < least || !Number.isSafeInteger(value)) {
+    read: (input, name) => {
+      const value = Number(input)
+      if (!/^\d+$/.test(input) || value < min || !Number.isSafeInteger(value)) {
         throw usageError(`${name} is a ${kind} integer`)
       }
       return value
@@ -180,17 +180,17 @@ const whole =
 
 /** A whole number within limits. */
 export const between = (
-  least: number,
-  most: number,
-  shown: string,
+  min: number,
+  max: number,
+  placeholder: string,
   about: string,
 ): Value<number> => ({
-  shown,
+  placeholder,
   about,
-  read: (given, name) => {
-    const value = Number(given)
-    if (!/^\d+$/.test(given) || value < least || value > most) {
-      throw usageError(`${name} is a whole number from ${least} to ${most}`)
+  read: (input, name) => {
+    const value = Number(input)
+    if (!/^\d+$/.test(input) || value < min || value > max) {
+      throw usageError(`${name} is a whole number from ${min} to ${max}`)
     }
     return value
   },
@@ -205,25 +205,25 @@ export const id = (of: string): Value<number> => count("ID", `The id of the ${of
 
 /** A time with an offset; a time of day alone would need a zone that no script states. */
 export const time = (about: string): Value<string> => ({
-  shown: "TIME",
+  placeholder: "TIME",
   about: `${about} ISO 8601 with an offset, or +2h from now.`,
-  read: momentOf,
+  read: parseTime,
 })
 
 /** The same, for work that may be repeated: `isRelative` tells whether a repeat names another time. */
-export const moment = (
+export const instant = (
   about: string,
 ): Value<{ readonly at: string; readonly isRelative: boolean }> => ({
   ...time(about),
-  read: (given, name, now) => ({ at: momentOf(given, name, now), isRelative: isRelative(given) }),
+  read: (value, name, now) => ({ at: parseTime(value, name, now), isRelative: isRelative(value) }),
 })
 
 /** Seconds, written like `90s`, `2h` or `1d12h`. */
 export const seconds = (about: string): Value<number> => ({
-  shown: "DURATION",
+  placeholder: "DURATION",
   about: `${about} Such as 90s, 2h or 1d12h.`,
-  read: (given, name) => {
-    const millis = durationMillis(given)
+  read: (value, name) => {
+    const millis = durationMillis(value)
     if (millis === undefined) throw usageError(`${name} is a duration such as 90s, 2h or 1d12h`)
     return millis / 1000
   },
@@ -233,7 +233,7 @@ export const seconds = (about: string): Value<number> => ({
 export const workspace = once(count("ID", "The workspace."))
 
 /** Options of every command that uses `caller`. */
-export const placeOptions = {
+export const targetOptions = {
   workspace: maybe(count("ID", "Acts in that workspace, with the operator token.")),
   mode: maybe(
     choice(["live", "test"], "With --workspace: acts as a live or a test key. Default: live."),

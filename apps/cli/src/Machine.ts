@@ -29,7 +29,7 @@ export interface Machine {
  * Standard input without the last line's end. A terminal is a usage error, because the program would
  * wait silently.
  */
-export const inputOf = async ({ input }: Machine, what: string): Promise<string> => {
+export const readInput = async ({ input }: Machine, what: string): Promise<string> => {
   if (input === null) throw usageError(`give ${what} on standard input, from a pipe or a file`)
   return (await input()).replace(/\r?\n$/, "")
 }

@@ -16,16 +16,16 @@ export interface Output {
   readonly json: boolean
   /** One record. People see only the named columns, if any, and a blank line between records. */
   one<Item extends object>(item: Item, columns?: ReadonlyArray<Column<NoInfer<Item>>>): void
-  /** Records as they arrive, at most `most`, while the output accepts them. */
+  /** Records as they arrive, at most `max`, while the output accepts them. */
   all<Item extends object>(
     items: AsyncIterable<Item> | Iterable<Item>,
     columns: ReadonlyArray<Column<NoInfer<Item>>>,
-    most?: number,
+    max?: number,
   ): Promise<void>
   /** A record in one line, as it happens: those columns. */
   event<Item extends object>(item: Item, columns: ReadonlyArray<Column<NoInfer<Item>>>): void
   /** For people only, where a record shows nothing. */
-  say(line: string): void
+  print(line: string): void
   /** Unchanged text, for people only. */
   show(text: string): void
   /** A line on standard error, for people and, with its subject, for programs. */
@@ -41,22 +41,22 @@ const printable = (text: string): string =>
   )
 
 /** A field's name for people. */
-const labelOf = (name: string): string => name.replaceAll("_", " ")
+const toLabel = (name: string): string => name.replaceAll("_", " ")
 
 /** A value for people. */
-const shown = (value: unknown): string => {
+const format = (value: unknown): string => {
   if (value === null || value === undefined || value === "") return "-"
   if (typeof value === "string") return printable(value)
   if (typeof value === "boolean") return value ? "yes" : "no"
-  if (Array.isArray(value)) return value.length === 0 ? "-" : value.map(shown).join(", ")
+  if (Array.isArray(value)) return value.length === 0 ? "-" : value.map(format).join(", ")
   if (typeof value !== "object") return String(value)
   return Object.entries(value)
     .filter(([, inner]) => inner !== null)
-    .map(([name, inner]) => `${labelOf(name)} ${shown(inner)}`)
+    .map(([name, inner]) => `${toLabel(name)} ${format(inner)}`)
     .join(", ")
 }
 
-const cellOf = <Item>(column: Column<Item>): Cell<Item> => {
+const toCell = <Item>(column: Column<Item>): Cell<Item> => {
   if (typeof column === "string") return [column, (item) => item[column]]
   const [heading, of] = column
   return [heading, typeof of === "function" ? of : (item) => item[of]]
@@ -107,34 +107,34 @@ const isNested = (value: unknown): value is object => typeof value === "object" 
 const isFlat = (value: object): boolean => Object.values(value).every((inner) => !isNested(inner))
 
 /** Entries of an object that say something. */
-const entriesOf = (value: object): Entries =>
+const getEntries = (value: object): Entries =>
   Object.entries(value).filter(([, inner]) => inner !== null)
 
 const isShort = (value: unknown): boolean =>
   !isNested(value) ||
   (Array.isArray(value) && value.every((each) => !isNested(each))) ||
-  (isFlat(value) && !Array.isArray(value) && shown(value).length <= inlineWidth)
+  (isFlat(value) && !Array.isArray(value) && format(value).length <= inlineWidth)
 
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, "  ")
 
 /** Records of a list as a table with a column for each name that says something. */
 const nestedTable = (records: ReadonlyArray<object>): string => {
-  const names = [...new Set(records.flatMap((each) => entriesOf(each).map(([name]) => name)))]
-  const cells = records.map((each) => names.map((name) => shown(fieldOf(each, name))))
-  return table([names.map((name) => labelOf(name).toUpperCase()), ...cells])
+  const names = [...new Set(records.flatMap((each) => getEntries(each).map(([name]) => name)))]
+  const cells = records.map((each) => names.map((name) => format(getField(each, name))))
+  return table([names.map((name) => toLabel(name).toUpperCase()), ...cells])
 }
 
 const nested = (value: unknown): string => {
-  if (!Array.isArray(value)) return fieldLines(entriesOf(value as object))
+  if (!Array.isArray(value)) return fieldLines(getEntries(value as object))
   return value.every(isNested)
     ? nestedTable(value)
-    : value.map((each) => `${shown(each)}\n`).join("")
+    : value.map((each) => `${format(each)}\n`).join("")
 }
 
 /** Fields below each other; a value that is too long for a line is below its name. */
 const fieldLines = (entries: Entries): string => {
   const lines = table(
-    entries.map(([name, value]) => [labelOf(name), isShort(value) ? shown(value) : ""]),
+    entries.map(([name, value]) => [toLabel(name), isShort(value) ? format(value) : ""]),
   ).split("\n")
   return entries
     .map(([, value], at) => `${lines[at]}\n${isShort(value) ? "" : indented(nested(value))}`)
@@ -142,7 +142,7 @@ const fieldLines = (entries: Entries): string => {
 }
 
 /** A field of a record by its name, or by names with dots between them. */
-const fieldOf = (item: unknown, path: string): unknown =>
+const getField = (item: unknown, path: string): unknown =>
   path
     .split(".")
     .reduce<unknown>(
@@ -155,7 +155,7 @@ const fieldOf = (item: unknown, path: string): unknown =>
 
 /** Only these fields of a record, by their names; null where it lacks one. */
 const picked = (item: object, fields: ReadonlyArray<string>): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(fields.map((name) => [name, fieldOf(item, name) ?? null]))
+  Object.fromEntries(fields.map((name) => [name, getField(item, name) ?? null]))
 
 /** The chosen fields of records; undefined for all. */
 const chosenFields = (
@@ -167,7 +167,7 @@ const chosenFields = (
     own: ReadonlyArray<Column<Item>>,
   ) => ReadonlyArray<Cell<Item>>
 } => {
-  if (fields === undefined) return { of: (item) => item, columns: (own) => own.map(cellOf) }
+  if (fields === undefined) return { of: (item) => item, columns: (own) => own.map(toCell) }
   let isChecked = false
   /** The first record says which fields there are. */
   const check = (item: object) => {
@@ -190,7 +190,7 @@ const chosenFields = (
         name,
         (item) => {
           if (at === 0) check(item)
-          return fieldOf(item, name)
+          return getField(item, name)
         },
       ]),
   }
@@ -238,31 +238,31 @@ export const makeOutput = (
           : chosen.columns(columns).map(([name, of]) => [name, valueOf(of, item)] as const)
       print(fieldLines(pairs))
     },
-    all: async (items, own, most = Number.POSITIVE_INFINITY) => {
+    all: async (items, own, max = Number.POSITIVE_INFINITY) => {
       const columns = chosen.columns(own)
       const heading = columns.map(([name]) => name.toUpperCase())
       let rows: Array<ReadonlyArray<string>> = [heading]
-      let seen = 0
+      let lastCount = 0
       if (!isList(items)) throw unlikeTheService
       for await (const item of items) {
         if (json) line(item)
-        else rows.push(columns.map(([, of]) => shown(valueOf(of, item))))
+        else rows.push(columns.map(([, of]) => format(valueOf(of, item))))
         if (rows.length > blockRows) {
           print(table(rows))
           rows = []
         }
-        if (++seen >= most || (await machine.written()) !== null) break
+        if (++lastCount >= max || (await machine.written()) !== null) break
       }
       if (json) return
-      if (seen === 0) print("none\n")
+      if (lastCount === 0) print("none\n")
       else print(table(rows))
     },
     event: (item, columns) => {
       if (json) return line(item)
-      const cells = chosen.columns(columns).map(([, of]) => shown(valueOf(of, item)))
+      const cells = chosen.columns(columns).map(([, of]) => format(valueOf(of, item)))
       print(`${cells.join("  ")}\n`)
     },
-    say: (text) => {
+    print: (text) => {
       if (!json) print(`${printable(text)}\n`)
     },
     show: (text) => {

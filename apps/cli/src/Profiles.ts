@@ -16,7 +16,7 @@ export interface Profile {
   readonly operator_key?: string
 }
 
-export const operatorServiceOf = ({ operator_service, service }: Profile): string =>
+export const getOperatorService = ({ operator_service, service }: Profile): string =>
   operator_service ?? service
 
 export interface Profiles {
@@ -28,7 +28,7 @@ export interface Profiles {
 const none: Profiles = { default: null, profiles: {} }
 
 /** `$XDG_CONFIG_HOME/messaging/profiles.json`; undefined without a home. */
-const fileOf = ({ XDG_CONFIG_HOME, HOME }: Machine["env"]): string | undefined => {
+const findFile = ({ XDG_CONFIG_HOME, HOME }: Machine["env"]): string | undefined => {
   const folder = XDG_CONFIG_HOME || (HOME ? join(HOME, ".config") : undefined)
   return folder === undefined ? undefined : join(folder, "messaging", "profiles.json")
 }
@@ -51,7 +51,7 @@ const isProfiles = (value: unknown): value is Profiles =>
   isObject(value["profiles"]) &&
   Object.values(value["profiles"]).every(isProfile)
 
-const messageOf = (error: unknown): string =>
+const toMessage = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
 const parsed = (text: string): unknown => {
@@ -64,7 +64,7 @@ const parsed = (text: string): unknown => {
 
 /** All profiles; a file that others may read is a usage error. */
 export const readProfiles = ({ env }: Machine): Profiles => {
-  const file = fileOf(env)
+  const file = findFile(env)
   if (file === undefined) return none
   let text: string
   try {
@@ -74,7 +74,7 @@ export const readProfiles = ({ env }: Machine): Profiles => {
     text = readFileSync(file, "utf8")
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return none
-    throw error instanceof Ended ? error : usageError(`cannot read ${file}: ${messageOf(error)}`)
+    throw error instanceof Ended ? error : usageError(`cannot read ${file}: ${toMessage(error)}`)
   }
   const found = parsed(text)
   if (isProfiles(found)) return found
@@ -83,7 +83,7 @@ export const readProfiles = ({ env }: Machine): Profiles => {
 
 /** Replaces the file at once, so that a crash leaves the former one. */
 export const writeProfiles = ({ env }: Machine, profiles: Profiles): void => {
-  const file = fileOf(env)
+  const file = findFile(env)
   if (file === undefined) throw usageError("set HOME or XDG_CONFIG_HOME: profiles are kept there")
   const beside = `${file}.${process.pid}`
   try {
@@ -91,7 +91,7 @@ export const writeProfiles = ({ env }: Machine, profiles: Profiles): void => {
     writeFileSync(beside, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: "wx" })
     renameSync(beside, file)
   } catch (error) {
-    throw usageError(`cannot write ${file}: ${messageOf(error)}`)
+    throw usageError(`cannot write ${file}: ${toMessage(error)}`)
   }
 }
 

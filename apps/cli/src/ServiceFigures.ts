@@ -49,7 +49,7 @@ export interface ServiceFigures {
   readonly numbers: Readonly<Record<string, number>> | null
 }
 
-export const figuresOf = (samples: ReadonlyArray<Sample>): ServiceFigures => {
+export const toFigures = (samples: ReadonlyArray<Sample>): ServiceFigures => {
   const all = (name: string) => samples.filter((sample) => sample.name === `messaging_${name}`)
   const one = (name: string, labels: Readonly<Record<string, string>> = {}): number | null =>
     all(name).find((sample) =>
@@ -135,21 +135,21 @@ export const isSilent = (since: number): boolean => since >= silentSeconds
 /** Whether nothing does the work; false while that is unknown. */
 export const hasNoWorker = ({ workers_alive }: ServiceFigures): boolean => workers_alive === 0
 
-const noWorker = ({ worker_seen_seconds: seen }: ServiceFigures): Trouble => ({
+const noWorker = ({ worker_seen_seconds: lastCount }: ServiceFigures): Trouble => ({
   trouble:
-    seen === null
+    lastCount === null
       ? "no worker lives, so nothing leaves"
-      : `no worker lives, so nothing leaves: the last sign of one came ${Math.round(seen)} s ago`,
+      : `no worker lives, so nothing leaves: the last sign of one came ${Math.round(lastCount)} s ago`,
   what_to_do: "start a worker, and see in its log how the last one ended",
 })
 
 /** What waits for the operator's decision since a restore; `held` is null while that is unknown. */
-export const troubleOfHeld = (held: number | null): ReadonlyArray<Trouble> =>
-  held === null || held === 0
+export const troubleOfHeld = (reserved: number | null): ReadonlyArray<Trouble> =>
+  reserved === null || reserved === 0
     ? []
     : [
         {
-          trouble: `${held} messages and reminders are held since a restore`,
+          trouble: `${reserved} messages and reminders are held since a restore`,
           what_to_do: decideAboutHeld,
         },
       ]
@@ -162,7 +162,7 @@ export const decideAboutHeld =
 const limits = { skewSeconds: 2, lagSeconds: 60, waitSeconds: 3600 } as const
 
 /** What an operator would mend, worst first. */
-export const troublesOf = (figures: ServiceFigures): ReadonlyArray<Trouble> => {
+export const findTroubles = (figures: ServiceFigures): ReadonlyArray<Trouble> => {
   const { clock_skew_seconds: skew, lane_lag_seconds: lag } = figures
   const named = (catalogue: Readonly<Record<string, Trouble>>, names: ReadonlyArray<string>) =>
     names.map(

@@ -17,16 +17,16 @@ export interface WorkspaceClient extends Pick<
 }
 
 /** Where the operator acts, and as which kind of key. */
-export interface Place {
+export interface CommandTarget {
   readonly workspace: number
   readonly mode?: "live" | "test"
 }
 
 /** The place of parsed options; undefined for that of the key. */
-export const placeOf = ({
+export const toTarget = ({
   mode,
   workspace,
-}: Readonly<Record<string, unknown>>): Place | undefined => {
+}: Readonly<Record<string, unknown>>): CommandTarget | undefined => {
   const kind = mode === "live" || mode === "test" ? mode : undefined
   if (typeof workspace === "number") {
     return { workspace, ...(kind === undefined ? {} : { mode: kind }) }
@@ -36,19 +36,19 @@ export const placeOf = ({
 }
 
 /** The options that name the place in a proposed command. */
-export const placeText = (
-  place: Place | undefined,
+export const targetText = (
+  target: CommandTarget | undefined,
   { withMode }: { readonly withMode: boolean },
 ): string => {
-  if (place === undefined) return ""
-  const mode = withMode && place.mode !== undefined ? ` --mode ${place.mode}` : ""
-  return ` --workspace ${place.workspace}${mode}`
+  if (target === undefined) return ""
+  const mode = withMode && target.mode !== undefined ? ` --mode ${target.mode}` : ""
+  return ` --workspace ${target.workspace}${mode}`
 }
 
 /** Each operation of version 2, and the operator's for it. */
 export const workspaceClient = (
   operator: OperatorClient,
-  { workspace: at, ...mode }: Place,
+  { workspace: at, ...mode }: CommandTarget,
 ): WorkspaceClient => {
   const { media, messages, numberChecks, numbers, reminders, webhooks } = operator
   return {

@@ -3,12 +3,12 @@
  * same, and a new version needs no new installation.
  */
 import { readdirSync } from "node:fs"
-import type { Command, Taken, TakenRecord } from "./Command.ts"
+import type { Command, Parameter, ParameterRecord } from "./Command.ts"
 import { common, findCommand } from "./parse.ts"
 
 /** Files with that prefix; directories end with a slash. */
-const files = (begun: string): ReadonlyArray<string> => {
-  const folder = begun.slice(0, begun.lastIndexOf("/") + 1)
+const files = (prefix: string): ReadonlyArray<string> => {
+  const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1)
   try {
     return readdirSync(folder === "" ? "." : folder, { withFileTypes: true }).map(
       (entry) => `${folder}${entry.name}${entry.isDirectory() ? "/" : ""}`,
@@ -18,51 +18,51 @@ const files = (begun: string): ReadonlyArray<string> => {
   }
 }
 
-const choicesOf = (taken: Taken | undefined, begun: string): ReadonlyArray<string> => {
-  if (taken?.kind !== "value") return []
-  return taken.value.shown === "FILE" ? files(begun) : (taken.value.choices ?? [])
+const getChoices = (claimed: Parameter | undefined, prefix: string): ReadonlyArray<string> => {
+  if (claimed?.kind !== "value") return []
+  return claimed.value.placeholder === "FILE" ? files(prefix) : (claimed.value.choices ?? [])
 }
 
-const optionsOf = ({ options }: Command): TakenRecord => ({ ...common, ...options })
+const toOptions = ({ options }: Command): ParameterRecord => ({ ...common, ...options })
 
 /** Candidates for the last word, which may be empty or incomplete. */
 const candidates = (
-  words: ReadonlyArray<string>,
+  tokens: ReadonlyArray<string>,
   commands: ReadonlyArray<Command>,
 ): ReadonlyArray<string> => {
-  const before = words.slice(0, -1)
-  const begun = words.at(-1) ?? ""
+  const before = tokens.slice(0, -1)
+  const prefix = tokens.at(-1) ?? ""
   const { command, rest } = findCommand(before, commands)
   if (command === undefined) {
     const typed = before.filter((word) => !word.startsWith("-"))
     const fitting = commands
-      .map((each) => each.words.split(" "))
+      .map((each) => each.name.split(" "))
       .filter((each) => typed.every((word, at) => each[at] === word))
     return fitting.flatMap((each) => each[typed.length] ?? [])
   }
-  const options = optionsOf(command)
+  const options = toOptions(command)
   const last = rest.at(-1) ?? ""
   const open = last.startsWith("--") ? options[last.slice(2)] : undefined
-  if (open?.kind === "value") return choicesOf(open, begun)
-  if (begun.startsWith("-")) return Object.keys(options).map((name) => `--${name}`)
+  if (open?.kind === "value") return getChoices(open, prefix)
+  if (prefix.startsWith("-")) return Object.keys(options).map((name) => `--${name}`)
   const positionals = rest.filter(
-    (word, at) => !word.startsWith("-") && !isValueOf(options, rest[at - 1]),
+    (word, at) => !word.startsWith("-") && !takesValueOf(options, rest[at - 1]),
   )
-  const takes = Object.values(command.arguments)
-  return choicesOf(takes[Math.min(positionals.length, takes.length - 1)], begun)
+  const accepts = Object.values(command.arguments)
+  return getChoices(accepts[Math.min(positionals.length, accepts.length - 1)], prefix)
 }
 
-const isValueOf = (options: TakenRecord, word: string | undefined): boolean =>
+const takesValueOf = (options: ParameterRecord, word: string | undefined): boolean =>
   word?.startsWith("--") === true && options[word.slice(2)]?.kind === "value"
 
 /** Those with the last word as their prefix, each once. */
 export const complete = (
-  words: ReadonlyArray<string>,
+  tokens: ReadonlyArray<string>,
   commands: ReadonlyArray<Command>,
 ): ReadonlyArray<string> => {
-  const begun = words.at(-1) ?? ""
-  return [...new Set(candidates(words, commands))]
-    .filter((each) => each.startsWith(begun))
+  const prefix = tokens.at(-1) ?? ""
+  return [...new Set(candidates(tokens, commands))]
+    .filter((each) => each.startsWith(prefix))
     .toSorted()
 }
 

@@ -59,7 +59,7 @@ export const interruptible = async <A>(
 }
 
 /** The end of the program after a refused request. */
-export const endingOf = ({ code, status }: MessagingError): Ending => {
+export const toEnding = ({ code, status }: MessagingError): Ending => {
   // The response of a wrong url or a proxy says nothing about the named thing.
   if (code === "no_answer" || code === "timeout" || code === "unexpected_answer") {
     return "unavailable"

@@ -1,5 +1,5 @@
 /** The help, made from the table of commands. */
-import type { Command, Taken, TakenRecord } from "./Command.ts"
+import type { Command, Parameter, ParameterRecord } from "./Command.ts"
 import { endings } from "./ending.ts"
 import { common } from "./parse.ts"
 
@@ -8,10 +8,10 @@ const inColumns = (rows: ReadonlyArray<readonly [string, string]>): string => {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n")
 }
 
-const shownArgument = ([name, taken]: readonly [string, Taken]): string => {
-  if (taken.kind === "flag") return name
+const shownArgument = ([name, claimed]: readonly [string, Parameter]): string => {
+  if (claimed.kind === "flag") return name
   const word = name.toUpperCase()
-  switch (taken.times) {
+  switch (claimed.times) {
     case "once":
       return word
     case "maybe":
@@ -23,21 +23,21 @@ const shownArgument = ([name, taken]: readonly [string, Taken]): string => {
   }
 }
 
-const optionRow = ([name, taken]: readonly [string, Taken]): readonly [string, string] => {
-  if (taken.kind === "flag") return [`--${name}`, taken.about]
+const optionRow = ([name, claimed]: readonly [string, Parameter]): readonly [string, string] => {
+  if (claimed.kind === "flag") return [`--${name}`, claimed.about]
   const note = {
     once: " Required.",
     maybe: "",
     many: " Required; may come again.",
     any: " May come again.",
   }
-  return [`--${name} ${taken.value.shown}`, `${taken.value.about}${note[taken.times]}`]
+  return [`--${name} ${claimed.value.placeholder}`, `${claimed.value.about}${note[claimed.times]}`]
 }
 
 const section = (heading: string, rows: ReadonlyArray<readonly [string, string]>): string =>
   rows.length === 0 ? "" : `\n${heading}:\n${inColumns(rows)}\n`
 
-const rowsOf = (record: TakenRecord) => Object.entries(record).map(optionRow)
+const getRows = (record: ParameterRecord) => Object.entries(record).map(optionRow)
 
 const credentials: Readonly<Record<Command["as"], string>> = {
   key: "Needs a key of version 2.",
@@ -49,31 +49,31 @@ const credentials: Readonly<Record<Command["as"], string>> = {
 
 /** The help of one command. */
 export const commandHelp = (command: Command): string => {
-  const words = [
+  const tokens = [
     "messaging",
-    command.words,
+    command.name,
     ...Object.entries(command.arguments).map(shownArgument),
   ]
   const about = command.about === undefined ? "" : `\n${command.about}\n`
   const named = Object.entries(command.arguments).map(
-    ([name, taken]) =>
-      [name.toUpperCase(), taken.kind === "value" ? taken.value.about : taken.about] as const,
+    ([name, claimed]) =>
+      [name.toUpperCase(), claimed.kind === "value" ? claimed.value.about : claimed.about] as const,
   )
-  return `${words.join(" ")} [options]
+  return `${tokens.join(" ")} [options]
 
 ${command.summary} ${credentials[command.as]}
-${about}${section("Arguments", named)}${section("Options", rowsOf(command.options))}${section("Options of every command", rowsOf(common))}`
+${about}${section("Arguments", named)}${section("Options", getRows(command.options))}${section("Options of every command", getRows(common))}`
 }
 
 /** The help of the program, or of the commands that begin with a word. */
 export const help = (commands: ReadonlyArray<Command>, first?: string): string => {
-  const shown = commands.filter(
-    ({ words }) => first === undefined || words === first || words.startsWith(`${first} `),
+  const visible = commands.filter(
+    ({ name }) => first === undefined || name === first || name.startsWith(`${first} `),
   )
-  const rows = shown.map(({ summary, words }) => [words, summary] as const)
+  const rows = visible.map(({ summary, name }) => [name, summary] as const)
   const codes = Object.values(endings).map(([code, meaning]) => [String(code), meaning] as const)
   return `messaging COMMAND [options]
-${section("Commands", rows)}${section("Options of every command", rowsOf(common))}${section("Exit codes", codes)}
+${section("Commands", rows)}${section("Options of every command", getRows(common))}${section("Exit codes", codes)}
 "messaging help COMMAND" and "messaging COMMAND --help" tell more of a command.
 "messaging --version" names the version.
 `

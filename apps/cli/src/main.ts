@@ -32,12 +32,12 @@ process.stderr.on("error", () => undefined)
 const pause = (millis: number) => sleep(millis, undefined, { signal: ending.signal })
 
 /** Interval between checks of the output's reader. */
-const lookMillis = 250
-const isReaderGone = outputWatch()
+const checkMillis = 250
+const isReaderMissing = outputWatch()
 const pauseForReader = async (millis: number): Promise<boolean> => {
-  for (let left = millis; !isReaderGone(); left -= lookMillis) {
+  for (let left = millis; !isReaderMissing(); left -= checkMillis) {
     if (left <= 0) return true
-    await pause(Math.min(left, lookMillis))
+    await pause(Math.min(left, checkMillis))
   }
   return false
 }

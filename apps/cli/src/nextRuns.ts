@@ -14,7 +14,7 @@ export interface NextRun {
 /** All runs, soonest first, for as long as the caller takes more. Paused reminders have none. */
 export function* soonestRuns(reminders: ReadonlyArray<Reminder>): Generator<NextRun> {
   const ahead = reminders.flatMap((reminder) => {
-    const runs = runsOf(reminder)
+    const runs = listRuns(reminder)
     const { value: first } = runs.next()
     return first === undefined ? [] : [{ runs, run: first }]
   })
@@ -29,7 +29,7 @@ export function* soonestRuns(reminders: ReadonlyArray<Reminder>): Generator<Next
   }
 }
 
-function* runsOf(reminder: Reminder): Generator<NextRun, undefined> {
+function* listRuns(reminder: Reminder): Generator<NextRun, undefined> {
   const { cron: pattern, timezone: name } = reminder.schedule
   if (reminder.next_run_at === null) return
   yield { due_at: reminder.next_run_at, reminder }

@@ -10,15 +10,15 @@ const ownOutput = "/proc/self/fd/1"
 /** The owner's right to read: a link to an open file has it when the file is open for reading. */
 const readable = 0o400
 
-const tried = <A>(look: () => A, otherwise: (error: NodeJS.ErrnoException) => A): A => {
+const tried = <A>(check: () => A, otherwise: (error: NodeJS.ErrnoException) => A): A => {
   try {
-    return look()
+    return check()
   } catch (error) {
     return otherwise(error as NodeJS.ErrnoException)
   }
 }
 
-const linkOf = (path: string): string | undefined =>
+const toLink = (path: string): string | undefined =>
   tried<string | undefined>(
     () => readlinkSync(path),
     () => undefined,
@@ -32,7 +32,7 @@ const reads = (pid: string, pipe: string): boolean | undefined =>
         .map((fd) => `/proc/${pid}/fd/${fd}`)
         .some(
           (file) =>
-            linkOf(file) === pipe &&
+            toLink(file) === pipe &&
             tried(
               () => (lstatSync(file).mode & readable) !== 0,
               () => false,
@@ -46,17 +46,17 @@ const reads = (pid: string, pipe: string): boolean | undefined =>
  * successor. A reader that the system hides, such as another user's, counts as present.
  */
 export const outputWatch = (): (() => boolean) => {
-  const pipe = linkOf(ownOutput)
+  const pipe = toLink(ownOutput)
   if (pipe?.startsWith("pipe:") !== true) return () => false
   let readers: ReadonlyArray<string> = []
-  let seen = false
+  let observed = false
   return () => {
     readers = readers.filter((pid) => reads(pid, pipe) !== false)
     if (readers.length > 0) return false
     const running = readdirSync("/proc").filter((name) => /^\d+$/.test(name))
     readers = running.filter((pid) => reads(pid, pipe) === true)
-    const isGone = seen && readers.length === 0
-    seen ||= readers.length > 0
-    return isGone
+    const isMissing = observed && readers.length === 0
+    observed ||= readers.length > 0
+    return isMissing
   }
 }

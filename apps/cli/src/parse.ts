@@ -1,6 +1,6 @@
 /** Parses a command line into a command and its values. */
 import { parseArgs } from "node:util"
-import type { Command, CommonOptions, Taken, TakenRecord } from "./Command.ts"
+import type { Command, CommonOptions, Parameter, ParameterRecord } from "./Command.ts"
 import { count, flag, maybe, number, text } from "./Command.ts"
 import { usageError } from "./ending.ts"
 import { nearest } from "./suggest.ts"
@@ -38,7 +38,7 @@ export const common = {
   fields: maybe(text("NAMES", "Shows only these fields, such as id,status,error.code.")),
   json: flag("Prints one JSON value to a line."),
   help: flag("Shows this help."),
-} satisfies TakenRecord
+} satisfies ParameterRecord
 
 /**
  * Refuses the former name of `--service`: a command with an address of its own, such as a webhook's,
@@ -49,7 +49,7 @@ export const refuseFormerNames = (
   command: Command | undefined,
 ): void => {
   const isOwn = command !== undefined && "url" in command.options
-  const end = isOwn ? line.indexOf(command.words.split(" ")[0] ?? "") : line.indexOf("--")
+  const end = isOwn ? line.indexOf(command.name.split(" ")[0] ?? "") : line.indexOf("--")
   const options = end === -1 ? line : line.slice(0, end)
   if (options.some((word) => word === "--url" || word.startsWith("--url="))) {
     throw usageError(
@@ -63,7 +63,7 @@ export interface Line {
   /** Undefined when no words name one. */
   readonly command: Command | undefined
   /** The first words, when no command begins with all of them. */
-  readonly words: ReadonlyArray<string>
+  readonly texts: ReadonlyArray<string>
   readonly rest: ReadonlyArray<string>
 }
 
@@ -79,8 +79,8 @@ export const findCommand = (
   for (; isOption(line[at] ?? ""); at++) {
     const word = line[at] ?? ""
     lead.push(word)
-    const taken = (common as TakenRecord)[word.replace(/^--/, "")]
-    if (taken?.kind === "value") lead.push(line[++at] ?? "")
+    const claimed = (common as ParameterRecord)[word.replace(/^--/, "")]
+    if (claimed?.kind === "value") lead.push(line[++at] ?? "")
   }
   // `help send` means `send --help`.
   if (line[at] === "help") {
@@ -88,96 +88,96 @@ export const findCommand = (
     at++
   }
   for (const length of [2, 1]) {
-    const words = line.slice(at, at + length).join(" ")
-    const command = commands.find((each) => each.words === words)
+    const tokens = line.slice(at, at + length).join(" ")
+    const command = commands.find((each) => each.name === tokens)
     if (command !== undefined) {
-      return { command, words: [], rest: [...lead, ...line.slice(at + length)] }
+      return { command, texts: [], rest: [...lead, ...line.slice(at + length)] }
     }
   }
   const words = line.slice(at).filter((word) => !isOption(word))
-  return { command: undefined, words: words.slice(0, 2), rest: [...lead, ...line.slice(at)] }
+  return { command: undefined, texts: words.slice(0, 2), rest: [...lead, ...line.slice(at)] }
 }
 
-const asParsed = (taken: Taken) =>
-  taken.kind === "flag"
+const asParsed = (claimed: Parameter) =>
+  claimed.kind === "flag"
     ? ({ type: "boolean" } as const)
     : ({
         type: "string",
-        multiple: taken.times === "many" || taken.times === "any",
+        multiple: claimed.times === "many" || claimed.times === "any",
       } as const)
 
 const valueOf = (
-  taken: Taken,
+  claimed: Parameter,
   name: string,
-  given: ReadonlyArray<string>,
+  input: ReadonlyArray<string>,
   now: number,
 ): unknown => {
-  if (taken.kind === "flag") return given.length > 0
-  const { times, value } = taken
+  if (claimed.kind === "flag") return input.length > 0
+  const { times, value } = claimed
   const isNeeded = times === "once" || times === "many"
-  if (isNeeded && given.length === 0) throw usageError(`${name} is missing`)
-  const read = given.map((each) => value.read(each, name, now))
+  if (isNeeded && input.length === 0) throw usageError(`${name} is missing`)
+  const read = input.map((each) => value.read(each, name, now))
   return times === "once" || times === "maybe" ? read[0] : read
 }
 
 /** Values of the arguments, in their order; the last one may have several. */
 const readArguments = (
-  takes: TakenRecord,
+  accepts: ParameterRecord,
   positionals: ReadonlyArray<string>,
   now: number,
 ): ReadonlyArray<readonly [string, unknown]> => {
   let left = positionals
-  const read = Object.entries(takes).map(([name, taken]) => {
-    const isList = taken.kind === "value" && (taken.times === "many" || taken.times === "any")
+  const read = Object.entries(accepts).map(([name, claimed]) => {
+    const isList = claimed.kind === "value" && (claimed.times === "many" || claimed.times === "any")
     const own = isList ? left : left.slice(0, 1)
     left = isList ? [] : left.slice(1)
-    return [name, valueOf(taken, name.toUpperCase(), own, now)] as const
+    return [name, valueOf(claimed, name.toUpperCase(), own, now)] as const
   })
   const [stray] = left
   if (stray !== undefined) throw usageError(`"${stray}" is one argument too many`)
   return read
 }
 
-const optionTexts = (given: unknown): ReadonlyArray<string> => {
-  if (given === undefined || given === false) return []
-  return Array.isArray(given) ? given.map(String) : [String(given)]
+const optionTexts = (value: unknown): ReadonlyArray<string> => {
+  if (value === undefined || value === false) return []
+  return Array.isArray(value) ? value.map(String) : [String(value)]
 }
 
 /** Reads a command's values, with times from `now` on; a wrong one is a usage error. */
 export const readLine = (
-  { arguments: takes, options }: Pick<Command, "arguments" | "options">,
+  { arguments: accepts, options }: Pick<Command, "arguments" | "options">,
   rest: ReadonlyArray<string>,
   now: number,
-): { readonly given: Readonly<Record<string, unknown>>; readonly common: CommonOptions } => {
-  const all: TakenRecord = { ...common, ...options }
+): { readonly values: Readonly<Record<string, unknown>>; readonly common: CommonOptions } => {
+  const all: ParameterRecord = { ...common, ...options }
   const parsed = split(all, rest)
   const read = Object.entries(all).map(
-    ([name, taken]) =>
-      [name, () => valueOf(taken, `--${name}`, optionTexts(parsed.values[name]), now)] as const,
+    ([name, claimed]) =>
+      [name, () => valueOf(claimed, `--${name}`, optionTexts(parsed.values[name]), now)] as const,
   )
   const isCommon = (name: string) => name in common
-  const valuesOf = (which: typeof read) =>
+  const toValues = (which: typeof read) =>
     Object.fromEntries(which.map(([name, value]) => [name, value()]))
-  const shared = valuesOf(read.filter(([name]) => isCommon(name))) as unknown as CommonOptions
+  const shared = toValues(read.filter(([name]) => isCommon(name))) as unknown as CommonOptions
   // A request for help may omit everything else.
-  if (shared.help) return { given: {}, common: shared }
+  if (shared.help) return { values: {}, common: shared }
   return {
-    given: {
-      ...Object.fromEntries(readArguments(takes, parsed.positionals, now)),
-      ...valuesOf(read.filter(([name]) => !isCommon(name))),
+    values: {
+      ...Object.fromEntries(readArguments(accepts, parsed.positionals, now)),
+      ...toValues(read.filter(([name]) => !isCommon(name))),
     },
     common: shared,
   }
 }
 
-const split = (all: TakenRecord, rest: ReadonlyArray<string>) => {
+const split = (all: ParameterRecord, rest: ReadonlyArray<string>) => {
   try {
     return parseArgs({
       args: [...rest],
       options: Object.fromEntries(
-        Object.entries(all).map(([name, taken]) => [
+        Object.entries(all).map(([name, claimed]) => [
           name,
-          name === "help" ? { type: "boolean" as const, short: "h" } : asParsed(taken),
+          name === "help" ? { type: "boolean" as const, short: "h" } : asParsed(claimed),
         ]),
       ),
       allowPositionals: true,

@@ -2,7 +2,7 @@
 import type { PNG } from "pngjs"
 
 /** Light modules around the code, without which few phones read it. */
-const quiet = 2
+const margin = 2
 
 type Modules = ReadonlyArray<ReadonlyArray<boolean>>
 
@@ -10,7 +10,7 @@ type Modules = ReadonlyArray<ReadonlyArray<boolean>>
  * Modules of a picture that contains only the code. The outermost dark pixels bound it. The corner's
  * finder pattern gives the module size: its upper edge is seven modules long.
  */
-const modulesOf = ({ data, height, width }: Pick<PNG, "data" | "height" | "width">): Modules => {
+const getModules = ({ data, height, width }: Pick<PNG, "data" | "height" | "width">): Modules => {
   const isDark = (x: number, y: number) => (data[(y * width + x) * 4] ?? 255) < 128
   let left = width
   let top = height
@@ -42,9 +42,9 @@ const drawn = (modules: Modules): string => {
   const isDark = (row: number, column: number) => modules[row]?.[column] === true
   const size = modules.length
   const lines: Array<string> = []
-  for (let row = -quiet; row < size + quiet; row += 2) {
+  for (let row = -margin; row < size + margin; row += 2) {
     let line = ""
-    for (let column = -quiet; column < size + quiet; column++) {
+    for (let column = -margin; column < size + margin; column++) {
       const shade = (at: number) => (isDark(at, column) ? "dark" : "light")
       line += blocks[`${shade(row)} ${shade(row + 1)}`]
     }
@@ -58,13 +58,13 @@ const drawn = (modules: Modules): string => {
 /** The code in that picture, as text. */
 export const qrCodeText = async (png: Uint8Array): Promise<string> => {
   const { PNG } = await import("pngjs")
-  return drawn(modulesOf(PNG.sync.read(Buffer.from(png))))
+  return drawn(getModules(PNG.sync.read(Buffer.from(png))))
 }
 
 /** The code for that link, as text. */
-export const qrCodeOf = async (link: string): Promise<string> => {
+export const drawQrCode = async (link: string): Promise<string> => {
   const { create } = await import("qrcode")
   const { modules } = create(link, {})
-  const places = Array.from({ length: modules.size }, (_, place) => place)
-  return drawn(places.map((row) => places.map((column) => modules.get(row, column) === 1)))
+  const positions = Array.from({ length: modules.size }, (_, index) => index)
+  return drawn(positions.map((row) => positions.map((column) => modules.get(row, column) === 1)))
 }

@@ -4,45 +4,45 @@ import { version } from "@messaging-service/core"
 import { makeAccess } from "./Access.ts"
 import type { Command, CommonOptions } from "./Command.ts"
 import { commands } from "./commands/index.ts"
-import { Ended, endingOf, exitCode, interruptible, usageError } from "./ending.ts"
+import { Ended, toEnding, exitCode, interruptible, usageError } from "./ending.ts"
 import type { Ending } from "./ending.ts"
 import { commandHelp, help } from "./help.ts"
 import { makeOutput } from "./Output.ts"
 import { findCommand, readLine, refuseFormerNames } from "./parse.ts"
 import type { Machine } from "./Machine.ts"
 import { nearest } from "./suggest.ts"
-import { placeOf, workspaceClient } from "./WorkspaceClient.ts"
+import { toTarget, workspaceClient } from "./WorkspaceClient.ts"
 
 /** Runs one command line to its end. */
 export const run = async (line: ReadonlyArray<string>, machine: Machine): Promise<number> => {
   // Errors are then JSON too, even for wrong options.
   const json = line.includes("--json")
-  const tell = ({ ending, line: shown, ...told }: Told): number => {
-    const { message } = told
+  const notify = ({ ending, line: formatted, ...reported }: Notification): number => {
+    const { message } = reported
     machine.remark(
-      json ? `${JSON.stringify({ error: told })}\n` : `messaging: ${shown ?? message}\n`,
+      json ? `${JSON.stringify({ error: reported })}\n` : `messaging: ${formatted ?? message}\n`,
     )
     return exitCode(ending)
   }
   const code = await obey(line, machine).then(
     () => exitCode("done"),
-    (error: unknown) => tell(failureOf(error)),
+    (error: unknown) => notify(toFailure(error)),
   )
   const unwritten = await machine.written()
   // The reader of the output may have seen enough, as `head` does: no failure.
   if (unwritten === null || unwritten.code === "EPIPE") return code
   const message = `cannot write to standard output: ${unwritten.message}`
-  const told = tell({ ending: "unwritten", message })
+  const told = notify({ ending: "unwritten", message })
   return code === exitCode("done") ? told : code
 }
 
 const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void> => {
-  const { command, rest, words } = findCommand(line, commands)
+  const { command, rest, texts } = findCommand(line, commands)
   refuseFormerNames(line, command)
   if (command === undefined) {
-    const [first] = words
+    const [first] = texts
     const isGroup =
-      first === undefined || commands.some((each) => each.words.startsWith(`${first} `))
+      first === undefined || commands.some((each) => each.name.startsWith(`${first} `))
     if (first === undefined && rest.includes("--version")) {
       return machine.print(
         line.includes("--json") ? `${JSON.stringify({ version })}\n` : `messaging ${version}\n`,
@@ -52,43 +52,43 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
       return machine.print(help(commands, first))
     }
     const group = isGroup && first !== undefined ? `${first} ` : ""
-    const meant = meantBy(words)
+    const meant = meantBy(texts)
     const hint = meant === undefined ? "" : ` did you mean "${meant}"?`
     throw usageError(
-      `there is no command "${words.join(" ")}";${hint} messaging ${group}--help lists them`,
+      `there is no command "${texts.join(" ")}";${hint} messaging ${group}--help lists them`,
     )
   }
-  const { common, given } = readLine(command, rest, machine.now())
+  const { common, values } = readLine(command, rest, machine.now())
   if (common.help) return machine.print(commandHelp(command))
-  const output = makeOutput(machine, common.json, fieldsOf(common))
+  const output = makeOutput(machine, common.json, toFields(common))
   let changes = false
-  const asking = {
+  const requesting = {
     ...machine,
     fetch: (url: string, init: RequestInit) => {
       changes = init.method !== "GET"
       return machine.fetch(url, init)
     },
   }
-  const { client, lastAsked, operator, service } = clientsOf(common, asking)
-  const place = command.as === "key or operator" ? placeOf(given) : undefined
+  const { client, lastRequested, operator, service } = getClients(common, requesting)
+  const target = command.as === "key or operator" ? toTarget(values) : undefined
   const tools = {
-    machine: asking,
+    machine: requesting,
     commands,
     output,
     common,
     service,
     client,
     operator,
-    caller: () => (place === undefined ? client() : workspaceClient(operator(), place)),
-    place,
+    caller: () => (target === undefined ? client() : workspaceClient(operator(), target)),
+    place: target,
   }
   const goesOn = () => (changes ? "the last request may have taken effect" : undefined)
   try {
     await interruptible(machine.signal, goesOn, async () => {
       try {
-        await command.run(given, tools)
+        await command.run(values, tools)
       } catch (error) {
-        const named = withOptionNamed(withAddressNamed(error, lastAsked()), command)
+        const named = withOptionNamed(withAddressNamed(error, lastRequested()), command)
         throw changes ? withDoubtNamed(named) : named
       }
     })
@@ -98,29 +98,29 @@ const obey = async (line: ReadonlyArray<string>, machine: Machine): Promise<void
 }
 
 /** Makes clients when they are needed, and knows the last one's address. */
-const clientsOf = (common: CommonOptions, machine: Machine) => {
+const getClients = (common: CommonOptions, machine: Machine) => {
   const access = makeAccess(common, machine)
-  let asked: Asked = { by: "key", url: access.service }
-  const connection = () => connectionOf(common, asked.url(), machine)
+  let request: ParsedCommand = { by: "key", url: access.service }
+  const connection = () => toConnection(common, request.url(), machine)
   return {
     service: access.service,
-    lastAsked: () => asked,
+    lastRequested: () => request,
     client: () => {
       const key = access.key()
-      asked = { by: "key", url: access.service }
-      return made(() => messagingClient({ ...connection(), key }))
+      request = { by: "key", url: access.service }
+      return create(() => messagingClient({ ...connection(), key }))
     },
     operator: () => {
       const token = access.operatorToken()
-      asked = { by: "operator", url: access.operatorService }
-      return made(() => operatorClient({ ...connection(), token }))
+      request = { by: "operator", url: access.operatorService }
+      return create(() => operatorClient({ ...connection(), token }))
     },
   }
 }
 
 /** The command with nearly these words; only its first one when the second is like none. */
 const meantBy = ([first = "", second]: ReadonlyArray<string>): string | undefined => {
-  const all = commands.map((each) => each.words.split(" "))
+  const all = commands.map((each) => each.name.split(" "))
   const firsts = all.flatMap((each) => each.slice(0, 1))
   const group = firsts.includes(first) ? first : nearest(first, firsts)
   const seconds = all.filter(([word]) => word === group).flatMap((each) => each.slice(1))
@@ -129,7 +129,7 @@ const meantBy = ([first = "", second]: ReadonlyArray<string>): string | undefine
   return group === first ? undefined : group
 }
 
-const fieldsOf = ({ fields }: CommonOptions): ReadonlyArray<string> | undefined => {
+const toFields = ({ fields }: CommonOptions): ReadonlyArray<string> | undefined => {
   if (fields === undefined) return undefined
   const names = fields.split(",").map((name) => name.trim())
   if (names.includes("")) throw usageError("--fields is a list of names, such as id,status")
@@ -137,17 +137,17 @@ const fieldsOf = ({ fields }: CommonOptions): ReadonlyArray<string> | undefined 
 }
 
 /** The client reports a wrong url or key, and sends no request then. */
-const made = <A>(make: () => A): A => {
+const create = <A>(make: () => A): A => {
   try {
     return make()
   } catch (error) {
-    throw usageError(messageOf(error))
+    throw usageError(toMessage(error))
   }
 }
 
 const isHelp = (word: string): boolean => word === "--help" || word === "-h"
 
-const connectionOf = (
+const toConnection = (
   { retries, timeout }: CommonOptions,
   url: string,
   { fetch, signal }: Machine,
@@ -160,12 +160,12 @@ const connectionOf = (
 })
 
 /** Who asked last, and at which address. */
-interface Asked {
+interface ParsedCommand {
   readonly by: "key" | "operator"
   readonly url: () => string
 }
 
-const wrongAddress: Readonly<Record<Asked["by"], string>> = {
+const wrongAddress: Readonly<Record<ParsedCommand["by"], string>> = {
   key: "With ADMIN_PORT this may be the operator's address: name the customers' one, that of PORT, with --service.",
   operator:
     "With ADMIN_PORT the operator has another address: name it with --operator-service, MESSAGING_OPERATOR_SERVICE or in the profile.",
@@ -176,7 +176,7 @@ const wrongAddress: Readonly<Record<Asked["by"], string>> = {
  * token that the customers' port never takes. When the address has a path too, that is often the
  * interface's, which the program adds itself.
  */
-export const withAddressNamed = (error: unknown, { by, url }: Asked): unknown => {
+export const withAddressNamed = (error: unknown, { by, url }: ParsedCommand): unknown => {
   if (!(error instanceof MessagingError)) return error
   const isPath = error.code === "not_found"
   if (!isPath && !(by === "operator" && error.code === "invalid_operator_token")) return error
@@ -190,7 +190,7 @@ export const withAddressNamed = (error: unknown, { by, url }: Asked): unknown =>
 
 /** A change without a usable answer; a repeat of the command would be another request. */
 const withDoubtNamed = (error: unknown): unknown => {
-  if (!(error instanceof MessagingError) || endingOf(error) !== "unavailable") return error
+  if (!(error instanceof MessagingError) || toEnding(error) !== "unavailable") return error
   // The service refuses so before it does anything.
   if (error.code === "service_unavailable" || error.status === 429) return error
   return new MessagingError({ ...error, text: `${error.text}; it may have taken effect` })
@@ -214,7 +214,7 @@ const optionOfField: Readonly<Record<string, string>> = {
 }
 
 /** The option or argument that filled a field such as `schedule.cron` or `phones[3]`; undefined for none. */
-const optionOf = (field: string, command: Command): string | undefined => {
+const findOption = (field: string, command: Command): string | undefined => {
   const path = field.replaceAll(/\[\d+\]/g, "").split(".")
   const [first = ""] = path
   const last = path.at(-1) ?? ""
@@ -229,18 +229,18 @@ const optionOf = (field: string, command: Command): string | undefined => {
 /** A refusal of a field in the words of the command line; the field itself stays in brackets. */
 const withOptionNamed = (error: unknown, command: Command): unknown => {
   if (!(error instanceof MessagingError) || error.field === null) return error
-  const option = optionOf(error.field, command)
+  const option = findOption(error.field, command)
   if (option === undefined) return error
-  const told = error.text.startsWith(`${error.field}: `)
+  const text = error.text.startsWith(`${error.field}: `)
     ? error.text.slice(error.field.length + 2)
     : error.text
-  return new MessagingError({ ...error, text: `${option}: ${told}` })
+  return new MessagingError({ ...error, text: `${option}: ${text}` })
 }
 
-const messageOf = (error: unknown): string =>
+const toMessage = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
-interface Told {
+interface Notification {
   readonly ending: Ending
   readonly message: string
   /** For people, where it adds to the message; programs get these as fields. */
@@ -250,13 +250,13 @@ interface Told {
   readonly request_id?: string | null
 }
 
-const failureOf = (error: unknown): Told => {
+const toFailure = (error: unknown): Notification => {
   if (error instanceof Ended) return { ending: error.ending, message: error.message }
   if (error instanceof MessagingError) {
     const { code, details, field, message, requestId, text } = error
-    const cause = error.cause instanceof Error ? `: ${rootOf(error.cause)}` : ""
+    const cause = error.cause instanceof Error ? `: ${rootCause(error.cause)}` : ""
     return {
-      ending: endingOf(error),
+      ending: toEnding(error),
       message: `${text}${cause}`,
       line: `${message}${cause}`,
       code,
@@ -272,5 +272,5 @@ const failureOf = (error: unknown): Told => {
 }
 
 /** `fetch` says "fetch failed", and the reason is at the bottom. */
-const rootOf = (error: Error): string =>
-  error.cause instanceof Error ? rootOf(error.cause) : error.message.trim()
+const rootCause = (error: Error): string =>
+  error.cause instanceof Error ? rootCause(error.cause) : error.message.trim()

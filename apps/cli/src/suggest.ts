@@ -3,10 +3,10 @@ import { editDistance } from "@messaging-service/core"
 
 /** The nearest candidate; undefined when none is near. */
 export const nearest = (word: string, candidates: Iterable<string>): string | undefined => {
-  const most = Math.max(1, Math.floor(word.length / 3))
+  const max = Math.max(1, Math.floor(word.length / 3))
   const [found] = [...new Set(candidates)]
-    .map((candidate) => ({ candidate, far: editDistance(word, candidate) }))
-    .filter(({ far }) => far > 0 && far <= most)
-    .toSorted((a, b) => a.far - b.far)
+    .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
+    .filter(({ distance }) => distance > 0 && distance <= max)
+    .toSorted((a, b) => a.distance - b.distance)
   return found?.candidate
 }

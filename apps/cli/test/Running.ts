@@ -82,7 +82,7 @@ export const anotherServer = (
   headers: Readonly<Record<string, string>> = {},
   body = "",
 ) =>
-  new Promise<AnotherServer>((made) => {
+  new Promise<AnotherServer>((create) => {
     let answered = 0
     const server = createServer((request, response) => {
       answered++
@@ -95,7 +95,7 @@ export const anotherServer = (
         server.close()
         server.closeAllConnections()
       }
-      made({ url: `http://127.0.0.1:${port}/`, requests: () => answered, close })
+      create({ url: `http://127.0.0.1:${port}/`, requests: () => answered, close })
     })
   })
 
@@ -110,7 +110,7 @@ export interface Ran {
   readonly output: string
   readonly remarks: string
   /** Times of its requests, in milliseconds of rest so far. */
-  readonly asked: ReadonlyArray<number>
+  readonly requests: ReadonlyArray<number>
 }
 
 export interface RunOptions {
@@ -120,13 +120,13 @@ export interface RunOptions {
   /** Replaces each wait; false ends the program by a signal. */
   readonly meanwhile?: (wait: number) => Promise<boolean | void>
   /** Runs before each request; false ends the program by a signal. */
-  readonly asking?: (method: string) => boolean | void
+  readonly request?: (method: string) => boolean | void
   /** That signal. Default: Ctrl-C. */
   readonly endedBy?: "SIGINT" | "SIGTERM"
   /** Number of the wait at which the reader of standard output goes away. */
   readonly unreadAt?: number
   /** Standard output accepts that many texts, then fails with that code. */
-  readonly outputTakes?: readonly [texts: number, code: "EPIPE" | "ENOSPC"]
+  readonly outputAccepts?: readonly [texts: number, code: "EPIPE" | "ENOSPC"]
 }
 
 /** A workspace with a connected number; the program runs with its key and the operator's token. */
@@ -143,17 +143,17 @@ export const aWorkspace = async (url: string) => {
   const messaging = async (
     line: ReadonlyArray<string>,
     {
-      asking = () => true,
+      request = () => true,
       endedBy = "SIGINT",
       env = {},
       input,
       isWatched = false,
       meanwhile = () => Promise.resolve(),
-      outputTakes: [takes, failure] = [Number.POSITIVE_INFINITY, "EPIPE"],
+      outputAccepts: [accepts, failure] = [Number.POSITIVE_INFINITY, "EPIPE"],
       unreadAt = Number.POSITIVE_INFINITY,
     }: RunOptions = {},
   ): Promise<Ran> => {
-    const ran = { output: "", remarks: "", asked: new Array<number>() }
+    const ran = { output: "", remarks: "", requests: new Array<number>() }
     let rested = 0
     const ending = new AbortController()
     let waits = 0
@@ -167,11 +167,11 @@ export const aWorkspace = async (url: string) => {
       env: { MESSAGING_SERVICE: url, MESSAGING_KEY: key, MESSAGING_OPERATOR_KEY: token, ...env },
       input: input === undefined ? null : () => Promise.resolve(input),
       print: (text) => {
-        if (++texts <= takes) ran.output += text
+        if (++texts <= accepts) ran.output += text
       },
       written: () =>
         Promise.resolve(
-          texts > takes
+          texts > accepts
             ? Object.assign(new Error(`${failure}: it is so`), { code: failure })
             : null,
         ),
@@ -183,11 +183,11 @@ export const aWorkspace = async (url: string) => {
         if (millis > 0) await pause(millis)
         return waits < unreadAt
       },
-      fetch: (asked, init) => {
-        ran.asked.push(rested)
-        requested.add(`${init.method} ${new URL(asked).pathname}`)
-        if (asking(init.method ?? "GET") === false) ending.abort(endedBySignal(endedBy))
-        return fetch(asked, init)
+      fetch: (query, init) => {
+        ran.requests.push(rested)
+        requested.add(`${init.method} ${new URL(query).pathname}`)
+        if (request(init.method ?? "GET") === false) ending.abort(endedBySignal(endedBy))
+        return fetch(query, init)
       },
       now: Date.now,
     }

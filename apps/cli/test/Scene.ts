@@ -7,12 +7,12 @@ export interface Scene extends Shop {
   readonly aFile: (name: string, content: string) => Promise<string>
   /** Runs a command that must succeed, with `--json`; returns its lines. */
   readonly json: (
-    words: string,
+    tokens: string,
     rest?: ReadonlyArray<string | number>,
     options?: RunOptions,
   ) => Promise<ReadonlyArray<Record<string, unknown>>>
   /** Runs a command for people that must succeed; returns its output. */
-  readonly text: (words: string, rest?: ReadonlyArray<string | number>) => Promise<string>
+  readonly text: (tokens: string, rest?: ReadonlyArray<string | number>) => Promise<string>
 }
 
 /** A check of a command. */

@@ -59,30 +59,30 @@ const unlikeSiblings: Readonly<Record<string, string>> = {
   "phones registered --workspace": "It is of the whole service.",
 }
 
-const groupOf = (words: string): string => {
-  const [first = "", second] = words.split(" ")
+const toGroup = (tokens: string): string => {
+  const [first = "", second] = tokens.split(" ")
   return second === undefined ? "" : first
 }
 
 /** What siblings in one group take together: a place, a mode, and how much of a list. */
 const oddOnes = (): ReadonlyArray<string> =>
-  commands.flatMap(({ as, options, words }) => {
-    const siblings = commands.filter((each) => groupOf(each.words) === groupOf(words))
+  commands.flatMap(({ as, options, name: tokens }) => {
+    const siblings = commands.filter((each) => toGroup(each.name) === toGroup(tokens))
     const lacks = (name: string) => !(name in options)
     const isShared = (name: string) => siblings.some((each) => name in each.options)
-    const asks = as !== "none" && as !== "anyone"
+    const requests = as !== "none" && as !== "anyone"
     const acts = as === "key or operator"
     return [
-      ...["workspace"].filter((name) => asks && isShared(name) && lacks(name)),
+      ...["workspace"].filter((name) => requests && isShared(name) && lacks(name)),
       ...["mode"].filter((name) => acts && isShared(name) && lacks(name)),
       // A list is limited and whole.
       ...["limit", "all"].filter((name) => lacks(name) && "limit" in options),
-    ].map((name) => `${words} --${name}`)
+    ].map((name) => `${tokens} --${name}`)
   })
 
-const sceneOf = async ({ directory, receiver, url }: typeof Running.Service): Promise<Scene> => {
+const getScene = async ({ directory, receiver, url }: typeof Running.Service): Promise<Scene> => {
   const shop = await aWorkspace(url)
-  const told = async (line: ReadonlyArray<string>, options?: RunOptions) => {
+  const report = async (line: ReadonlyArray<string>, options?: RunOptions) => {
     const { code, output, remarks } = await shop.messaging(line, options)
     assert.strictEqual(code, 0, remarks)
     return output
@@ -99,9 +99,9 @@ const sceneOf = async ({ directory, receiver, url }: typeof Running.Service): Pr
       await writeFile(path, content)
       return path
     },
-    text: (of, rest = []) => told(line(of, rest)),
+    text: (of, rest = []) => report(line(of, rest)),
     json: async (of, rest = [], options) =>
-      (await told([...line(of, rest), "--json"], options))
+      (await report([...line(of, rest), "--json"], options))
         .split("\n")
         .filter((each) => each !== "")
         .map((each) => JSON.parse(each) as Record<string, unknown>),
@@ -114,8 +114,8 @@ const unasked = async (url: string): Promise<ReadonlyArray<string>> => {
   return readDocument(source)
     .operations.filter(({ part }) => part === "operator" || part === "emulator")
     .filter(({ method, path }) => {
-      const asked = new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, "[1-9]\\d*")}$`)
-      return ![...requested].some((each) => asked.test(each))
+      const request = new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, "[1-9]\\d*")}$`)
+      return ![...requested].some((each) => request.test(each))
     })
     .map(({ id }) => id)
 }
@@ -125,7 +125,7 @@ layer(Running.layer, { excludeTestServices: true })("every command", (it) => {
     Effect.sync(() =>
       assert.sameMembers(
         Object.keys(entries),
-        commands.map(({ words }) => words),
+        commands.map(({ name }) => name),
       ),
     ),
   )
@@ -140,14 +140,14 @@ layer(Running.layer, { excludeTestServices: true })("every command", (it) => {
   const test = (name: string, body: (scene: Scene) => Promise<void>) =>
     it.effect(name, () =>
       Effect.flatMap(Running, (running) =>
-        Effect.promise(async () => body(await sceneOf(running))),
+        Effect.promise(async () => body(await getScene(running))),
       ),
     )
 
-  for (const { words } of commands) {
-    test(words, async (scene) => {
-      const entry = entries[words]
-      assert.isDefined(entry, `there is no entry for ${words}`)
+  for (const { name } of commands) {
+    test(name, async (scene) => {
+      const entry = entries[name]
+      assert.isDefined(entry, `there is no entry for ${name}`)
       await entry?.(scene)
     })
   }

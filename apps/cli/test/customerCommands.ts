@@ -29,12 +29,12 @@ export const customerCommands: Entries = {
     const many = ["--to", "group:Team", "--to-file", list, "--text", "-", "--at", later.send_at]
     const batch = await json("send", many, { input: "From a pipe\n" })
     assert.deepStrictEqual(
-      batch.map(({ status, text: words, to: whom }) => ({ status, words, whom })),
+      batch.map(({ status, text: texts, to: whom }) => ({ status, texts, whom })),
       [
         { group: "Team" },
         { phone: to, contact_id: null },
         { phone: "+15550100003", contact_id: null },
-      ].map((whom) => ({ status: "scheduled", words: "From a pipe", whom })),
+      ].map((whom) => ({ status: "scheduled", texts: "From a pipe", whom })),
     )
 
     const picture = await aFile("menu.txt", "Soup")
@@ -86,8 +86,8 @@ export const customerCommands: Entries = {
       [["--status", "scheduled"], false],
     ] as const) {
       const { remarks } = await messaging(["list", ...rest])
-      const told = "messaging: there are more; show them with --all or --limit\n"
-      assert.strictEqual(remarks, follows ? told : "", rest.join(" "))
+      const message = "messaging: there are more; show them with --all or --limit\n"
+      assert.strictEqual(remarks, follows ? message : "", rest.join(" "))
     }
     const { remarks } = await messaging(["list", "--json"])
     assert.deepInclude(JSON.parse(remarks), {
@@ -151,13 +151,13 @@ export const customerCommands: Entries = {
   },
 
   "reminders create": async ({ json }) => {
-    const [made] = await json("reminders create", [
+    const [created] = await json("reminders create", [
       ...rent,
       "--timezone",
       "Europe/London",
       "--paused",
     ])
-    assert.deepInclude(made, {
+    assert.deepInclude(created, {
       name: "Rent",
       active: false,
       schedule: { cron: "0 9 1 * *", timezone: "Europe/London" },
@@ -177,37 +177,37 @@ export const customerCommands: Entries = {
     (["get", "pause", "resume"] as const).map((verb) => [
       `reminders ${verb}`,
       async ({ json }: Scene) => {
-        const [made] = await json(
+        const [created] = await json(
           "reminders create",
           verb === "resume" ? [...rent, "--paused"] : rent,
         )
-        const [changed] = await json(`reminders ${verb}`, [Number(made?.["id"])])
+        const [changed] = await json(`reminders ${verb}`, [Number(created?.["id"])])
         assert.strictEqual(changed?.["active"], verb !== "pause")
       },
     ]),
   ),
   "reminders delete": async ({ json }) => {
-    const [made] = await json("reminders create", rent)
-    const id = Number(made?.["id"])
+    const [created] = await json("reminders create", rent)
+    const id = Number(created?.["id"])
     assert.deepStrictEqual(await json("reminders delete", [id]), [{ id, deleted: true }])
   },
   "reminders next": async ({ json, messaging, text }) => {
     const every = async (cron: string, ...more: ReadonlyArray<string>) =>
       Number((await json("reminders create", [...rent.slice(0, -1), cron, ...more]))[0]?.["id"])
-    const dueOf = async (...given: ReadonlyArray<string | number>) =>
-      (await json("reminders next", given)).map(({ due_at }) => String(due_at))
+    const getDue = async (...args: ReadonlyArray<string | number>) =>
+      (await json("reminders next", args)).map(({ due_at }) => String(due_at))
 
     const newYear = await every("0 9 1 1 *")
-    const years = (await dueOf()).map((due) => Number(due.replace(/-01-01T09:00:00\+00:00$/, "")))
+    const years = (await getDue()).map((due) => Number(due.replace(/-01-01T09:00:00\+00:00$/, "")))
     const [first = 0] = years
     assert.deepStrictEqual(
       years,
       [0, 1, 2, 3, 4].map((more) => first + more),
     )
-    assert.lengthOf(await dueOf(newYear, "--count", 2), 2)
+    assert.lengthOf(await getDue(newYear, "--count", 2), 2)
     assert.match(await text("reminders next"), /DUE +ID +NAME +TO\n\d{4}-01-01T09.* Rent /)
     await json("reminders pause", [newYear])
-    assert.isEmpty(await dueOf(newYear))
+    assert.isEmpty(await getDue(newYear))
 
     // Of several the soonest come first.
     const [hour, half] = [await every("0 * * * *"), await every("30 * * * *")]
@@ -216,13 +216,13 @@ export const customerCommands: Entries = {
     const ids = soon.map(({ reminder }) => (reminder as { readonly id: number }).id)
     assert.sameMembers(ids.slice(0, 2), [hour, half])
     assert.deepStrictEqual(ids.slice(2), [...ids.slice(0, 2), ...ids.slice(0, 2)])
-    const moments = soon.map(({ due_at }) => Date.parse(String(due_at)))
-    for (const [at, moment] of moments.slice(1).entries()) {
-      assert.strictEqual(moment - (moments[at] ?? 0), 1_800_000)
+    const instants = soon.map(({ due_at }) => Date.parse(String(due_at)))
+    for (const [at, instant] of instants.slice(1).entries()) {
+      assert.strictEqual(instant - (instants[at] ?? 0), 1_800_000)
     }
 
     const berlin = await every("0 9 * * *", "--timezone", "Europe/Berlin")
-    const days = await dueOf(berlin, "--count", 365)
+    const days = await getDue(berlin, "--count", 365)
     assert.sameMembers(
       [...new Set(days.map((due) => due.slice(11)))],
       ["09:00:00+01:00", "09:00:00+02:00"],
@@ -231,29 +231,29 @@ export const customerCommands: Entries = {
     assert.strictEqual(wrong.code, 5)
   },
   "reminders preview": async ({ json, text, workspace }) => {
-    const asked = ["0 9 * * *", "--workspace", workspace, "--timezone", "Asia/Tokyo"]
-    const runs = await json("reminders preview", [...asked, "--count", 3])
+    const requests = ["0 9 * * *", "--workspace", workspace, "--timezone", "Asia/Tokyo"]
+    const runs = await json("reminders preview", [...requests, "--count", 3])
     assert.deepStrictEqual(
       runs.map(({ local }) => String(local).slice(10)),
       ["T09:00:00+09:00", "T09:00:00+09:00", "T09:00:00+09:00"],
     )
     assert.match(
-      await text("reminders preview", asked),
+      await text("reminders preview", requests),
       /LOCAL TIME .*\n(?:.*T09:00:00\+09:00 .*\n){10}$/,
     )
   },
   "reminders run": async ({ json, text, workspace }) => {
-    const [made] = await json("reminders create", [...rent, "--paused"])
-    const place = [Number(made?.["id"]), "--workspace", workspace]
-    assert.strictEqual((await json("reminders run", place))[0]?.["outcome"], "accepted")
-    assert.match(await text("reminders run", place), /\noutcome +accepted/)
+    const [created] = await json("reminders create", [...rent, "--paused"])
+    const path = [Number(created?.["id"]), "--workspace", workspace]
+    assert.strictEqual((await json("reminders run", path))[0]?.["outcome"], "accepted")
+    assert.match(await text("reminders run", path), /\noutcome +accepted/)
   },
   "reminders runs": async ({ json, operator, text, workspace }) => {
-    const [made] = await json("reminders create", [...rent.slice(0, -1), "* * * * *"])
+    const [created] = await json("reminders create", [...rent.slice(0, -1), "* * * * *"])
     await operator.simulator.advance({ seconds: 60 })
-    const place = [Number(made?.["id"]), "--workspace", workspace]
-    assert.strictEqual((await json("reminders runs", place))[0]?.["outcome"], "accepted")
-    assert.match(await text("reminders runs", place), /OUTCOME .*\n.* accepted +\d+ +-/)
+    const path = [Number(created?.["id"]), "--workspace", workspace]
+    assert.strictEqual((await json("reminders runs", path))[0]?.["outcome"], "accepted")
+    assert.match(await text("reminders runs", path), /OUTCOME .*\n.* accepted +\d+ +-/)
   },
 
   "media upload": async ({ aFile, json, messaging }) => {
@@ -272,8 +272,8 @@ export const customerCommands: Entries = {
     (["get", "delete"] as const).map((verb) => [
       `media ${verb}`,
       async ({ aFile, json }: Scene) => {
-        const [made] = await json("media upload", [await aFile("a.csv", "a")])
-        const id = Number(made?.["id"])
+        const [created] = await json("media upload", [await aFile("a.csv", "a")])
+        const id = Number(created?.["id"])
         assert.strictEqual((await json(`media ${verb}`, [id]))[0]?.["id"], id)
       },
     ]),

@@ -21,7 +21,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
         ["SIGINT", 130],
         ["SIGTERM", 143],
       ] as const) {
-        const ran = await messaging(["me"], { endedBy, asking: () => false })
+        const ran = await messaging(["me"], { endedBy, request: () => false })
         assert.deepInclude(ran, { code, output: "", remarks: "messaging: interrupted\n" })
       }
     })
@@ -46,7 +46,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       url,
     }) => {
       const { messaging } = await aWorkspace(url)
-      const one = await messaging(["send", ...to], { asking: () => false })
+      const one = await messaging(["send", ...to], { request: () => false })
       assert.match(one.remarks, /interrupted; 0 of 1 messages were accepted, and possibly 1 more\n/)
 
       const file = join(directory, "parts.txt")
@@ -54,7 +54,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       let requests = 0
       const parts = ["send", "--to-file", file, "--text", "Hello", "--json"]
       const ran = await messaging([...parts, "--idempotency-key", "a"], {
-        asking: () => ++requests < 2,
+        request: () => ++requests < 2,
       })
       assert.deepStrictEqual(JSON.parse(ran.remarks), {
         error: {
@@ -72,7 +72,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       const { messaging } = await aWorkspace(url)
       const file = join(directory, "menu.txt")
       await writeFile(file, "Soup")
-      const ran = await messaging(["send", ...to, "--file", file], { asking: () => false })
+      const ran = await messaging(["send", ...to, "--file", file], { request: () => false })
       assert.match(ran.remarks, /interrupted; nothing was sent\n/)
     })
 
@@ -95,7 +95,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     test("a change may have taken effect, and the report says so", async ({ url }) => {
       const { client, messaging } = await aWorkspace(url)
       const { id } = await client.messages.send({ to: { phone: "+15550100002" }, text: "Hello" })
-      const ran = await messaging(["cancel", String(id)], { asking: () => false })
+      const ran = await messaging(["cancel", String(id)], { request: () => false })
       assert.match(ran.remarks, /interrupted; the last request may have taken effect\n/)
     })
   })
@@ -122,12 +122,12 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
             ["tail", "--since", "2000-01-01T00:00:00Z"],
           ]) {
             const ran = await messaging([...line, ...json], {
-              outputTakes: [0, failure],
+              outputAccepts: [0, failure],
               meanwhile: () => Promise.resolve(false),
             })
             assert.deepInclude(ran, { code, output: "" })
             assert.match(ran.remarks, remarks)
-            if (line[0] === "list") assert.lengthOf(ran.asked, 1)
+            if (line[0] === "list") assert.lengthOf(ran.requests, 1)
           }
         })
       }
@@ -141,13 +141,13 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
         const meanwhile = (wait: number) => Promise.resolve(wait < 5)
         const ran = await messaging(line, { unreadAt: 3, meanwhile })
         assert.deepInclude(ran, { code: 0, remarks: "" })
-        assert.lengthOf(ran.asked, 3)
+        assert.lengthOf(ran.requests, 3)
       }
     })
 
     test("linking continues without the reader of its codes", async ({ url }) => {
       const { client, messaging } = await aWorkspace(url)
-      const ran = await messaging(["numbers", "connect", "--json"], { outputTakes: [1, "EPIPE"] })
+      const ran = await messaging(["numbers", "connect", "--json"], { outputAccepts: [1, "EPIPE"] })
       assert.deepInclude(ran, { code: 0, remarks: "" })
       const { id } = JSON.parse(ran.output) as { readonly id: number }
       assert.strictEqual((await client.numbers.get(id)).status, "connecting")
@@ -159,17 +159,17 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
         (await client.messages.list({ status: ["scheduled"] }).page()).data
       const [one, other, third, last] = (await waiting()).map(({ id }) => String(id))
       const closed = ["cancel", String(one), String(other)]
-      assert.deepInclude(await messaging(closed, { outputTakes: [1, "EPIPE"] }), {
+      assert.deepInclude(await messaging(closed, { outputAccepts: [1, "EPIPE"] }), {
         code: 0,
         remarks: "",
       })
       const full = ["cancel", String(third), String(last)]
-      assert.deepInclude(await messaging(full, { outputTakes: [1, "ENOSPC"] }), { code: 8 })
+      assert.deepInclude(await messaging(full, { outputAccepts: [1, "ENOSPC"] }), { code: 8 })
       for (const id of [one, other, third, last]) {
         assert.strictEqual((await client.messages.get(Number(id))).status, "cancelled")
       }
       // The run has already reported other problems.
-      const again = await messaging(["cancel", String(one)], { outputTakes: [0, "ENOSPC"] })
+      const again = await messaging(["cancel", String(one)], { outputAccepts: [0, "ENOSPC"] })
       assert.strictEqual(again.code, 3)
     })
   })
@@ -186,12 +186,12 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       "2100-01-01T01:00:00+01:00",
     ]
     const meanwhile = () => Promise.resolve(false)
-    const told = "waits until 2100-01-01T00:00:00Z, when it is due; Ctrl-C only ends the waiting"
+    const text = "waits until 2100-01-01T00:00:00Z, when it is due; Ctrl-C only ends the waiting"
     const ran = await messaging([...line, "--wait"], { meanwhile })
-    assert.strictEqual(ran.remarks.split("\n")[0], `messaging: ${told}`)
+    assert.strictEqual(ran.remarks.split("\n")[0], `messaging: ${text}`)
     const json = await messaging([...line, "--wait", "--json"], { meanwhile })
     assert.deepStrictEqual(JSON.parse(json.remarks.split("\n")[0] ?? ""), {
-      remark: { message: told, until: "2100-01-01T00:00:00Z" },
+      remark: { message: text, until: "2100-01-01T00:00:00Z" },
     })
     const notLater = await messaging([...line.slice(0, -2), "--wait"], { meanwhile })
     assert.notInclude(notLater.remarks, "waits until")

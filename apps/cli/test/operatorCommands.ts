@@ -26,41 +26,41 @@ const held = async ({ client, operator }: Scene) => {
 const anAccount = async ({ operator, workspace }: Scene, phone = "+15550100021") => {
   const account = { platform: "telegram", phone, status: "disconnected" } as const
   const { id } = await operator.numbers.create(workspace, account)
-  return { phone, place: [id, "--workspace", workspace] as const }
+  return { phone, target: [id, "--workspace", workspace] as const }
 }
 
 const telegramCommands: Entries = {
   "telegram begin": async (scene) => {
     const { operator } = scene
-    const { place } = await anAccount(scene)
-    const begin = ["telegram", "begin", ...place.map(String)]
+    const { target } = await anAccount(scene)
+    const begin = ["telegram", "begin", ...target.map(String)]
     // Scans its code after the next one has replaced it.
     const scan = async (wait: number) => {
       if (wait === 2) await operator.simulator.advance({ seconds: 31 })
-      if (wait === 3) await operator.simulator.scan(place[0])
+      if (wait === 3) await operator.simulator.scan(target[0])
     }
-    const shown = await scene.messaging(begin, { meanwhile: scan, isWatched: true })
-    assert.strictEqual(shown.code, 0)
-    assert.match(shown.output, /^(?:Scan this with [^\n]+\n[█▀▄ \n]+){2}state +connected\n/)
-    assert.match(shown.remarks, /waiting for the phone/)
+    const visible = await scene.messaging(begin, { meanwhile: scan, isWatched: true })
+    assert.strictEqual(visible.code, 0)
+    assert.match(visible.output, /^(?:Scan this with [^\n]+\n[█▀▄ \n]+){2}state +connected\n/)
+    assert.match(visible.remarks, /waiting for the phone/)
 
     const other = await anAccount(scene, "+15550100022")
-    const looks = await scene.json("telegram begin", other.place, {
-      meanwhile: async () => void (await operator.simulator.scan(other.place[0])),
+    const checks = await scene.json("telegram begin", other.target, {
+      meanwhile: async () => void (await operator.simulator.scan(other.target[0])),
     })
     assert.deepStrictEqual(
-      looks.map(({ state }) => state),
+      checks.map(({ state }) => state),
       ["showing_qr", "connected"],
     )
 
     const third = await anAccount(scene, "+15550100023")
-    const line = ["telegram", "begin", ...third.place.map(String)]
+    const line = ["telegram", "begin", ...third.target.map(String)]
     const left = await scene.messaging(line, { meanwhile: () => Promise.resolve(false) })
     assert.match(left.remarks, /the login continues; messaging telegram get \d+ --workspace \d+/)
     const again = await scene.messaging(line)
     assert.strictEqual(again.code, 3)
     assert.match(again.remarks, /connect_in_progress/)
-    await scene.messaging(["telegram", "cancel", ...third.place.map(String)])
+    await scene.messaging(["telegram", "cancel", ...third.target.map(String)])
     const lapsed = await scene.messaging(line, {
       meanwhile: async () => void (await operator.simulator.advance({ seconds: 601 })),
     })
@@ -68,14 +68,14 @@ const telegramCommands: Entries = {
     assert.match(lapsed.remarks, /login failed: /)
   },
   "telegram get": async (scene) => {
-    const { phone, place } = await anAccount(scene)
-    await scene.json("telegram begin", [...place, "--phone", phone])
-    assert.match(await scene.text("telegram get", place), /^state +code_sent\n/)
+    const { phone, target } = await anAccount(scene)
+    await scene.json("telegram begin", [...target, "--phone", phone])
+    assert.match(await scene.text("telegram get", target), /^state +code_sent\n/)
   },
   "telegram code": async (scene) => {
-    const { phone, place } = await anAccount(scene)
-    await scene.json("telegram begin", [...place, "--phone", phone])
-    const line = ["telegram", "code", ...place.map(String)]
+    const { phone, target } = await anAccount(scene)
+    await scene.json("telegram begin", [...target, "--phone", phone])
+    const line = ["telegram", "code", ...target.map(String)]
     const wrong = await scene.messaging(line, { input: "99999\n" })
     assert.strictEqual(wrong.code, 3)
     assert.match(wrong.remarks, /invalid_code/)
@@ -84,22 +84,22 @@ const telegramCommands: Entries = {
     assert.match(right.output, /^state +connected\n/)
   },
   "telegram password": async (scene) => {
-    const { phone, place } = await anAccount(scene)
-    await scene.json("telegram begin", [...place, "--phone", phone])
-    const [login] = await scene.json("telegram code", place, { input: "22222" })
+    const { phone, target } = await anAccount(scene)
+    await scene.json("telegram begin", [...target, "--phone", phone])
+    const [login] = await scene.json("telegram code", target, { input: "22222" })
     assert.strictEqual(login?.["state"], "password_needed")
-    const typed = await scene.messaging(["telegram", "password", ...place.map(String)])
+    const typed = await scene.messaging(["telegram", "password", ...target.map(String)])
     assert.strictEqual(typed.code, 2)
     assert.match(typed.remarks, /on standard input/)
-    const [done] = await scene.json("telegram password", place, { input: "password\n" })
+    const [done] = await scene.json("telegram password", target, { input: "password\n" })
     assert.strictEqual(done?.["state"], "connected")
   },
   "telegram cancel": async (scene) => {
-    const { phone, place } = await anAccount(scene)
-    await scene.json("telegram begin", [...place, "--phone", phone])
-    await scene.json("telegram cancel", place)
-    const gone = await scene.messaging(["telegram", "get", ...place.map(String)])
-    assert.strictEqual(gone.code, 5)
+    const { phone, target } = await anAccount(scene)
+    await scene.json("telegram begin", [...target, "--phone", phone])
+    await scene.json("telegram cancel", target)
+    const deleted = await scene.messaging(["telegram", "get", ...target.map(String)])
+    assert.strictEqual(deleted.code, 5)
   },
 }
 
@@ -118,15 +118,15 @@ export const operatorCommands: Entries = {
       const connecting = (await client.numbers.list()).find(({ status }) => status === "connecting")
       if (wait === 2 && connecting !== undefined) await operator.simulator.scan(connecting.id)
     }
-    const looks = await json("numbers connect", [], { meanwhile: scan })
-    assert.strictEqual(looks.at(-1)?.["status"], "connected")
-    const place = ["--workspace", workspace]
-    const inside = await json("numbers connect", place, { meanwhile: scan })
+    const checks = await json("numbers connect", [], { meanwhile: scan })
+    assert.strictEqual(checks.at(-1)?.["status"], "connected")
+    const path = ["--workspace", workspace]
+    const inside = await json("numbers connect", path, { meanwhile: scan })
     assert.strictEqual(inside.at(-1)?.["status"], "connected")
-    const shown = await messaging(["numbers", "connect"], { meanwhile: scan, isWatched: true })
-    assert.strictEqual(shown.code, 0)
-    assert.match(shown.output, /Scan this with the phone[^]*█[^]*status +connected/)
-    assert.match(shown.remarks, /waiting for the phone/)
+    const visible = await messaging(["numbers", "connect"], { meanwhile: scan, isWatched: true })
+    assert.strictEqual(visible.code, 0)
+    assert.match(visible.output, /Scan this with the phone[^]*█[^]*status +connected/)
+    assert.match(visible.remarks, /waiting for the phone/)
     const typed = await messaging(["numbers", "connect", "--phone", "+15550100009"], {
       meanwhile: scan,
     })
@@ -158,18 +158,18 @@ export const operatorCommands: Entries = {
       { id: number, deleted: true },
     ]),
   "numbers connections": async ({ json, text, workspace }) => {
-    const place = ["--workspace", workspace]
-    assert.deepInclude((await json("numbers connections", place))[0], { state: "connected" })
-    assert.match(await text("numbers connections", place), /\d+\/1000/)
+    const path = ["--workspace", workspace]
+    assert.deepInclude((await json("numbers connections", path))[0], { state: "connected" })
+    assert.match(await text("numbers connections", path), /\d+\/1000/)
   },
   "numbers connection": async ({ json, number, text, workspace }) => {
-    const place = [number, "--workspace", workspace]
-    assert.deepInclude((await json("numbers connection", place))[0], {
+    const path = [number, "--workspace", workspace]
+    assert.deepInclude((await json("numbers connection", path))[0], {
       state: "connected",
       waiting: 0,
     })
     // Labels for people are words.
-    const labels = await text("numbers connection", place)
+    const labels = await text("numbers connection", path)
     assert.match(labels, /^paused until +-$/m)
     assert.notMatch(labels, /[a-z]_[a-z]/)
   },
@@ -187,14 +187,14 @@ export const operatorCommands: Entries = {
       { reason: "paused", paused_until: "2100-01-01T00:00:00Z" },
     ),
   "numbers resume": async ({ json, number, workspace }) => {
-    const place = [number, "--workspace", workspace]
-    await json("numbers pause", place)
-    assert.isNull((await json("numbers resume", place))[0]?.["reason"])
+    const path = [number, "--workspace", workspace]
+    await json("numbers pause", path)
+    assert.isNull((await json("numbers resume", path))[0]?.["reason"])
   },
   "numbers check-proxy": async ({ json, number, workspace }) => {
-    const place = [number, "--workspace", workspace]
-    await json("numbers update", [...place, "--proxy", "-"], { input: "http://127.0.0.1:3128\n" })
-    assert.deepStrictEqual(await json("numbers check-proxy", place), [
+    const path = [number, "--workspace", workspace]
+    await json("numbers update", [...path, "--proxy", "-"], { input: "http://127.0.0.1:3128\n" })
+    assert.deepStrictEqual(await json("numbers check-proxy", path), [
       { ok: false, error: "no_remote", duration_ms: 0 },
     ])
   },
@@ -212,9 +212,9 @@ export const operatorCommands: Entries = {
       sent.push((await operator.messages.send(workspace, hello)).id)
     }
     // Messages come until the reader of the first lines has gone, few enough for their number's quota.
-    const shown = async (lines: number, ...more: ReadonlyArray<string>) => {
+    const format = async (lines: number, ...more: ReadonlyArray<string>) => {
       const over = new AbortController()
-      const ran = messaging([...line, ...more, "--json"], { outputTakes: [lines, "EPIPE"] })
+      const ran = messaging([...line, ...more, "--json"], { outputAccepts: [lines, "EPIPE"] })
       const ended = ran.finally(() => over.abort())
       while (!over.signal.aborted) await Promise.all([send(), setTimeout(50)])
       const { code, output, remarks } = await ended
@@ -224,27 +224,27 @@ export const operatorCommands: Entries = {
         .split("\n")
         .map((each) => JSON.parse(each) as NewsEvent)
     }
-    const [first] = await shown(1)
+    const [first] = await format(1)
     assert.hasAllKeys(first, ["topic", "id", "ids", "now"])
 
     await send()
     const before = new Set(sent)
-    const missed = await shown(2, "--after", first?.id ?? "")
+    const missed = await format(2, "--after", first?.id ?? "")
     assert.isTrue(missed.some(({ ids }) => ids.some((id) => before.has(id))))
-    const ended = await messaging(line, { asking: () => false })
+    const ended = await messaging(line, { request: () => false })
     assert.strictEqual(ended.code, 130)
   },
 
   "webhooks create": async ({ json, receiver, workspace }) => {
-    for (const place of [[], ["--workspace", workspace]]) {
-      const [made] = await json("webhooks create", [
+    for (const path of [[], ["--workspace", workspace]]) {
+      const [created] = await json("webhooks create", [
         receiver,
         "--event",
         "message.failed",
-        ...place,
+        ...path,
       ])
-      assert.deepInclude(made, { events: ["message.failed"], url: receiver })
-      assert.match(String(made?.["secret"]), /^[0-9a-f]{64}$/)
+      assert.deepInclude(created, { events: ["message.failed"], url: receiver })
+      assert.match(String(created?.["secret"]), /^[0-9a-f]{64}$/)
     }
   },
   "webhooks list": async ({ client, json, receiver, workspace }) => {
@@ -260,30 +260,30 @@ export const operatorCommands: Entries = {
         assert.strictEqual((await json(`webhooks ${verb}`, [id]))[0]?.["id"], id)
         if (verb === "get") return
         const { id: other } = await client.webhooks.create({ url: receiver })
-        const [shown] = await json(`webhooks ${verb}`, [other, "--workspace", workspace])
-        assert.strictEqual(shown?.["id"], other)
+        const [visible] = await json(`webhooks ${verb}`, [other, "--workspace", workspace])
+        assert.strictEqual(visible?.["id"], other)
       },
     ]),
   ),
   "webhooks test": async ({ client, json, receiver, workspace }) => {
     const { id } = await client.webhooks.create({ url: receiver })
-    for (const place of [[], ["--workspace", workspace]]) {
-      const [queued] = await json("webhooks test", [id, ...place])
+    for (const path of [[], ["--workspace", workspace]]) {
+      const [queued] = await json("webhooks test", [id, ...path])
       assert.deepInclude(queued, { type: "ping", queued: true })
     }
   },
   "webhooks log": async (scene) => {
     const { json, messaging, text, workspace } = scene
     const { event, webhook } = await aDelivery(scene)
-    const place = [webhook, "--workspace", workspace]
-    assert.deepInclude((await json("webhooks log", place))[0], {
+    const path = [webhook, "--workspace", workspace]
+    assert.deepInclude((await json("webhooks log", path))[0], {
       event_id: event,
       response_status: 204,
     })
-    assert.match(await text("webhooks log", place), /TYPE .*\n.* message\.sent +1 +204 /)
-    assert.isEmpty(await json("webhooks log", [...place, "--failed", "--type", "message.sent"]))
+    assert.match(await text("webhooks log", path), /TYPE .*\n.* message\.sent +1 +204 /)
+    assert.isEmpty(await json("webhooks log", [...path, "--failed", "--type", "message.sent"]))
     const followed = await messaging(
-      ["webhooks", "log", ...place.map(String), "--follow", "--json"],
+      ["webhooks", "log", ...path.map(String), "--follow", "--json"],
       {
         meanwhile: async (wait) => {
           if (wait === 1) await aDelivery(scene)
@@ -298,41 +298,41 @@ export const operatorCommands: Entries = {
     const { json, operator, workspace } = scene
     const { event, webhook } = await aDelivery(scene)
     const { data } = await operator.webhooks.deliveries(workspace, webhook).page()
-    const place = [webhook, data[0]?.id ?? 0, "--workspace", workspace]
-    const [shown] = await json("webhooks delivery", place)
-    assert.include(shown?.["request_body"], event)
+    const path = [webhook, data[0]?.id ?? 0, "--workspace", workspace]
+    const [visible] = await json("webhooks delivery", path)
+    assert.include(visible?.["request_body"], event)
   },
   "webhooks change": async ({ client, json, receiver, workspace }) => {
     const { id } = await client.webhooks.create({ url: receiver })
     const url = `${receiver}till`
-    const place = [id, "--workspace", workspace, "--event", "message.failed"]
-    const changes = [...place, "--description", "Till", "--url", url]
+    const path = [id, "--workspace", workspace, "--event", "message.failed"]
+    const changes = [...path, "--description", "Till", "--url", url]
     const [changed] = await json("webhooks change", changes)
     assert.deepInclude(changed, { url, events: ["message.failed"], description: "Till" })
   },
   "webhooks recover": async (scene) => {
     const { webhook } = await aDelivery(scene)
     const since = new Date(Date.now() - 3_600_000).toISOString()
-    const place = [webhook, "--workspace", scene.workspace, "--since", since]
-    assert.deepStrictEqual(await scene.json("webhooks recover", place), [{ queued: 0 }])
+    const path = [webhook, "--workspace", scene.workspace, "--since", since]
+    assert.deepStrictEqual(await scene.json("webhooks recover", path), [{ queued: 0 }])
   },
   "webhooks redeliver": async (scene) => {
     const { event, webhook } = await aDelivery(scene)
-    const place = [webhook, event, "--workspace", scene.workspace]
-    assert.deepInclude((await scene.json("webhooks redeliver", place))[0], { event_id: event })
+    const path = [webhook, event, "--workspace", scene.workspace]
+    assert.deepInclude((await scene.json("webhooks redeliver", path))[0], { event_id: event })
   },
   "webhooks resume": async (scene) => {
     const { webhook } = await aDelivery(scene)
-    const place = [webhook, "--workspace", scene.workspace]
-    assert.isTrue((await scene.json("webhooks resume", place))[0]?.["active"])
+    const path = [webhook, "--workspace", scene.workspace]
+    assert.isTrue((await scene.json("webhooks resume", path))[0]?.["active"])
   },
   "callbacks log": async ({ json, workspace }) =>
     assert.deepStrictEqual(await json("callbacks log", ["--workspace", workspace]), []),
   "callbacks secret": async ({ json, workspace }) => {
-    const place = ["--workspace", workspace]
-    const before = await json("callbacks secret", place)
-    assert.deepStrictEqual(await json("callbacks secret", place), before)
-    assert.notDeepEqual(await json("callbacks secret", [...place, "--rotate"]), before)
+    const path = ["--workspace", workspace]
+    const before = await json("callbacks secret", path)
+    assert.deepStrictEqual(await json("callbacks secret", path), before)
+    assert.notDeepEqual(await json("callbacks secret", [...path, "--rotate"]), before)
   },
 
   "workspaces create": async ({ json }) => {
@@ -356,8 +356,8 @@ export const operatorCommands: Entries = {
       account_disabled: true,
       retention_days: 30,
     })
-    const [kept] = await json("workspaces update", [workspace, "--retention", "none"])
-    assert.isNull(kept?.["retention_days"])
+    const [stored] = await json("workspaces update", [workspace, "--retention", "none"])
+    assert.isNull(stored?.["retention_days"])
     assert.strictEqual((await messaging(["me"])).code, 4)
   },
   "workspaces delete": async ({ json, messaging, workspace }) => {
@@ -367,7 +367,7 @@ export const operatorCommands: Entries = {
     ])
   },
   "keys create": async ({ json, number, workspace }) => {
-    const place = ["--workspace", workspace]
+    const path = ["--workspace", workspace]
     const narrow = [
       "--name",
       "Till",
@@ -380,10 +380,10 @@ export const operatorCommands: Entries = {
       "--expires",
       "30d",
     ]
-    const [made] = await json("keys create", [...place, ...narrow])
-    assert.deepInclude(made, { mode: "test", scopes: ["media"], number_ids: [number] })
-    assert.match(String(made?.["key"]), /^svc_test_/)
-    const [old] = await json("keys create", [...place, "--version-1"])
+    const [created] = await json("keys create", [...path, ...narrow])
+    assert.deepInclude(created, { mode: "test", scopes: ["media"], number_ids: [number] })
+    assert.match(String(created?.["key"]), /^svc_test_/)
+    const [old] = await json("keys create", [...path, "--version-1"])
     assert.match(String(old?.["key"]), /^[0-9a-f]{40}$/)
   },
   "keys list": async ({ json, workspace }) =>
@@ -397,22 +397,21 @@ export const operatorCommands: Entries = {
     assert.strictEqual((await messaging(["me"])).code, 4)
   },
   "portal create": async ({ json, workspace }) => {
-    const place = ["--workspace", workspace, "--role", "member"]
+    const path = ["--workspace", workspace, "--role", "member"]
     const more = ["--return-url", "https://shop.example/", "--expires-in", 60]
-    const [made] = await json("portal create", [...place, ...more])
-    assert.deepInclude(made, { role: "member", return_url: "https://shop.example/" })
-    assert.match(String(made?.["url"]), /\/portal#code=[0-9a-f]{64}$/)
+    const [created] = await json("portal create", [...path, ...more])
+    assert.deepInclude(created, { role: "member", return_url: "https://shop.example/" })
+    assert.match(String(created?.["url"]), /\/portal#code=[0-9a-f]{64}$/)
   },
   ...Object.fromEntries(
     (["list", "revoke"] as const).map((verb) => [
       `portal ${verb}`,
       async ({ json, operator, text, workspace }: Scene) => {
         const { id } = await operator.portalSessions.create(workspace, { role: "owner" })
-        const place = ["--workspace", workspace]
-        const [shown] = await json(`portal ${verb}`, verb === "list" ? place : [id, ...place])
-        assert.strictEqual(shown?.["id"], id)
-        if (verb === "list")
-          assert.match(await text("portal list", place), /\n.* owner .* unused\n/)
+        const path = ["--workspace", workspace]
+        const [visible] = await json(`portal ${verb}`, verb === "list" ? path : [id, ...path])
+        assert.strictEqual(visible?.["id"], id)
+        if (verb === "list") assert.match(await text("portal list", path), /\n.* owner .* unused\n/)
       },
     ]),
   ),
@@ -429,8 +428,8 @@ export const operatorCommands: Entries = {
     assert.lengthOf(await json("contacts list", ["--workspace", workspace]), 1)
   },
   "contacts delete": async ({ json, workspace }) => {
-    const [made] = await json("contacts add", ["Ann", "--phone", to, "--workspace", workspace])
-    const id = Number(made?.["id"])
+    const [created] = await json("contacts add", ["Ann", "--phone", to, "--workspace", workspace])
+    const id = Number(created?.["id"])
     assert.deepStrictEqual(await json("contacts delete", [id, "--workspace", workspace]), [
       { id, deleted: true },
     ])
@@ -440,10 +439,10 @@ export const operatorCommands: Entries = {
   "store restored": async ({ client, messaging }) => {
     const send_at = new Date(Date.now() + 86_400_000).toISOString()
     const { id } = await client.messages.send({ to: { phone: to }, text: "Hello", send_at })
-    const begun = await messaging(["store", "restored", "--above", "5000000"])
-    assert.match(begun.output, /epoch +2\n/)
-    assert.match(begun.remarks, /\d+ are held: messaging held workspaces .*docs\/operating\.md/)
-    assert.match(begun.remarks, /still answer store_behind .*--above ID/)
+    const started = await messaging(["store", "restored", "--above", "5000000"])
+    assert.match(started.output, /epoch +2\n/)
+    assert.match(started.remarks, /\d+ are held: messaging held workspaces .*docs\/operating\.md/)
+    assert.match(started.remarks, /still answer store_behind .*--above ID/)
     const next = await client.messages.send({ to: { phone: to }, text: "Hello" })
     assert.isAbove(next.id, 5_000_000 + id)
     const refused = await messaging(["store", "restored"])
@@ -473,55 +472,54 @@ export const operatorCommands: Entries = {
   },
   "held list": async (scene) => {
     const id = await held(scene)
-    const place = ["--workspace", scene.workspace]
-    assert.strictEqual((await scene.json("held list", place))[0]?.["id"], id)
+    const path = ["--workspace", scene.workspace]
+    assert.strictEqual((await scene.json("held list", path))[0]?.["id"], id)
   },
   "held release": async (scene) => {
     const id = await held(scene)
-    const place = ["--workspace", scene.workspace]
-    assert.strictEqual((await scene.messaging(["held", "release", ...place.map(String)])).code, 2)
-    assert.deepStrictEqual(await scene.json("held release", [id, ...place]), [
+    const path = ["--workspace", scene.workspace]
+    assert.strictEqual((await scene.messaging(["held", "release", ...path.map(String)])).code, 2)
+    assert.deepStrictEqual(await scene.json("held release", [id, ...path]), [
       { released: 1, more: false },
     ])
   },
   "held mark-sent": async (scene) => {
     const id = await held(scene)
-    const place = ["--workspace", scene.workspace]
+    const path = ["--workspace", scene.workspace]
     // Planned for tomorrow.
-    assert.deepStrictEqual(await scene.json("held mark-sent", [...place, "--all"]), [
+    assert.deepStrictEqual(await scene.json("held mark-sent", [...path, "--all"]), [
       { marked: 0, more: false },
     ])
     const sentAt = "2026-03-01T09:00:00Z"
-    assert.deepStrictEqual(
-      await scene.json("held mark-sent", [id, ...place, "--sent-at", sentAt]),
-      [{ marked: 1, more: false }],
-    )
+    assert.deepStrictEqual(await scene.json("held mark-sent", [id, ...path, "--sent-at", sentAt]), [
+      { marked: 1, more: false },
+    ])
     assert.strictEqual((await scene.client.messages.get(id)).sent_at, sentAt)
   },
   "held cancel": async (scene) => {
     await held(scene)
-    const place = ["--workspace", scene.workspace, "--all"]
-    assert.deepStrictEqual(await scene.json("held cancel", place), [{ cancelled: 1, more: false }])
+    const path = ["--workspace", scene.workspace, "--all"]
+    assert.deepStrictEqual(await scene.json("held cancel", path), [{ cancelled: 1, more: false }])
   },
   "messages cancel": async (scene) => {
     const { client, workspace } = scene
     const send_at = new Date(Date.now() + 86_400_000).toISOString()
     const send = (phone: string) => client.messages.send({ to: { phone }, text: "Hello", send_at })
-    const place = ["--workspace", workspace]
+    const path = ["--workspace", workspace]
     const { id } = await send(to)
     const one = { cancelled: 1, not_cancellable: 0, more: false }
-    assert.deepStrictEqual(await scene.json("messages cancel", [id, ...place]), [one])
+    assert.deepStrictEqual(await scene.json("messages cancel", [id, ...path]), [one])
     await send("+15550100077")
-    const filter = [...place, "--status", "scheduled", "--to", "+15550100077"]
+    const filter = [...path, "--status", "scheduled", "--to", "+15550100077"]
     assert.deepStrictEqual(await scene.json("messages cancel", filter), [one])
-    const nothing = await scene.messaging(["messages", "cancel", ...place.map(String)])
+    const nothing = await scene.messaging(["messages", "cancel", ...path.map(String)])
     assert.match(nothing.remarks, /give message ids or filters/)
   },
   "messages timeline": async (scene) => {
     const send_at = new Date(Date.now() + 86_400_000).toISOString()
     const { id } = await scene.client.messages.send({ to: { phone: to }, text: "Hello", send_at })
-    const words = [id, "--workspace", scene.workspace]
-    const [timeline] = await scene.json("messages timeline", words)
+    const tokens = [id, "--workspace", scene.workspace]
+    const [timeline] = await scene.json("messages timeline", tokens)
     assert.deepStrictEqual(timeline?.["waiting"], {
       for: [{ reason: "scheduled", until: send_at.replace(/\.\d+/, ""), because: null }],
       ahead: 0,

@@ -12,16 +12,16 @@ layer(Running.layer, { excludeTestServices: true })("the options", (it) => {
     it.effect(name, () => Effect.flatMap(Running, (running) => Effect.promise(() => body(running))))
 
   describe("times from now on", () => {
-    for (const [given, millis] of [
+    for (const [text, millis] of [
       ["+2h", 7_200_000],
       ["+1d12h", 129_600_000],
       ["+90m", 5_400_000],
       ["+1d2h3m4s", 93_784_000],
     ] as const) {
-      test(`--at ${given}`, async ({ url }) => {
+      test(`--at ${text}`, async ({ url }) => {
         const { messaging } = await aWorkspace(url)
         const before = Date.now()
-        const { output } = await messaging(["send", ...to, "--at", given, "--json"])
+        const { output } = await messaging(["send", ...to, "--at", text, "--json"])
         const { send_at: due } = JSON.parse(output) as { readonly send_at: string }
         assert.closeTo(Date.parse(due), before + millis, 3000)
       })
@@ -36,11 +36,11 @@ layer(Running.layer, { excludeTestServices: true })("the options", (it) => {
       assert.strictEqual(later.output, "")
     })
 
-    for (const given of ["+", "+2", "+2hours", "+h", "+1h1d", "-", "+9999999d"]) {
-      test(`refuses ${given}`, async ({ url }) => {
+    for (const text of ["+", "+2", "+2hours", "+h", "+1h1d", "-", "+9999999d"]) {
+      test(`refuses ${text}`, async ({ url }) => {
         const { messaging } = await aWorkspace(url)
-        const ran = await messaging(["send", ...to, `--at=${given}`])
-        assert.deepInclude(ran, { code: 2, asked: [] })
+        const ran = await messaging(["send", ...to, `--at=${text}`])
+        assert.deepInclude(ran, { code: 2, requests: [] })
         assert.match(
           ran.remarks,
           /--at is ISO 8601 with an offset, such as .*, or from now on, such as \+2h/,
@@ -53,7 +53,7 @@ layer(Running.layer, { excludeTestServices: true })("the options", (it) => {
       for (const option of ["--at", "--expires"]) {
         const line = ["send", ...to, option, "+2h", "--idempotency-key", "a"]
         const ran = await messaging(line)
-        assert.deepInclude(ran, { code: 2, asked: [] })
+        assert.deepInclude(ran, { code: 2, requests: [] })
         assert.match(
           ran.remarks,
           new RegExp(`${option} is an absolute time with --idempotency-key`),
@@ -73,7 +73,7 @@ layer(Running.layer, { excludeTestServices: true })("the options", (it) => {
     const inOne = ["--workspace", "1"]
     const cases: ReadonlyArray<readonly [line: ReadonlyArray<string>, complaint: RegExp]> = [
       ...["0155", "+1", "soup", "contact:soup", "contact:0", "group:", "", "@"].map(
-        (given) => [["send", "--to", given, "--text", "Hello"], recipient] as const,
+        (text) => [["send", "--to", text, "--text", "Hello"], recipient] as const,
       ),
       [[...reminder, "--to", "0155", "--text", "Hello"], recipient],
       [["list", "--to", "0155"], phone],
@@ -127,7 +127,7 @@ layer(Running.layer, { excludeTestServices: true })("the options", (it) => {
       test(line.join(" "), async ({ url }) => {
         const { messaging } = await aWorkspace(url)
         const ran = await messaging(line)
-        assert.deepInclude(ran, { code: 2, asked: [], output: "" })
+        assert.deepInclude(ran, { code: 2, requests: [], output: "" })
         assert.match(ran.remarks, complaint)
       })
     }
@@ -141,7 +141,7 @@ layer(Running.layer, { excludeTestServices: true })("the options", (it) => {
         ["checks", "create", "--file", file],
       ]) {
         const ran = await messaging(line)
-        assert.deepInclude(ran, { code: 2, asked: [] })
+        assert.deepInclude(ran, { code: 2, requests: [] })
         assert.include(ran.remarks, `line 3 of ${file} is a phone with + and a country code`)
       }
     })
@@ -171,16 +171,16 @@ layer(Running.layer, { excludeTestServices: true })("the options", (it) => {
         lines.map((line) => (JSON.parse(line) as { readonly txet: unknown }).txet),
         [null, null],
       )
-      const [told, ...more] = ran.remarks.trimEnd().split("\n")
+      const [text, ...more] = ran.remarks.trimEnd().split("\n")
       assert.isEmpty(more)
-      const { remark } = JSON.parse(told ?? "") as { readonly remark: { readonly message: string } }
+      const { remark } = JSON.parse(text ?? "") as { readonly remark: { readonly message: string } }
       assert.match(remark.message, /^there is no field txet; there are id, status, /)
     })
 
     test("is a list of names", async ({ url }) => {
       const { messaging } = await aWorkspace(url)
       const ran = await messaging(["list", "--fields", "id,,text"])
-      assert.deepInclude(ran, { code: 2, asked: [] })
+      assert.deepInclude(ran, { code: 2, requests: [] })
     })
   })
 
@@ -196,7 +196,7 @@ layer(Running.layer, { excludeTestServices: true })("the options", (it) => {
     test(`${line.join(" ")}: ${meant}`, async ({ url }) => {
       const { messaging } = await aWorkspace(url)
       const ran = await messaging(line)
-      assert.deepInclude(ran, { code: 2, asked: [] })
+      assert.deepInclude(ran, { code: 2, requests: [] })
       assert.include(ran.remarks, meant)
     })
   }

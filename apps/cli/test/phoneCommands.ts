@@ -15,7 +15,7 @@ export const phoneCommands: Entries = {
     assert.strictEqual((await client.messages.get(id)).status, "failed")
     assert.deepStrictEqual((await json("phones behaviour", [number, "--reset"]))[0], defaults)
     const both = ["phones", "behaviour", String(number), "--reset", "--send", "fail"]
-    assert.deepInclude(await messaging(both), { code: 2, asked: [] })
+    assert.deepInclude(await messaging(both), { code: 2, requests: [] })
   },
   "phones scan": async ({ client, json, operator }) => {
     const { id } = await client.numbers.connect({})
@@ -47,8 +47,8 @@ export const phoneCommands: Entries = {
   },
   "clock get": async ({ json, operator }) => {
     const { now } = await operator.simulator.clock()
-    const [shown] = await json("clock get")
-    assert.isAtLeast(Date.parse(String(shown?.["now"])), Date.parse(now))
+    const [visible] = await json("clock get")
+    assert.isAtLeast(Date.parse(String(visible?.["now"])), Date.parse(now))
   },
   "clock advance": async ({ client, json, operator }) => {
     const { now } = await operator.simulator.clock()

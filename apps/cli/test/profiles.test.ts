@@ -66,12 +66,12 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
     await messaging(["profile", "set", "shop", "--service", url, "--key-file", keyFile])
     await chmod(file, 0o640)
     const open = await messaging(["me"])
-    assert.deepInclude(open, { code: 2, asked: [] })
+    assert.deepInclude(open, { code: 2, requests: [] })
     assert.match(open.remarks, /others may read .*: chmod 600 /)
     await chmod(file, 0o600)
     for (const text of ["", "{", "[]", '{"default":null,"profiles":{"a":{}}}']) {
       await writeFile(file, text)
-      assert.deepInclude(await messaging(["me"]), { code: 2, asked: [] }, text)
+      assert.deepInclude(await messaging(["me"]), { code: 2, requests: [] }, text)
     }
   })
 
@@ -96,15 +96,15 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
     await messaging(["profile", "set", "shop", "--service", url, "--key-file", keyFile])
     const line = ["me", "--profile", "shop", "--service", other.url]
     const refused = await messaging(line)
-    assert.deepInclude(refused, { code: 2, asked: [] })
+    assert.deepInclude(refused, { code: 2, requests: [] })
     assert.match(refused.remarks, /is for http:\/\/127\.0\.0\.1:\d+ alone: give --key-file with/)
     const byDefault = await messaging(["me", "--service", other.url])
-    assert.deepInclude(byDefault, { code: 4, asked: [] })
+    assert.deepInclude(byDefault, { code: 4, requests: [] })
     // Another address of the profile forgets them.
-    const [shown] = (
+    const [formatted] = (
       await messaging(["profile", "set", "shop", "--service", other.url, "--json"])
     ).output.split("\n")
-    assert.deepInclude(JSON.parse(shown ?? ""), { service: other.url, key: false })
+    assert.deepInclude(JSON.parse(formatted ?? ""), { service: other.url, key: false })
     other.close()
     assert.strictEqual(other.requests(), 0)
   })
@@ -120,16 +120,16 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
     // The customers' address gets the key, and never the operator's token.
     await messaging(["me"])
     assert.isAbove(customers.requests(), 0)
-    const asked = customers.requests()
+    const requests = customers.requests()
     const line = ["workspaces", "list", "--profile", "shop"]
     const refused = await messaging([...line, "--operator-service", customers.url])
-    assert.deepInclude(refused, { code: 2, asked: [] })
+    assert.deepInclude(refused, { code: 2, requests: [] })
     assert.strictEqual((await messaging([...line, "--service", customers.url])).code, 0)
-    assert.strictEqual(customers.requests(), asked)
+    assert.strictEqual(customers.requests(), requests)
     // Another address of the operator forgets the token for the former one, and keeps the key.
     const set = ["profile", "set", "shop", "--operator-service", customers.url, "--json"]
-    const [shown] = (await messaging(set)).output.split("\n")
-    assert.deepInclude(JSON.parse(shown ?? ""), {
+    const [formatted] = (await messaging(set)).output.split("\n")
+    assert.deepInclude(JSON.parse(formatted ?? ""), {
       operator_service: customers.url,
       key: true,
       operator_key: false,
@@ -162,7 +162,7 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
       await messaging(["profile", "set", "shop", "--service", url, "--key-file", keyFile])
       const ran = await messaging(line)
       assert.match(ran.remarks, complaint)
-      assert.deepInclude(ran, { code: 2, asked: [] })
+      assert.deepInclude(ran, { code: 2, requests: [] })
     })
   }
 
@@ -174,11 +174,11 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
     const config = `${file}-of-none`
     await mkdir(join(config, "messaging", "profiles.json"), { recursive: true, mode: 0o700 })
     const read = await messaging(["profile", "list"], { XDG_CONFIG_HOME: config })
-    assert.deepInclude(read, { code: 2, asked: [] })
+    assert.deepInclude(read, { code: 2, requests: [] })
     assert.match(read.remarks, /^messaging: cannot read .*profiles\.json: EISDIR/)
     const set = ["profile", "set", "shop", "--service", url]
     const written = await messaging(set, { XDG_CONFIG_HOME: join(file, "folder") })
-    assert.deepInclude(written, { code: 2, asked: [] })
+    assert.deepInclude(written, { code: 2, requests: [] })
     assert.match(written.remarks, /^messaging: cannot (read|write) .*profiles\.json: ENOTDIR/)
   })
 
@@ -189,6 +189,6 @@ layer(Running.layer, { excludeTestServices: true })("profiles", (it) => {
       ran.remarks,
       /has no operator token: messaging profile set shop --operator-key-file/,
     )
-    assert.deepInclude(ran, { code: 4, asked: [] })
+    assert.deepInclude(ran, { code: 4, requests: [] })
   })
 })

@@ -14,7 +14,7 @@ const program = resolve(import.meta.dirname, "../../../dist/cli/main.js")
 const readsInput = ["send", "--to", "+15550100002", "--text", "-"]
 
 /** Runs a program to its end. */
-const processOf = (
+const getProcess = (
   command: string,
   line: ReadonlyArray<string>,
   options: { readonly env: NodeJS.ProcessEnv; readonly cwd?: string },
@@ -39,7 +39,7 @@ const aShell = async ({ directory, url }: typeof Running.Service) => {
     MESSAGING_KEY: key,
     MESSAGING_OPERATOR_KEY: token,
   }
-  return (lines: string) => processOf("bash", ["--norc", "-ec", lines], { env })
+  return (lines: string) => getProcess("bash", ["--norc", "-ec", lines], { env })
 }
 
 layer(Running.layer, { excludeTestServices: true })("the program as a process", (it) => {
@@ -137,7 +137,7 @@ layer(Running.layer, { excludeTestServices: true })("the program as a process", 
     })
     const ended = new Promise<number | null>((done) => void child.once("exit", done))
     // More than a pipe holds: once the pipe has taken it, the program reads.
-    await new Promise((taken) => child.stdin?.write(Buffer.alloc(1_000_000, "a"), taken))
+    await new Promise((getSuccess) => child.stdin?.write(Buffer.alloc(1_000_000, "a"), getSuccess))
     child.kill("SIGINT")
     assert.strictEqual(await ended, 130)
   })

@@ -90,8 +90,8 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       assert.include(operator.remarks, "name it with --operator-service")
       assert.strictEqual(operator.code, 4)
       const missing = { code: "not_found" as const, status: 404, text: "There is no such path." }
-      const shown = withAddressNamed(new MessagingError(missing), { by: "key", url: () => url })
-      assert.match(String(shown), /the customers' one, that of PORT, with --service/)
+      const visible = withAddressNamed(new MessagingError(missing), { by: "key", url: () => url })
+      assert.match(String(visible), /the customers' one, that of PORT, with --service/)
     })
 
     test("6, and not 5, when something answers at the url that is not the service", async ({
@@ -110,7 +110,7 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     for (const body of ["{}", "[]", "null", '{"data":[{"i']) {
       test(`6, without a stack, for any command that is answered ${body}`, async ({ url }) => {
         const { messaging } = await aWorkspace(url)
-        const place = ["--workspace", "1"]
+        const path = ["--workspace", "1"]
         const { close, url: elsewhere } = await anotherServer(200, {}, body)
         for (const line of [
           ["list", "--all"],
@@ -120,15 +120,15 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
           ["send", "--to", "+15550100002", "--text", "Hello", "--wait"],
           ["tail"],
           ["workspaces", "list"],
-          ["numbers", "list", ...place],
-          ["numbers", "connections", ...place],
+          ["numbers", "list", ...path],
+          ["numbers", "connections", ...path],
           ["checks", "create", "+15550100002", "--wait"],
-          ["webhooks", "log", "1", "--follow", ...place],
+          ["webhooks", "log", "1", "--follow", ...path],
           ["figures", "service"],
-          ["figures", "workspace", ...place],
+          ["figures", "workspace", ...path],
           ["held", "workspaces"],
-          ["events", ...place],
-          ["messages", "timeline", "1", ...place],
+          ["events", ...path],
+          ["messages", "timeline", "1", ...path],
           ["status"],
         ]) {
           const ran = await messaging([...line, "--service", elsewhere, "--retries", "0"], {
@@ -173,12 +173,12 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       ]) {
         const ran = await messaging(line)
         assert.match(ran.remarks, /^messaging: --url is --service now/)
-        assert.deepInclude(ran, { code: 2, asked: [], output: "" })
+        assert.deepInclude(ran, { code: 2, requests: [], output: "" })
       }
       const env = { MESSAGING_URL: receiver, MESSAGING_SERVICE: "" }
       const former = await messaging(["me"], { env })
       assert.match(former.remarks, /^messaging: MESSAGING_URL is MESSAGING_SERVICE now/)
-      assert.deepInclude(former, { code: 2, asked: [] })
+      assert.deepInclude(former, { code: 2, requests: [] })
       // A user of the new name may keep the former one for other programs.
       const both = await messaging(["me"], { env: { MESSAGING_URL: receiver } })
       assert.deepInclude(both, { code: 0, remarks: "" })
@@ -244,12 +244,11 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       const codes = Object.values(endings).map(([code]) => code)
       assert.lengthOf(new Set(codes), codes.length)
       const guide = await readFile(resolve(import.meta.dirname, "../../../docs/clients.md"), "utf8")
-      const told = [...guide.matchAll(/^\| (\d+) +\| (.*?) +\|$/gm)].map(([, code, meaning]) => [
-        Number(code),
-        meaning,
-      ])
+      const received = [...guide.matchAll(/^\| (\d+) +\| (.*?) +\|$/gm)].map(
+        ([, code, meaning]) => [Number(code), meaning],
+      )
       assert.deepStrictEqual(
-        told,
+        received,
         Object.values(endings).map((each) => [...each]),
       )
     })
@@ -288,18 +287,20 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       if (line[0] === "tail") await client.messages.sendBatch({ to, ...later })
       const file = join(directory, "twenty.txt")
       await writeFile(file, "+15550100002\n".repeat(20))
-      const { asked } = await messaging(
+      const { requests } = await messaging(
         line.map((word) => (word === "20" ? file : word)),
         { meanwhile: (wait) => Promise.resolve(wait < (line[0] === "tail" ? 9 : 45)) },
       )
       // The service's clock does not advance while the command rests, so it takes no more in all.
-      assert.isBelow(asked.length, 60)
+      assert.isBelow(requests.length, 60)
       // The initial request comes in addition to those that follow it.
-      const most = Math.max(
-        ...asked.map((at) => asked.filter((other) => other >= at && other < at + 60_000).length),
+      const max = Math.max(
+        ...requests.map(
+          (at) => requests.filter((other) => other >= at && other < at + 60_000).length,
+        ),
       )
-      assert.isAtLeast(most, 10)
-      assert.isAtMost(most, line[0] === "tail" ? 20 : 21)
+      assert.isAtLeast(max, 10)
+      assert.isAtMost(max, line[0] === "tail" ? 20 : 21)
     })
   }
 
@@ -315,16 +316,16 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
     for (const line of [[], ["--help"], ["-h"], ["help"]]) {
       const { code, output } = await messaging(line)
       assert.strictEqual(code, 0)
-      for (const { words } of commands) assert.include(output, `  ${words} `)
+      for (const { name } of commands) assert.include(output, `  ${name} `)
     }
     const group = await messaging(["keys", "--help"])
     assert.include(group.output, "keys revoke")
     assert.notInclude(group.output, "reminders")
-    for (const { options, words } of commands) {
-      const { code, output } = await messaging([...words.split(" "), "--help"])
+    for (const { options, name: tokens } of commands) {
+      const { code, output } = await messaging([...tokens.split(" "), "--help"])
       assert.strictEqual(code, 0)
       for (const name of Object.keys(options)) assert.include(output, `--${name}`)
-      assert.deepInclude(await messaging(["help", ...words.split(" ")]), { code, output })
+      assert.deepInclude(await messaging(["help", ...tokens.split(" ")]), { code, output })
     }
     assert.deepInclude(await messaging(["--json", "help", "keys"]), group)
     assert.strictEqual((await messaging(["help", "nothing"])).code, 2)
@@ -401,10 +402,10 @@ layer(Running.layer, { excludeTestServices: true })("the program", (it) => {
       [["get", ""], []],
       [["nothing", ""], []],
     ]
-    for (const [words, offered] of cases) {
-      test(words.join(" "), async ({ url }) => {
+    for (const [tokens, offered] of cases) {
+      test(tokens.join(" "), async ({ url }) => {
         const { messaging } = await aWorkspace(url)
-        const { output } = await messaging(["complete", "--", ...words])
+        const { output } = await messaging(["complete", "--", ...tokens])
         assert.deepStrictEqual(output.split("\n").slice(0, -1), offered)
       })
     }

@@ -4,14 +4,14 @@ import { readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { resolve } from "node:path"
-import { figuresOf, parseMetrics, troublesOf } from "../src/ServiceFigures.ts"
+import { toFigures, parseMetrics, findTroubles } from "../src/ServiceFigures.ts"
 import { run } from "../src/run.ts"
 import { aMachine } from "./aMachine.ts"
 
-const figures = (...lines: ReadonlyArray<string>) => figuresOf(parseMetrics(lines.join("\n")))
+const figures = (...lines: ReadonlyArray<string>) => toFigures(parseMetrics(lines.join("\n")))
 
 const advice = (...lines: ReadonlyArray<string>) =>
-  troublesOf(figures(...lines)).map(({ trouble }) => trouble)
+  findTroubles(figures(...lines)).map(({ trouble }) => trouble)
 
 describe("the figures", () => {
   it("are those of the text format, whatever their labels hold", () => {
@@ -73,14 +73,14 @@ describe("the figures", () => {
 })
 
 describe("status", () => {
-  const statusOf = async (
+  const getStatus = async (
     answers: Readonly<Record<string, readonly [number, string] | "never">>,
     env: Readonly<Record<string, string>> = {},
     ...options: ReadonlyArray<string>
   ) => {
-    const asked: Array<string> = []
+    const requests: Array<string> = []
     const server = createServer(({ url = "" }, response) => {
-      asked.push(url)
+      requests.push(url)
       const answer = answers[url] ?? [404, "{}"]
       if (answer === "never") return
       response.writeHead(answer[0], { "content-type": "application/json" }).end(answer[1])
@@ -97,7 +97,7 @@ describe("status", () => {
     const code = await run(line, machine)
     server.close()
     server.closeAllConnections()
-    return { code, asked, ...ran }
+    return { code, requests, ...ran }
   }
 
   const operator = { MESSAGING_OPERATOR_KEY: "a token" }
@@ -111,7 +111,7 @@ describe("status", () => {
     "shows what needs no token where one is refused with %i, and says so once",
     async (status, code, ending, line) => {
       const refused = [status, JSON.stringify({ error: { code, message: "No." } })] as const
-      const ran = await statusOf(
+      const ran = await getStatus(
         {
           ...ready,
           "/metrics": [200, noWorkers],
@@ -125,12 +125,12 @@ describe("status", () => {
       assert.match(ran.remarks, line)
       assert.lengthOf(ran.remarks.trimEnd().split("\n"), 1)
       // Each wrong token counts towards the lock-out.
-      assert.deepStrictEqual(ran.asked, ["/health/ready", "/metrics", "/admin/v1/figures"])
+      assert.deepStrictEqual(ran.requests, ["/health/ready", "/metrics", "/admin/v1/figures"])
     },
   )
 
   it("names each question that is not answered in time, and asks the operator's once", async () => {
-    const ran = await statusOf(
+    const ran = await getStatus(
       { ...ready, "/metrics": "never", "/admin/v1/figures": "never", "/admin/v1/held": "never" },
       operator,
       "--timeout",
@@ -140,22 +140,22 @@ describe("status", () => {
     assert.deepInclude(JSON.parse(ran.output), { ready: true, store_up: null, held: null })
     assert.match(ran.remarks, /did not answer \/metrics within 1 s/)
     assert.match(ran.remarks, /the operator's part is missing: GET .*\/admin\/v1\/figures was not/)
-    assert.deepStrictEqual(ran.asked, ["/health/ready", "/metrics", "/admin/v1/figures"])
+    assert.deepStrictEqual(ran.requests, ["/health/ready", "/metrics", "/admin/v1/figures"])
   })
 
   it("ends with 6 where readiness is not answered in time", async () => {
-    const ran = await statusOf({ "/health/ready": "never" }, {}, "--timeout", "1")
+    const ran = await getStatus({ "/health/ready": "never" }, {}, "--timeout", "1")
     assert.deepInclude(ran, { code: 6, output: "" })
     assert.match(ran.remarks, /did not answer \/health\/ready within 1 s/)
   })
 
   it("names the next command where something is held since a restore", async () => {
-    const held = [{ workspace_id: 1, messages: 60, reminders: 4 }]
-    const ran = await statusOf(
+    const reserved = [{ workspace_id: 1, messages: 60, reminders: 4 }]
+    const ran = await getStatus(
       {
         ...ready,
         "/metrics": [200, "messaging_workers_alive 1\n"],
-        "/admin/v1/held": [200, JSON.stringify({ data: held })],
+        "/admin/v1/held": [200, JSON.stringify({ data: reserved })],
       },
       operator,
     )
@@ -166,7 +166,7 @@ describe("status", () => {
   })
 
   it("ends with 6 while the service is not ready, and says why and what to do", async () => {
-    const ran = await statusOf({
+    const ran = await getStatus({
       "/health/ready": [503, '{"status":"unavailable"}'],
       "/metrics": [200, 'messaging_not_ready{reason="disk"} 1\nmessaging_queued 1\n'],
     })
@@ -188,7 +188,7 @@ describe("status", () => {
       [0, 6],
       [1, 0],
     ] as const) {
-      const ran = await statusOf({
+      const ran = await getStatus({
         "/health/ready": [200, '{"status":"ok"}'],
         "/metrics": [
           200,
@@ -211,7 +211,7 @@ describe("status", () => {
         { ...process, works: true, seen_at: `2030-01-31T07:00:${second}Z` },
         { ...process, works: false, seen_at: "2030-01-31T07:01:00Z" },
       ]
-      const ran = await statusOf(
+      const ran = await getStatus(
         {
           "/health/ready": [200, '{"status":"ok"}'],
           "/admin/v1/held": [200, '{"data":[]}'],
@@ -232,14 +232,14 @@ describe("status", () => {
   })
 
   it("works without figures, which METRICS_PORT moves elsewhere", async () => {
-    const ran = await statusOf({ "/health/ready": [200, '{"status":"full"}'] })
+    const ran = await getStatus({ "/health/ready": [200, '{"status":"full"}'] })
     assert.strictEqual(ran.code, 0)
     assert.deepInclude(JSON.parse(ran.output), { ready: true, queued: null, troubles: [] })
     assert.match(ran.remarks, /with METRICS_PORT name its address with --metrics/)
   })
 
   it("ends with 6 where something else answers", async () => {
-    const ran = await statusOf({ "/health/ready": [200, "<html>"] })
+    const ran = await getStatus({ "/health/ready": [200, "<html>"] })
     assert.deepInclude(ran, { code: 6, output: "" })
     assert.match(ran.remarks, /no service answers at/)
   })

@@ -97,8 +97,8 @@ layer(Layer.provideMerge(Edge.layer, EmbeddedPostgres.layer()), {
   ] as const) {
     it.effect.skipIf(!hasWorkerd)(`sends a message, reports it and reads it back: ${store}`, () =>
       Effect.gen(function* () {
-        const ask = yield* Edge
-        assert.deepStrictEqual(yield* ask(store), {
+        const request = yield* Edge
+        assert.deepStrictEqual(yield* request(store), {
           ...done,
           sent,
           delivered: sent,
@@ -111,15 +111,15 @@ layer(Layer.provideMerge(Edge.layer, EmbeddedPostgres.layer()), {
 
   it.effect.skipIf(!hasWorkerd)("refuses an unsupported option in a line that names it", () =>
     Effect.gen(function* () {
-      const ask = yield* Edge
+      const request = yield* Edge
       for (const [options, field, message] of refused) {
-        assert.deepStrictEqual(yield* ask("open", options), {
+        assert.deepStrictEqual(yield* request("open", options), {
           code: "cannot_start",
           field,
           message,
         })
       }
-      assert.deepStrictEqual(yield* ask("too-early"), {
+      assert.deepStrictEqual(yield* request("too-early"), {
         code: "cannot_start",
         field: null,
         message: "open can only be called while a worker of an edge host handles a request",

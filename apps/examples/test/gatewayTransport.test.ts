@@ -22,9 +22,9 @@ const known = "+15550100002" as Phone
 
 class Line {
   connected = true
-  taking: Taking = "acknowledge"
+  reaction: Taking = "acknowledge"
   waiting = 0
-  readonly seen: Array<SeenCopy> = []
+  readonly received: Array<SeenCopy> = []
 }
 
 /** The remote server: numbers by id, each with what its recipients see. */
@@ -52,15 +52,15 @@ class Gateway {
     const { file, text, to } = JSON.parse(bytes.subarray(0, end).toString())
     const line = this.#lines.get(number)
     if (line === undefined || !line.connected) return void response.writeHead(409).end()
-    if (line.taking === "stay_silent") {
+    if (line.reaction === "stay_silent") {
       line.waiting++
       return void response.on("close", () => line.waiting--)
     }
     if (to.phone !== known) return void response.writeHead(404).end()
-    if (line.taking === "refuse") return void response.writeHead(422).end("Not today.")
-    if (!line.seen.some(({ transportId }) => transportId === id)) {
+    if (line.reaction === "refuse") return void response.writeHead(422).end("Not today.")
+    if (!line.received.some(({ transportId }) => transportId === id)) {
       const content = bytes.subarray(end + 1)
-      line.seen.push({
+      line.received.push({
         transportId: id as TransportId,
         to: to.phone,
         text,
@@ -72,8 +72,8 @@ class Gateway {
         },
       })
     }
-    if (line.taking === "acknowledge") return void response.writeHead(200).end()
-    line.taking = "acknowledge"
+    if (line.reaction === "acknowledge") return void response.writeHead(200).end()
+    line.reaction = "acknowledge"
     response.destroy()
   }
 }
@@ -97,10 +97,10 @@ const layerGatewayNumbers = Layer.unwrap(
         },
       ],
       namesPictures: true,
-      take: (id, taking) => Effect.sync(() => void (gateway.line(id).taking = taking)),
+      take: (id, claiming) => Effect.sync(() => void (gateway.line(id).reaction = claiming)),
       logOut: (id) => Effect.sync(() => void (gateway.line(id).connected = false)),
       logIn: (id) => Effect.sync(() => void (gateway.line(id).connected = true)),
-      seen: (id) => Effect.sync(() => gateway.line(id).seen),
+      seen: (id) => Effect.sync(() => gateway.line(id).received),
       waiting: (id) => Effect.sync(() => gateway.line(id).waiting > 0),
     })
     return layerGateway(origin).pipe(Layer.merge(Layer.succeed(RemoteServer, remoteServer)))

@@ -12,7 +12,7 @@ const read = (path: string) => readFileSync(new URL(path, root), "utf8")
 const quotes = globSync("{README.md,docs/**/*.md}", { cwd: root.pathname }).flatMap((page) =>
   Array.from(
     read(page).matchAll(/```ts\n\/\/ ((?:apps|packages)\/\S+)\n([^]*?)```/g),
-    ([, file = "", text = ""], place) => ({ page, file, text, place: place + 1 }),
+    ([, file = "", text = ""], index) => ({ page, file, text, place: index + 1 }),
   ),
 )
 

@@ -38,13 +38,13 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-const manifestOf = (name: string): Manifest =>
+const toManifest = (name: string): Manifest =>
   JSON.parse(readFileSync(join(packages, name, "package.json"), "utf8"))
 
 /** The files of the entry points, by import name without the scope: `service/testing`. */
 const entryPoints = new Map(
   readdirSync(packages).flatMap((name) => {
-    const { exports, private: isPrivate = false } = manifestOf(name)
+    const { exports, private: isPrivate = false } = toManifest(name)
     return Object.entries(isPrivate ? {} : exports)
       .filter(([, file]) => file.endsWith(".ts"))
       .map(([path, file]) => [join(name, path), join(packages, name, file)] as const)
@@ -70,13 +70,13 @@ const functions = [...entryPoints].flatMap(([entryPoint, file]) =>
     : [],
 )
 
-const importOf = (name: string): string => {
+const toImport = (name: string): string => {
   const [entryPoint = "", imported] = name.split(" ")
   return `export { ${imported} } from ${JSON.stringify(entryPoints.get(entryPoint))}`
 }
 
 /** Optional packages that a program installs with the service. */
-const chosen = Object.keys(manifestOf("service").peerDependencies ?? {})
+const chosen = Object.keys(toManifest("service").peerDependencies ?? {})
 
 /** Bundles programs that each import one function, and returns the chunks. */
 const bundled = (names: ReadonlyArray<string>) =>
@@ -93,7 +93,7 @@ const bundled = (names: ReadonlyArray<string>) =>
         {
           name: "programs",
           resolveId: { filter: { id: /^import / }, handler: (id) => id },
-          load: { filter: { id: /^import / }, handler: (id) => importOf(id.slice(7)) },
+          load: { filter: { id: /^import / }, handler: (id) => toImport(id.slice(7)) },
         },
       ],
     })

@@ -42,13 +42,13 @@ const settings = {
 /** The remote server's state of a number. */
 class Account {
   socket: Socket | null = null
-  taking: Taking = "acknowledge"
+  reaction: Taking = "acknowledge"
   logins = 0
   isLoggedOut = false
   readonly waiting = new Set<string>()
-  readonly seen: Array<SeenCopy> = []
+  readonly received: Array<SeenCopy> = []
 
-  say(word: object) {
+  send(word: object) {
     this.socket?.write(`${JSON.stringify(word)}\n`)
   }
 }
@@ -83,7 +83,7 @@ class Exchange {
         else {
           account.socket = socket
           account.logins++
-          account.say({ welcome: `1555${String(account.logins).padStart(7, "0")}` })
+          account.send({ welcome: `1555${String(account.logins).padStart(7, "0")}` })
         }
       }
       if (account === undefined) return
@@ -94,7 +94,7 @@ class Exchange {
       if (word.end !== undefined) this.#take(account, word.end, sent.get(word.end))
       if (word.logout === true) {
         account.isLoggedOut = true
-        account.say({ bye: "unknown secret" })
+        account.send({ bye: "unknown secret" })
         socket.end()
       }
     })
@@ -102,12 +102,12 @@ class Exchange {
 
   #take(account: Account, id: string, sent: Sent | undefined) {
     if (sent === undefined) return
-    if (account.taking === "stay_silent") return void account.waiting.add(id)
-    if (sent.to !== known) return account.say({ nack: id, why: "no such phone" })
-    if (account.taking === "refuse") return account.say({ nack: id, why: "Not today." })
-    if (!account.seen.some(({ transportId }) => transportId === id)) {
+    if (account.reaction === "stay_silent") return void account.waiting.add(id)
+    if (sent.to !== known) return account.send({ nack: id, why: "no such phone" })
+    if (account.reaction === "refuse") return account.send({ nack: id, why: "Not today." })
+    if (!account.received.some(({ transportId }) => transportId === id)) {
       const content = Buffer.concat(sent.parts)
-      account.seen.push({
+      account.received.push({
         transportId: id as TransportId,
         to: sent.to,
         text: sent.text,
@@ -119,8 +119,8 @@ class Exchange {
         },
       })
     }
-    if (account.taking === "acknowledge") return account.say({ ack: id })
-    account.taking = "acknowledge"
+    if (account.reaction === "acknowledge") return account.send({ ack: id })
+    account.reaction = "acknowledge"
     account.socket?.destroy()
   }
 }
@@ -169,12 +169,12 @@ const layerWorld = layerTransport.pipe(
 )
 
 /** Waits until that was the number's last reported state. */
-const toldOf = (id: NumberId, status: "connected" | "disconnected") =>
-  Effect.flatMap(live.Told, (told) => {
-    const isOf = (event: TransportEvent) =>
+const getReported = (id: NumberId, status: "connected" | "disconnected") =>
+  Effect.flatMap(live.Told, (received) => {
+    const isFor = (event: TransportEvent) =>
       event._tag === "ConnectionChanged" && event.numberId === id
     return live.until(() => {
-      const last = told.findLast(isOf)
+      const last = received.findLast(isFor)
       return last?._tag === "ConnectionChanged" && last.status === status
     })
   })
@@ -186,7 +186,7 @@ const logIn = (id: NumberId) =>
     const secret = `secret of ${id}`
     if (!accounts.has(secret)) accounts.set(secret, new Account())
     yield* Effect.orDie((yield* SessionVault).replace(id, secret, []))
-    yield* toldOf(id, "connected")
+    yield* getReported(id, "connected")
   })
 
 const aConnectedNumber = Effect.gen(function* () {
@@ -214,14 +214,14 @@ const layerRemoteServer = Layer.effect(
         },
       ],
       namesPictures: true,
-      take: (id, taking) => Effect.sync(() => void (account(id).taking = taking)),
+      take: (id, claiming) => Effect.sync(() => void (account(id).reaction = claiming)),
       logOut: (id) =>
         Effect.gen(function* () {
           if (out.has(id)) return
           out.set(id, exchange.account(id))
           exchange.accounts.delete(`secret of ${id}`)
-          account(id).say({ bye: "unknown secret" })
-          yield* toldOf(id, "disconnected")
+          account(id).send({ bye: "unknown secret" })
+          yield* getReported(id, "disconnected")
         }).pipe(Effect.provideContext(world)),
       logIn: (id) =>
         Effect.gen(function* () {
@@ -231,7 +231,7 @@ const layerRemoteServer = Layer.effect(
           out.delete(id)
           yield* logIn(id)
         }).pipe(Effect.orDie, Effect.provideContext(world)),
-      seen: (id) => Effect.sync(() => account(id).seen),
+      seen: (id) => Effect.sync(() => account(id).received),
       waiting: (id) => Effect.sync(() => account(id).waiting.size > 0),
     })
   }),
@@ -248,7 +248,7 @@ layer(layerWorld)("a number on its own line", (it) => {
   it.effect("reconnects when the line breaks or is garbled, and hands over what was read", () =>
     Effect.gen(function* () {
       const exchange = yield* TheExchange
-      const told = yield* live.Told
+      const received = yield* live.Told
       const transport = yield* WhatsAppTransport
       const id = yield* aConnectedNumber
       const account = exchange.account(id)
@@ -258,9 +258,9 @@ layer(layerWorld)("a number on its own line", (it) => {
       yield* live.until(() => account.logins === 3)
       const message = live.aText(id, { kind: "phone", phone: known })
       assert.deepStrictEqual(yield* transport.send(message), { _tag: "Accepted" })
-      account.say({ read: message.transportId })
-      yield* live.until(() => told.at(-1)?._tag === "Tick")
-      assert.deepInclude(told.at(-1), { transportId: message.transportId, status: "read" })
+      account.send({ read: message.transportId })
+      yield* live.until(() => received.at(-1)?._tag === "Tick")
+      assert.deepInclude(received.at(-1), { transportId: message.transportId, status: "read" })
     }),
   )
 
@@ -269,8 +269,8 @@ layer(layerWorld)("a number on its own line", (it) => {
       const exchange = yield* TheExchange
       const transport = yield* WhatsAppTransport
       const [id, other] = [yield* aConnectedNumber, yield* aConnectedNumber]
-      exchange.account(id).say({ bye: "in use elsewhere" })
-      yield* toldOf(id, "disconnected")
+      exchange.account(id).send({ bye: "in use elsewhere" })
+      yield* getReported(id, "disconnected")
       // Several checks later it is still away.
       exchange.account(other).socket?.destroy()
       yield* live.until(() => exchange.account(other).logins === 2)

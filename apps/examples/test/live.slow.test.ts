@@ -17,9 +17,9 @@ const { page, startLine } = livePage("docs/live.md")
 /** The page without the way of linking that this reader does not take. */
 const without = (heading: string, markdown: string): string => {
   const parts = markdown.split(/^(?=### )/m)
-  const kept = parts.filter((part) => !part.startsWith(`### ${heading}\n`))
-  assert.strictEqual(kept.length, parts.length - 1, `no part is called ${heading}`)
-  return kept.join("")
+  const remaining = parts.filter((part) => !part.startsWith(`### ${heading}\n`))
+  assert.strictEqual(remaining.length, parts.length - 1, `no part is called ${heading}`)
+  return remaining.join("")
 }
 
 /** The page up to the connected number, for the second way there: the rest is the same for both. */
@@ -40,11 +40,11 @@ const readQrCode = (url: string) =>
 const phone = "15550100001"
 const recipient = "15550100002"
 
-for (const [taken, left, part] of [
+for (const [claimed, left, part] of [
   ["With a QR code", "With a pairing code", "the whole page"],
   ["With a pairing code", "With a QR code", "until it is connected"],
 ] as const) {
-  it.live(`docs/live.md does what it says, line by line: ${taken.toLowerCase()}, ${part}`, () =>
+  it.live(`docs/live.md does what it says, line by line: ${claimed.toLowerCase()}, ${part}`, () =>
     Effect.gen(function* () {
       const whatsApp = yield* make()
       yield* whatsApp.person(phone)
@@ -85,9 +85,9 @@ for (const [taken, left, part] of [
       yield* runTutorial(followed, { folder, ports: [], meanwhile: byHand })
 
       assert.strictEqual(isStartedAgain, isWhole)
-      const shown = whatsApp.decrypted(recipient)
+      const visible = whatsApp.decrypted(recipient)
       assert.deepStrictEqual(
-        shown.map(({ arrivals, from, text }) => ({ arrivals, from, text })),
+        visible.map(({ arrivals, from, text }) => ({ arrivals, from, text })),
         (isWhole ? ["Hello", "Still here"] : []).map((text) => ({
           arrivals: 1,
           from: phone,
@@ -96,8 +96,8 @@ for (const [taken, left, part] of [
       )
       // One device, linked once, and never two connections of it.
       assert.deepStrictEqual(
-        whatsApp.sessions(phone).map(({ most, open }) => ({ most, open })),
-        [{ most: 1, open: 1 }],
+        whatsApp.sessions(phone).map(({ most, open }) => ({ max: most, open })),
+        [{ max: 1, open: 1 }],
       )
       assert.deepStrictEqual(whatsApp.complaints(), [])
       assert.strictEqual((yield* service.stop).code, 0)

@@ -41,7 +41,7 @@ const anApp = (serviceUrl: string) =>
       }),
   )
 
-const ask = (url: string, cookie: string) =>
+const request = (url: string, cookie: string) =>
   fetch(`${url}/phones`, { method: "POST", redirect: "manual", headers: { cookie } })
 
 const signIn = (url: string, code: string) =>
@@ -56,8 +56,8 @@ it.live("an app leads its customer to a link that works once, and no one else", 
     const service = yield* aService
     const app = yield* anApp(service.url)
     yield* Effect.promise(async () => {
-      assert.strictEqual((await ask(app.url, "another's")).status, 403)
-      const { headers, status } = await ask(app.url, "mine")
+      assert.strictEqual((await request(app.url, "another's")).status, 403)
+      const { headers, status } = await request(app.url, "mine")
       assert.strictEqual(status, 303)
       const link = headers.get("location") ?? ""
       const [, code = ""] = /\/portal#code=([0-9a-f]{64})$/.exec(link) ?? []

@@ -19,7 +19,7 @@ const folder = join(import.meta.dirname, "../src/receivers")
 
 interface Receiver {
   readonly deliver: (request: Request) => Promise<Response>
-  readonly taken: () => Promise<ReadonlyArray<string>>
+  readonly claimed: () => Promise<ReadonlyArray<string>>
   readonly stop: () => Promise<void>
 }
 
@@ -28,7 +28,7 @@ const inProcess = (
   stop: Receiver["stop"] = async () => undefined,
 ): Receiver => ({
   deliver,
-  taken: async () => remembered().map(({ id }) => id),
+  claimed: async () => remembered().map(({ id }) => id),
   stop,
 })
 
@@ -87,7 +87,7 @@ const withFlask = async (): Promise<Receiver> => {
   })
   return {
     deliver: over(Number(lines()[0])),
-    taken: async () => lines().slice(1),
+    claimed: async () => lines().slice(1),
     stop: async () => {
       const ended = once(child, "exit")
       child.kill()
@@ -160,8 +160,8 @@ describe("the recipes for receivers", () => {
         assert.strictEqual(await deliver(aDelivery(id)), 204)
         assert.strictEqual(await deliver(aDelivery(`${id}_forged`, { body: "{}" })), 400)
         assert.strictEqual(await deliver(aDelivery(`${id}_old`, { age: 301 })), 400)
-        const taken = (await receiver.taken()).filter((each) => each.startsWith(id))
-        assert.deepStrictEqual([...new Set(taken)], [id])
+        const claimed = (await receiver.claimed()).filter((each) => each.startsWith(id))
+        assert.deepStrictEqual([...new Set(claimed)], [id])
       } finally {
         await receiver.stop()
       }

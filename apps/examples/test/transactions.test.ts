@@ -39,7 +39,7 @@ interface Opened {
   readonly close: () => Promise<unknown>
 }
 
-const addressOf = ({ database, path, username }: TestDatabase) => ({
+const toAddress = ({ database, path, username }: TestDatabase) => ({
   host: dirname(path),
   user: username,
   database,
@@ -87,7 +87,7 @@ const libraries: Readonly<Record<string, (database: TestDatabase) => Opened>> = 
     }
   },
   Drizzle: (database) => {
-    const pool = new Pool(addressOf(database))
+    const pool = new Pool(toAddress(database))
     const db = drizzle(pool, { schema: WithDrizzle.schema })
     return {
       place: (api, id) => WithDrizzle.place(db, api, id),
@@ -102,7 +102,7 @@ const libraries: Readonly<Record<string, (database: TestDatabase) => Opened>> = 
   },
   Kysely: (database) => {
     const db = new Kysely<Tables>({
-      dialect: new PostgresDialect({ pool: new Pool(addressOf(database)) }),
+      dialect: new PostgresDialect({ pool: new Pool(toAddress(database)) }),
     })
     return {
       place: (api, id) => WithKysely.place(db, api, id),
@@ -119,7 +119,7 @@ const libraries: Readonly<Record<string, (database: TestDatabase) => Opened>> = 
   },
   Prisma: (database) => {
     const client = new PrismaClient({
-      adapter: new PrismaPg(addressOf(database)),
+      adapter: new PrismaPg(toAddress(database)),
     })
     const prisma = client as Prisma
     return {
@@ -167,16 +167,16 @@ class Shop extends Context.Service<
         const store = { postgres: Redacted.value(database.url) }
         const dataDirectory = yield* processes.temporaryDirectory
         const own = yield* Effect.acquireRelease(
-          Effect.sync(() => new Pool(addressOf(database))),
+          Effect.sync(() => new Pool(toAddress(database))),
           (pool) => Effect.promise(() => pool.end()),
         )
         const messaging = yield* Effect.acquireRelease(
           Effect.promise(() => open({ store, dataDirectory, worker: false })),
           ({ close }) => Effect.promise(close),
         )
-        const openedOn = (place: TestDatabase) =>
+        const openedOn = (location: TestDatabase) =>
           Effect.acquireRelease(
-            Effect.sync(() => opening(place)),
+            Effect.sync(() => opening(location)),
             ({ close }) => Effect.promise(close),
           )
         const library = yield* openedOn(database)
@@ -186,7 +186,7 @@ class Shop extends Context.Service<
           const numbers = [{ phone: "+15550100001" }]
           return messaging.as(await messaging.workspaces.ensure("shop", { numbers }))
         })
-        let seen = 0
+        let lastCount = 0
         return Shop.of({
           ...library,
           api,
@@ -196,8 +196,8 @@ class Shop extends Context.Service<
             const { rows } = await own.query("delete from public.orders returning id")
             await messaging.drain()
             const { items } = await api.messages.list({ limit: 100 }).page()
-            const sent = items.filter(({ id, status }) => id > seen && status === "sent")
-            seen = items[0]?.id ?? 0
+            const sent = items.filter(({ id, status }) => id > lastCount && status === "sent")
+            lastCount = items[0]?.id ?? 0
             return {
               orders: rows.map(({ id }) => Number(id)),
               texts: sent.map(({ text }) => text).toReversed(),

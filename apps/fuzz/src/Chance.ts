@@ -16,7 +16,7 @@ export interface Chance {
 }
 
 /** A random source that restarts for each list of numbers. */
-export const chanceOf = (...from: ReadonlyArray<number>): Chance => {
+export const makeChance = (...from: ReadonlyArray<number>): Chance => {
   let state = from.reduce((mixed, each) => scramble((mixed ^ each) + 0x9e3779b9), 0x2545f491)
   const unit = () => {
     state = (state + 0x6d2b79f5) | 0

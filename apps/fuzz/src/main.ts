@@ -10,8 +10,8 @@ import { readOptions } from "./options.ts"
 import type { Options } from "./options.ts"
 import { makeCallJudge } from "./oracle/calls.ts"
 import type { ReceivedCall } from "./oracle/calls.ts"
-import { isAtRest, judgeUsage, lookAt } from "./oracle/usage.ts"
-import type { Held, Usage } from "./oracle/usage.ts"
+import { isIdle, judgeUsage, lookAt } from "./oracle/usage.ts"
+import type { ResourceUsage, Usage } from "./oracle/usage.ts"
 import { addFinding, emptyReport, reportText } from "./report.ts"
 import type { Report } from "./report.ts"
 import type { Finding } from "./oracle/Finding.ts"
@@ -58,14 +58,14 @@ const startServer = Effect.fnUntraced(function* startServer({
 
 /** Watches the process's resources from cell to cell. */
 const makeUsageWatch = (server: Server) => {
-  let first: Held | undefined
+  let first: ResourceUsage | undefined
   let peak = 0
   let cells = 0
   let files = 0
-  const look = async (): Promise<Held> => {
-    const held = await lookAt(server.pid, server.dataDirectory)
-    peak = Math.max(peak, held.memory)
-    return held
+  const check = async (): Promise<ResourceUsage> => {
+    const reserved = await lookAt(server.pid, server.dataDirectory)
+    peak = Math.max(peak, reserved.memory)
+    return reserved
   }
   return {
     files: () => files,
@@ -73,16 +73,16 @@ const makeUsageWatch = (server: Server) => {
       cells++
       files += filesOfCell
       // By then everything that loads late has loaded.
-      if (cells === 10) first = await look()
-      else if (cells % 10 === 0) await look()
+      if (cells === 10) first = await check()
+      else if (cells % 10 === 0) await check()
     },
     /** After all connections are closed: waits for the process to become idle. */
     end: async (): Promise<Usage | null> => {
       if (first === undefined) return null
-      let last = await look()
-      for (let tries = 0; tries < 100 && !isAtRest(first, last); tries++) {
+      let last = await check()
+      for (let tries = 0; tries < 100 && !isIdle(first, last); tries++) {
         await new Promise((done) => setTimeout(done, 200))
-        last = await look()
+        last = await check()
       }
       return { first, last, peak }
     },
@@ -92,14 +92,14 @@ const makeUsageWatch = (server: Server) => {
 const lastWords = (text: string): string => text.slice(-3000)
 
 /** Prints each request, and the one named by `only` in full. */
-const watcherOf = (options: Options, usage: ReturnType<typeof makeUsageWatch>): Watcher => ({
+const getWatcher = (options: Options, usage: ReturnType<typeof makeUsageWatch>): Watcher => ({
   found: (text) => console.log(text),
   cellDone: usage.cellDone,
-  seen: (index, shot, outcome) => {
+  onOutcome: (index, shot, outcome) => {
     if (!options.verbose && options.only === undefined) return
-    const told = outcome?.kind === "answer" ? String(outcome.answer.status) : (outcome?.kind ?? "")
+    const text = outcome?.kind === "answer" ? String(outcome.answer.status) : (outcome?.kind ?? "")
     console.log(
-      `${index} ${shot.method} ${shot.target.slice(0, 120)} (${shot.about.slice(0, 80)}): ${told} ${outcome?.kind === "answer" ? outcome.answer.body.toString().slice(0, 160) : ""}`,
+      `${index} ${shot.method} ${shot.target.slice(0, 120)} (${shot.about.slice(0, 80)}): ${text} ${outcome?.kind === "answer" ? outcome.answer.body.toString().slice(0, 160) : ""}`,
     )
     if (options.only !== index || outcome?.kind !== "answer") return
     console.log(shot.headers, (shot.raw ?? shot.body)?.toString("latin1").slice(0, 3000))
@@ -157,7 +157,7 @@ const fuzz = Effect.gen(function* fuzz() {
     document: readDocument(source),
     checker,
   }
-  yield* Effect.promise(() => run(target, options, report, watcherOf(options, usage)))
+  yield* Effect.promise(() => run(target, options, report, getWatcher(options, usage)))
   const seconds = (performance.now() - started) / 1000
   const used = yield* endRun(server, usage, options, report)
   yield* Console.log(reportText(report, used, seconds))

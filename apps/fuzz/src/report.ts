@@ -18,7 +18,7 @@ export interface Report {
   /** Answers by their status; 0 for none. */
   readonly statuses: Map<number, number>
   /** By operation: requests and successes. */
-  readonly operations: Map<string, { asked: number; done: number }>
+  readonly operations: Map<string, { requests: number; done: number }>
   readonly failures: Map<string, Failure>
   /** Events and callbacks that the service has sent to the fuzzer. */
   calls: number
@@ -39,8 +39,8 @@ export const countAnswer = (report: Report, shot: Shot, outcome: Outcome | undef
   const status = outcome?.kind === "answer" ? outcome.answer.status : 0
   report.requests++
   report.statuses.set(status, (report.statuses.get(status) ?? 0) + 1)
-  const counted = report.operations.get(shot.aim.id) ?? { asked: 0, done: 0 }
-  counted.asked++
+  const counted = report.operations.get(shot.aim.id) ?? { requests: 0, done: 0 }
+  counted.requests++
   if (status >= 200 && status < 300) counted.done++
   report.operations.set(shot.aim.id, counted)
 }

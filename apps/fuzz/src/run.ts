@@ -5,18 +5,18 @@
 import type { Checker, ServiceDocument } from "@messaging-service/testkit/openapi"
 import type { Options } from "./options.ts"
 import { takeCensus } from "./oracle/census.ts"
-import { harvest, mayMakeMessages, nothingMade } from "./oracle/harvest.ts"
-import type { Made } from "./oracle/harvest.ts"
+import { harvest, mayMakeMessages, nothingCreated } from "./oracle/harvest.ts"
+import type { Created } from "./oracle/harvest.ts"
 import { makeJudge, waitsForOthers } from "./oracle/judge.ts"
-import { routeOf } from "./oracle/Route.ts"
+import { getRoute } from "./oracle/Route.ts"
 import type { Judge } from "./oracle/judge.ts"
 import { judgeRepeat } from "./oracle/repeat.ts"
 import { addFinding, countAnswer, failureText } from "./report.ts"
 import type { Report } from "./report.ts"
 import { generate } from "./request/generate.ts"
-import type { Mood } from "./request/generate.ts"
+import type { Profile } from "./request/generate.ts"
 import { awaitsMore, mayBeDoneUnseen } from "./request/rawHttp.ts"
-import { bytesOf } from "./request/Shot.ts"
+import { getBytes } from "./request/Shot.ts"
 import type { Shot } from "./request/Shot.ts"
 import { makeConnection } from "./wire/Connection.ts"
 import type { Connection, Outcome } from "./wire/Connection.ts"
@@ -40,7 +40,7 @@ export interface Watcher {
   /** A finding that was the first of its kind. */
   found(text: string): void
   /** One request and its result. */
-  seen(index: number, shot: Shot, outcome: Outcome | undefined): void
+  onOutcome(index: number, shot: Shot, outcome: Outcome | undefined): void
   /** A finished cell; `files`: its successes that may have stored a file. */
   cellDone(files: number): Promise<void>
 }
@@ -51,7 +51,7 @@ const addressOfCell = (cell: number): string | undefined =>
     ? `127.${1 + ((cell >> 14) % 250)}.${(cell >> 7) % 128}.${1 + (cell % 128)}`
     : undefined
 
-const moodOfCell = (cell: number): Mood => {
+const profileForCell = (cell: number): Profile => {
   if (cell % 16 === 15) return "intruding"
   return cell % 16 === 9 ? "hasty" : "usual"
 }
@@ -62,7 +62,7 @@ const planOfCell = (cell: number): CellOptions["plan"] => {
 }
 
 /** Milliseconds; settling calls get less patience. */
-const patienceOf = (shot: Shot): number => {
+const toPatience = (shot: Shot): number => {
   const { aim, expectation } = shot
   if (expectation !== "answer") return awaitsMore(shot) ? 150 : 10_000
   return waitsForOthers.test(aim.id) ? 10_000 : 60_000
@@ -71,45 +71,45 @@ const patienceOf = (shot: Shot): number => {
 /** Answers to later requests: by then the service has read what came before them. */
 const laterAnswers = async (elsewhere: Connection, host: string): Promise<void> => {
   const bytes = Buffer.from(`GET /health/live HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
-  for (let asked = 0; asked < 3; asked++) {
-    await elsewhere.ask({ bytes, method: "GET", patienceMillis: 60_000, alone: false })
+  for (let requests = 0; requests < 3; requests++) {
+    await elsewhere.request({ bytes, method: "GET", patienceMillis: 60_000, alone: false })
   }
 }
 
-const ask = async (
+const request = async (
   connection: Connection,
   elsewhere: Connection,
   shot: Shot,
   host: string,
 ): Promise<Outcome | undefined> => {
-  const bytes = bytesOf(shot, host)
+  const bytes = getBytes(shot, host)
   if (shot.expectation === "hang up") {
     await connection.hangUp(bytes)
     return undefined
   }
   const alone = shot.expectation !== "answer"
-  return connection.ask({
+  return connection.request({
     bytes,
     method: shot.method,
-    patienceMillis: patienceOf(shot),
+    patienceMillis: toPatience(shot),
     proof: () => laterAnswers(elsewhere, host),
     alone,
   })
 }
 
-const noteMade = (
+const noteCreated = (
   target: Target,
   cell: Cell,
-  made: Made,
+  created: Created,
   shot: Shot,
   outcome: Outcome | undefined,
 ) => {
-  const { operation } = routeOf(target.document, shot)
+  const { operation } = getRoute(target.document, shot)
   if (operation === undefined) return
   const isAnswered = outcome?.kind === "answer"
-  if (isAnswered) harvest(cell.inventory, made, operation, shot, outcome.answer)
+  if (isAnswered) harvest(cell.inventory, created, operation, shot, outcome.answer)
   const isUnseen = shot.raw === undefined ? !isAnswered : mayBeDoneUnseen(shot, isAnswered)
-  if (isUnseen && mayMakeMessages(operation)) made.isUncertain = true
+  if (isUnseen && mayMakeMessages(operation)) created.isUncertain = true
 }
 
 interface CellRun {
@@ -133,7 +133,7 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
   const connection = makeConnection({ ...address, from: addressOfCell(number) })
   // A cell that sent wrong tokens is refused with the right one too; its cleanup uses another address.
   const elsewhere = makeConnection({ ...address, from: undefined })
-  const made = nothingMade()
+  const created = nothingCreated()
   const note =
     (index: number, isCell: boolean, about: string) => (kind: string, detail: string) => {
       const repeat = repeatLine(options, index, isCell)
@@ -152,20 +152,20 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
       hasWebhooks: options.privateTargets,
       plan: planOfCell(number),
     })
-    made.files++
+    created.files++
     for (const index of indexes) {
       const shot = generate({
         document: target.document,
         inventory: cell.inventory,
         seed: options.seed,
         index,
-        mood: moodOfCell(number),
+        profile: profileForCell(number),
       })
       await watcher.ready?.()
-      const outcome = await ask(connection, elsewhere, shot, host)
+      const outcome = await request(connection, elsewhere, shot, host)
       countAnswer(report, shot, outcome)
-      watcher.seen(index, shot, outcome)
-      noteMade(target, cell, made, shot, outcome)
+      watcher.onOutcome(index, shot, outcome)
+      noteCreated(target, cell, created, shot, outcome)
       const about = `${shot.method} ${shot.target.slice(0, 100)}: ${shot.about} (${shot.aim.id})`
       const found = note(index, false, about)
       if (outcome === undefined) continue
@@ -173,12 +173,12 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
       const isWhole = shot.expectation === "answer" && shot.method === shot.aim.method
       if (!shot.repeated || !isWhole) continue
       await watcher.ready?.()
-      const again = await ask(connection, elsewhere, shot, host)
+      const again = await request(connection, elsewhere, shot, host)
       if (again === undefined) continue
-      noteMade(target, cell, made, shot, again)
+      noteCreated(target, cell, created, shot, again)
       for (const { detail, kind } of judgeRepeat(shot, outcome, again)) found(kind, detail)
     }
-    const counted = await takeCensus(connection, cell, made)
+    const counted = await takeCensus(connection, cell, created)
     report.census[counted === null ? "left" : "taken"]++
     const ofCell = note(indexes.at(-1) ?? 0, true, `cell ${number}`)
     for (const { detail, kind } of counted ?? []) ofCell(kind, detail)
@@ -189,23 +189,23 @@ const runCell = async (run: CellRun, number: number, indexes: ReadonlyArray<numb
     connection.close()
     elsewhere.close()
   }
-  await watcher.cellDone(made.files)
+  await watcher.cellDone(created.files)
 }
 
 /** The indexes of each requested cell. */
-const cellsOf = ({ only, requests, wholeCell }: Options) => {
-  const indexesOf = (cell: number, end: number) =>
+const getCells = ({ only, requests, wholeCell }: Options) => {
+  const getIndexes = (cell: number, end: number) =>
     Array.from(
       { length: Math.min(cellSize, end - cell * cellSize) },
       (_, at) => cell * cellSize + at,
     )
   if (only !== undefined) {
     const cell = Math.floor(only / cellSize)
-    return [{ cell, indexes: wholeCell ? indexesOf(cell, only + 1) : [only] }]
+    return [{ cell, indexes: wholeCell ? getIndexes(cell, only + 1) : [only] }]
   }
   return Array.from({ length: Math.ceil(requests / cellSize) }, (_, cell) => ({
     cell,
-    indexes: () => indexesOf(cell, requests),
+    indexes: () => getIndexes(cell, requests),
   })).map(({ cell, indexes }) => ({ cell, indexes: indexes() }))
 }
 
@@ -218,7 +218,7 @@ export const run = async (
 ): Promise<void> => {
   const judge = makeJudge(target.document, target.checker)
   const deadline = performance.now() + options.seconds * 1000
-  const waiting = cellsOf(options).values()
+  const waiting = getCells(options).values()
   const lane = async () => {
     for (const { cell, indexes } of waiting) {
       if (performance.now() > deadline) return

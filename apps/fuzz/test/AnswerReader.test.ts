@@ -5,34 +5,34 @@ import { readAnswer } from "../src/wire/AnswerReader.ts"
 const read = (text: string, ended = false, method = "GET") =>
   readAnswer(Buffer.from(text, "latin1"), method, ended)
 
-const bodyOf = (text: string, ended = false, method = "GET"): string | undefined => {
+const findBody = (text: string, ended = false, method = "GET"): string | undefined => {
   const reading = read(text, ended, method)
   return reading.kind === "answer" ? reading.answer.body.toString() : undefined
 }
 
 describe("reading an answer", () => {
   it("reads a body of the declared length, and waits for all of it", () => {
-    assert.strictEqual(bodyOf("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"), "hi")
+    assert.strictEqual(findBody("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"), "hi")
     assert.strictEqual(read("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi").kind, "more")
     assert.strictEqual(read("HTTP/1.1 200 OK\r\nContent-Le").kind, "more")
   })
 
   it("joins chunks", () => {
     const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-    assert.strictEqual(bodyOf(`${head}2\r\nhi\r\n1\r\n!\r\n0\r\n\r\n`), "hi!")
+    assert.strictEqual(findBody(`${head}2\r\nhi\r\n1\r\n!\r\n0\r\n\r\n`), "hi!")
     assert.strictEqual(read(`${head}2\r\nhi\r\n`).kind, "more")
     assert.strictEqual(read(`${head}2\r\nhi\r\n`, true).kind, "malformed")
   })
 
   it("skips everything before the final answer", () => {
     assert.strictEqual(
-      bodyOf("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"),
+      findBody("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"),
       "x",
     )
   })
 
   it("knows that HEAD has no body", () => {
-    assert.strictEqual(bodyOf("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", false, "HEAD"), "")
+    assert.strictEqual(findBody("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", false, "HEAD"), "")
   })
 
   it("calls a truncated answer and a wrong head malformed", () => {

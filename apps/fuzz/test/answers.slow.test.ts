@@ -27,12 +27,12 @@ const golden = join(import.meta.dirname, "golden/answers.txt")
 const operatorToken = "operator-token-of-the-fuzzer-0123456789"
 
 /** The names of all fields, as paths; those of a list's entries once. */
-const fieldsOf = (value: unknown, at = ""): ReadonlyArray<string> => {
-  if (Array.isArray(value)) return [...new Set(value.flatMap((each) => fieldsOf(each, `${at}[]`)))]
+const toFields = (value: unknown, at = ""): ReadonlyArray<string> => {
+  if (Array.isArray(value)) return [...new Set(value.flatMap((each) => toFields(each, `${at}[]`)))]
   if (!isJson(value)) return []
   return Object.entries(value).flatMap(([name, inner]) => {
     const path = at === "" ? name : `${at}.${name}`
-    return [path, ...fieldsOf(inner, path)]
+    return [path, ...toFields(inner, path)]
   })
 }
 
@@ -45,7 +45,7 @@ const parsed = (text: string): unknown => {
 }
 
 /** The code of a refusal: a message that failed has one too. */
-const codeOf = (status: number, body: unknown): string => {
+const getCode = (status: number, body: unknown): string => {
   const error = status >= 400 && isJson(body) ? body["error"] : undefined
   return isJson(error) ? ` ${String(error["code"])}` : ""
 }
@@ -64,25 +64,25 @@ const makeShapes = () => {
   }
 }
 
-const shapeOf = (shot: Shot, { headers }: WireAnswer, body: unknown): string => {
+const toShape = (shot: Shot, { headers }: WireAnswer, body: unknown): string => {
   const names = [...new Set(headers.map(([name]) => name))]
     .filter((name) => !headersOfHttp.has(name))
     .toSorted()
   // Public documents have their own golden files.
-  const fields = shot.aim.part === "open" ? [] : fieldsOf(body).toSorted()
+  const fields = shot.aim.part === "open" ? [] : toFields(body).toSorted()
   return `[${names.join(" ")}] {${fields.join(" ")}}`
 }
 
 /** One line: the request, and the parts of the answer. */
-const lineOf = (
-  nameOf: (shape: string) => string,
-  [index, shot, outcome]: Parameters<Watcher["seen"]>,
+const getLine = (
+  toName: (shape: string) => string,
+  [index, shot, outcome]: Parameters<Watcher["onOutcome"]>,
 ): string => {
-  const asked = `${index} ${shot.method.slice(0, 20)} ${shot.aim.id}`
-  if (outcome?.kind !== "answer") return `${asked}: ${outcome?.kind ?? "hung up"}`
+  const query = `${index} ${shot.method.slice(0, 20)} ${shot.aim.id}`
+  if (outcome?.kind !== "answer") return `${query}: ${outcome?.kind ?? "hung up"}`
   const { answer } = outcome
   const body = parsed(answer.body.toString())
-  return `${asked}: ${answer.status}${codeOf(answer.status, body)} ${nameOf(shapeOf(shot, answer, body))}`
+  return `${query}: ${answer.status}${getCode(answer.status, body)} ${toName(toShape(shot, answer, body))}`
 }
 
 /**
@@ -150,7 +150,7 @@ const answers = Effect.gen(function* () {
       // The worker ends what is due before time moves, so each answer finds the same work done.
       ready: () => Effect.runPromise(operator.advance(momentSeconds)),
       found: () => undefined,
-      seen: (...seen) => void lines.push(lineOf(shapes.nameOf, seen)),
+      onOutcome: (...received) => void lines.push(getLine(shapes.nameOf, received)),
       cellDone: () => Promise.resolve(),
     }),
   )

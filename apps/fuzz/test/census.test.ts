@@ -2,14 +2,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { takeCensus } from "../src/oracle/census.ts"
-import { harvest, nothingMade } from "../src/oracle/harvest.ts"
+import { harvest, nothingCreated } from "../src/oracle/harvest.ts"
 import type { Connection } from "../src/wire/Connection.ts"
 import { aShot, anInventory, anAnswer, operation } from "./aDocument.ts"
 
 /** A service that lists these messages, and no reminders. */
 const listing = (messages: ReadonlyArray<{ readonly id: number; readonly text: string }>) => {
   const connection: Connection = {
-    ask: ({ bytes }) => {
+    request: ({ bytes }) => {
       const data = bytes.includes("/messages?") && bytes.includes("live") ? messages : []
       return Promise.resolve(anAnswer(200, { data, next_cursor: null }).outcome)
     },
@@ -28,17 +28,17 @@ describe("the count of messages", () => {
   const first = [1, 2, 3].map((id) => ({ id, text: "first" }))
   const count = (listed: Parameters<typeof listing>[0], answered: ReadonlyArray<number>) =>
     Effect.promise(() => {
-      const made = nothingMade()
+      const created = nothingCreated()
       for (const id of answered) {
         harvest(
           anInventory(),
-          made,
+          created,
           operation("sendMessage"),
           aShot(),
           anAnswer(202, { id, text: "" }),
         )
       }
-      return takeCensus(listing(listed), cell(), made)
+      return takeCensus(listing(listed), cell(), created)
     })
 
   it.effect("agrees when the service lists what its answers reported", () =>
@@ -69,8 +69,8 @@ describe("the count of messages", () => {
 
   it.effect("is skipped after a send whose answer was lost", () =>
     Effect.gen(function* () {
-      const made = { ...nothingMade(), isUncertain: true }
-      assert.isNull(yield* Effect.promise(() => takeCensus(listing([]), cell(), made)))
+      const created = { ...nothingCreated(), isUncertain: true }
+      assert.isNull(yield* Effect.promise(() => takeCensus(listing([]), cell(), created)))
     }),
   )
 })

@@ -1,7 +1,7 @@
 /** The generator is repeatable and varied, and addresses no host but the fuzzer's own. */
 import { assert, describe, it } from "@effect/vitest"
 import { generate } from "../src/request/generate.ts"
-import { bytesOf } from "../src/request/Shot.ts"
+import { getBytes } from "../src/request/Shot.ts"
 import { anInventory, document } from "./aDocument.ts"
 
 const shots = (seed: number, count: number) =>
@@ -11,12 +11,12 @@ const shots = (seed: number, count: number) =>
       inventory: anInventory(),
       seed,
       index,
-      mood: index % 16 === 15 ? "intruding" : "usual",
+      profile: index % 16 === 15 ? "intruding" : "usual",
     }),
   )
 
 const texts = (seed: number, count: number) =>
-  shots(seed, count).map((shot) => bytesOf(shot, "127.0.0.1:8080").toString("latin1"))
+  shots(seed, count).map((shot) => getBytes(shot, "127.0.0.1:8080").toString("latin1"))
 
 /** Hosts of links, in whatever encoding. */
 const hostsIn = (text: string): ReadonlyArray<string> => {
@@ -49,7 +49,7 @@ describe("generating", () => {
       inventory: anInventory(),
       seed: 5,
       index: 321,
-      mood: "usual",
+      profile: "usual",
     })
     assert.deepStrictEqual(alone, shots(5, 322)[321])
   })

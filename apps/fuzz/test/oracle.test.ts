@@ -367,9 +367,9 @@ describe("the oracle", () => {
   })
 
   it("finds leaked descriptors, files and memory", () => {
-    const held = { memory: 1e8, descriptors: 30, files: 3, temporary: 0 }
-    const left = (last: Partial<typeof held>, files = 3) =>
-      judgeUsage({ first: held, last: { ...held, ...last }, peak: 0 }, 1000, files).map(
+    const reserved = { memory: 1e8, descriptors: 30, files: 3, temporary: 0 }
+    const left = (last: Partial<typeof reserved>, files = 3) =>
+      judgeUsage({ first: reserved, last: { ...reserved, ...last }, peak: 0 }, 1000, files).map(
         ({ kind }) => kind,
       )
     assert.deepStrictEqual(left({}), [])

@@ -30,8 +30,8 @@ export const seedExample: Effect.Effect<
 > = Effect.gen(function* () {
   if (!(yield* (yield* Store).workspaces.isEmpty)) return null
   const mark = (yield* Ids).hex(32)
-  const kept = yield* (yield* Store).system.getOrCreateSecret("example-workspace", mark)
-  if (kept !== mark) return null
+  const stored = yield* (yield* Store).system.getOrCreateSecret("example-workspace", mark)
+  if (stored !== mark) return null
 
   const workspace = yield* (yield* Workspaces).create("owner", { name: "Example" })
   const { id } = workspace
@@ -62,13 +62,13 @@ export const keepKeys = Effect.fnUntraced(function* keepKeys(
   { dataDirectory, store }: Pick<ServiceSettings, "dataDirectory" | "store">,
 ) {
   const ending = store.kind === "memory" ? ".memory" : ""
-  const kept = (name: string, key: string) =>
+  const getStored = (name: string, key: string) =>
     storeSecret(dataDirectory, { name: `${name}${ending}`, what: "keys of the example" }, key)
   return {
     clientId: example.clientId,
-    liveKey: yield* kept("example-live-key", example.liveKey),
-    testKey: yield* kept("example-test-key", example.testKey),
-    keyV1: yield* kept("example-version-1-key", example.keyV1),
+    liveKey: yield* getStored("example-live-key", example.liveKey),
+    testKey: yield* getStored("example-test-key", example.testKey),
+    keyV1: yield* getStored("example-version-1-key", example.keyV1),
   }
 })
 

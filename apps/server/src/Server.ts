@@ -149,14 +149,14 @@ const readyLine = ({ admin, metrics, open }: Listeners): string => {
 
 /** The token, and whether this start has made it. */
 const operatorToken = Effect.fnUntraced(function* operatorToken({
-  operatorToken: given,
+  operatorToken: input,
   service,
 }: ServerSettings) {
-  if (given !== null) return { secret: given, isNew: false }
+  if (input !== null) return { secret: input, isNew: false }
   const { file, isNew, secret } = yield* loadOrMakeSecret(service.dataDirectory, operatorTokenKind)
   if (isNew) {
-    const shown = isTerminal() ? `: ${Redacted.value(secret)}` : ""
-    yield* announce(service.log, `Operator token, kept in ${file}${shown}\n`)
+    const formatted = isTerminal() ? `: ${Redacted.value(secret)}` : ""
+    yield* announce(service.log, `Operator token, kept in ${file}${formatted}\n`)
   }
   return { secret, isNew }
 })
@@ -186,11 +186,11 @@ const showExample = ({ service }: ServerSettings, { url }: HttpListener) =>
   seedExample.pipe(
     Effect.flatMap((example) => {
       if (example === null) return Effect.void
-      const say = (told: Example, inFiles: boolean) =>
-        announce(service.log, exampleText(told, localUrl(url), inFiles))
+      const print = (reported: Example, inFiles: boolean) =>
+        announce(service.log, exampleText(reported, localUrl(url), inFiles))
       return isTerminal()
-        ? say(example, false)
-        : Effect.flatMap(keepKeys(example, service), (told) => say(told, true))
+        ? print(example, false)
+        : Effect.flatMap(keepKeys(example, service), (reported) => print(reported, true))
     }),
     Effect.catchTags({
       StoreUnavailable: (error) => Effect.fail(storeCannotStart(service, error)),

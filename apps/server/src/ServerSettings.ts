@@ -64,9 +64,9 @@ export const serverVariableNames: ReadonlyArray<string> = Object.keys(variables)
 export const readServerSettings = Effect.fnUntraced(function* readServerSettings(
   environment: Environment,
 ): Effect.fn.Return<ServerSettings, CannotStart> {
-  const given = yield* readVariables(variables, environment)
-  const service = yield* serviceSettings(given)
-  const inlineWorker = given.WORKER !== "separate"
+  const input = yield* readVariables(variables, environment)
+  const service = yield* serviceSettings(input)
+  const inlineWorker = input.WORKER !== "separate"
   if (!inlineWorker && !isShared(service.store)) {
     return yield* new CannotStart({
       message:
@@ -74,18 +74,18 @@ export const readServerSettings = Effect.fnUntraced(function* readServerSettings
         "the worker app cannot share this store",
     })
   }
-  const adminPort = given.ADMIN_PORT ?? null
-  const metricsPort = given.METRICS_PORT ?? null
+  const adminPort = input.ADMIN_PORT ?? null
+  const metricsPort = input.METRICS_PORT ?? null
   yield* differ({ PORT: service.port, ADMIN_PORT: adminPort, METRICS_PORT: metricsPort })
   return {
     adminPort,
     metricsPort,
-    operatorToken: given.OPERATOR_TOKEN ?? null,
-    trustProxy: given.TRUST_PROXY ?? false,
+    operatorToken: input.OPERATOR_TOKEN ?? null,
+    trustProxy: input.TRUST_PROXY ?? false,
     inlineWorker,
     // Its number is a simulated phone.
-    seedExample: service.transport.kind === "simulated" && (given.SEED_EXAMPLE ?? true),
-    dashboard: given.DASHBOARD ?? true,
+    seedExample: service.transport.kind === "simulated" && (input.SEED_EXAMPLE ?? true),
+    dashboard: input.DASHBOARD ?? true,
     service,
   }
 })
@@ -93,13 +93,13 @@ export const readServerSettings = Effect.fnUntraced(function* readServerSettings
 /** Fails with a line that names both variables when two of them name one port. */
 const differ = (ports: Readonly<Record<string, number | null>>): Effect.Effect<void, CannotStart> =>
   Effect.gen(function* () {
-    const taken = new Map<number, string>()
+    const claimed = new Map<number, string>()
     for (const [name, port] of Object.entries(ports)) {
       if (port === null || port === 0) continue
-      const other = taken.get(port)
+      const other = claimed.get(port)
       if (other !== undefined) {
         return yield* new CannotStart({ message: `${name} must be another port than ${other}` })
       }
-      taken.set(port, name)
+      claimed.set(port, name)
     }
   })

@@ -13,7 +13,7 @@ import type { ServerSettings } from "./ServerSettings.ts"
 const cannot = (message: string) => new CannotStart({ message })
 
 /** The given token, or the one that the first start has kept. */
-const tokenOf = ({ operatorToken, service }: ServerSettings) => {
+const getToken = ({ operatorToken, service }: ServerSettings) => {
   if (operatorToken !== null) return Effect.succeed(Redacted.value(operatorToken))
   const file = join(service.dataDirectory ?? ".", operatorTokenKind.name)
   return Effect.tryPromise({
@@ -27,7 +27,7 @@ export const signInLink = Effect.fnUntraced(function* signInLink(
   [extra]: ReadonlyArray<string>,
 ) {
   if (extra !== undefined) return yield* cannot(`"${extra}" is one argument too many`)
-  const token = yield* tokenOf(settings)
+  const token = yield* getToken(settings)
   const { adminPort, service } = settings
   const host = service.host.includes(":") ? `[${service.host}]` : service.host
   const origin = localUrl(`http://${host}:${adminPort ?? service.port}`)

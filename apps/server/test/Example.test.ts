@@ -17,11 +17,11 @@ describe("the output about the demonstration workspace", () => {
       Effect.gen(function* () {
         const directory = join(yield* processes.temporaryDirectory, name)
         yield* Effect.promise(() => mkdir(directory))
-        const told = yield* keepKeys(example, {
+        const reported = yield* keepKeys(example, {
           dataDirectory: directory,
           store: { kind: "embedded" },
         })
-        const text = exampleText(told, "http://127.0.0.1:1", true)
+        const text = exampleText(reported, "http://127.0.0.1:1", true)
         for (const key of [example.liveKey, example.testKey]) assert.notInclude(text, `${key}\n`)
         const [, argument = ""] = /-H ("Authorization: .+\)")/.exec(text) ?? []
         const { stdout } = yield* Effect.promise(() =>
@@ -35,13 +35,13 @@ describe("the output about the demonstration workspace", () => {
   it.effect("stores keys of a memory store next to a database's", () =>
     Effect.gen(function* () {
       const dataDirectory = yield* processes.temporaryDirectory
-      const kept = yield* keepKeys(example, { dataDirectory, store: { kind: "embedded" } })
+      const stored = yield* keepKeys(example, { dataDirectory, store: { kind: "embedded" } })
       const passing = yield* keepKeys(
         { ...example, liveKey: "passing" },
         { dataDirectory, store: { kind: "memory" } },
       )
       assert.strictEqual(passing.liveKey, join(dataDirectory, "example-live-key.memory"))
-      const live = yield* Effect.promise(() => readFile(kept.liveKey, "utf8"))
+      const live = yield* Effect.promise(() => readFile(stored.liveKey, "utf8"))
       assert.strictEqual(live, "the-live-key\n")
       assert.lengthOf(yield* Effect.promise(() => readdir(dataDirectory)), 6)
     }).pipe(Effect.provide(Ids.layerRandom)),

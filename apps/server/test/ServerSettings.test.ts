@@ -207,7 +207,7 @@ const refused: ReadonlyArray<readonly [environment: Record<string, string>, vari
   [{ SEED_EXAMPLE: "TRUE" }, "SEED_EXAMPLE"],
 ]
 
-const shown = (environment: Record<string, string>) =>
+const format = (environment: Record<string, string>) =>
   Object.entries(environment)
     .map(([name, value]) => `${name}=${value}`)
     .join(" ")
@@ -230,7 +230,7 @@ describe("the server's configuration", () => {
   )
 
   for (const [environment, change] of understood) {
-    it.effect(`understands ${shown(environment)}`, () =>
+    it.effect(`understands ${format(environment)}`, () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* readServerSettings(environment), { ...defaults, ...change })
       }),
@@ -238,7 +238,7 @@ describe("the server's configuration", () => {
   }
 
   for (const [environment, variable] of refused) {
-    it.effect(`refuses ${shown(environment)} in one line that names ${variable}`, () =>
+    it.effect(`refuses ${format(environment)} in one line that names ${variable}`, () =>
       Effect.gen(function* () {
         const { message } = yield* Effect.flip(readServerSettings(environment))
         assert.match(message, new RegExp(`^${variable} must be .+$`))

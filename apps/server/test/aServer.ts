@@ -30,14 +30,14 @@ export const aDataDirectory = Effect.gen(function* () {
 /** A server with a memory store after its first start, with these additional settings. */
 export const aServer = Effect.fnUntraced(function* (settings: Record<string, string> = {}) {
   const server = yield* processes.startServer(program, { ...(yield* forgetful), ...settings })
-  const kept = yield* processes.keptSecrets(yield* server.stdout)
+  const stored = yield* processes.keptSecrets(yield* server.stdout)
   return {
     ...server,
-    kept,
-    caller: processes.aCaller(server.url, kept.liveKey ?? ""),
+    stored,
+    caller: processes.aCaller(server.url, stored.liveKey ?? ""),
     operator: processes.anOperator(
       server.url,
-      settings["OPERATOR_TOKEN"] ?? kept.operatorToken ?? "",
+      settings["OPERATOR_TOKEN"] ?? stored.operatorToken ?? "",
     ),
   }
 })

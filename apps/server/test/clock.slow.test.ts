@@ -9,8 +9,8 @@ import { aServer } from "./aServer.ts"
 const day = 86_400
 
 /** That many seconds after a moment, in an answer's format. */
-const after = (moment: string, seconds: number) =>
-  new Date(Date.parse(moment) + seconds * 1000).toISOString()
+const after = (instant: string, seconds: number) =>
+  new Date(Date.parse(instant) + seconds * 1000).toISOString()
 
 /** The variables in the start line of the page about tests. */
 const ofThePage = Effect.promise(async () => {

@@ -16,7 +16,7 @@ import { readServerSettings } from "../src/ServerSettings.ts"
 
 const root = resolve(import.meta.dirname, "../../..")
 const read = (file: string) => Effect.promise(() => readFile(join(root, file), "utf8"))
-const linesOf = (file: string) => Effect.map(read(file), (text) => text.split("\n"))
+const getLines = (file: string) => Effect.map(read(file), (text) => text.split("\n"))
 
 /** The content of `.env`: values like those that the page's commands generate. */
 const secret = "5e".repeat(32)
@@ -30,7 +30,7 @@ const substituted = (value: string): string =>
 const production = "compose.production.yaml"
 
 /** The variables of a service in one of the files. */
-const environmentOf = (service: string, file = production) =>
+const getEnvironment = (service: string, file = production) =>
   Effect.map(read(file), (text) => {
     const [, block = ""] =
       new RegExp(`^  ${service}:\n(?:    .*\n|\n)*?    environment:\n((?:      .*\n)+)`, "m").exec(
@@ -44,22 +44,22 @@ const environmentOf = (service: string, file = production) =>
   })
 
 /** The variables of the server's configuration. */
-const askedNames = Effect.gen(function* () {
-  const asked = new Set<string>()
+const requestedNames = Effect.gen(function* () {
+  const requests = new Set<string>()
   const environment = new Proxy<Record<string, string | undefined>>(
     {},
     {
       get: (_, name) => {
-        asked.add(String(name))
+        requests.add(String(name))
       },
     },
   )
   yield* readServerSettings(environment)
-  return asked
+  return requests
 })
 
 /** The block of a service. */
-const serviceOf = (text: string, service: string): string =>
+const getService = (text: string, service: string): string =>
   new RegExp(`^  ${service}:\n((?:    .*\n|\n)+)`, "m").exec(text)?.[1] ?? ""
 
 /** The names under a heading of the first level. */
@@ -74,7 +74,7 @@ describe("compose.yaml", () => {
       const text = yield* read("compose.yaml")
       assert.notInclude(text, "${")
       assert.deepStrictEqual(namesUnder(text, "services"), ["server"])
-      const environment = yield* environmentOf("server", "compose.yaml")
+      const environment = yield* getEnvironment("server", "compose.yaml")
       const { inlineWorker, seedExample, service } = yield* readServerSettings(environment)
       assert.deepStrictEqual(
         [service.transport.kind, service.store.kind, inlineWorker, seedExample],
@@ -90,18 +90,18 @@ describe("compose.yaml", () => {
         Effect.gen(function* () {
           const text = yield* read(file)
           const mounted = [...text.matchAll(/^ {6}- ([\w./-]+):\/[\w./-]+(?::ro)?$/gm)].map(
-            ([, place = ""]) => place,
+            ([, path = ""]) => path,
           )
-          const isFile = (place: string) => place.startsWith(".")
-          for (const place of mounted.filter(isFile)) {
-            assert.isTrue(existsSync(join(root, place)), place)
+          const isFile = (path: string) => path.startsWith(".")
+          for (const path of mounted.filter(isFile)) {
+            assert.isTrue(existsSync(join(root, path)), path)
           }
-          const volumes = mounted.filter((place) => !isFile(place))
+          const volumes = mounted.filter((path) => !isFile(path))
           assert.sameMembers([...new Set(volumes)], [...namesUnder(text, "volumes")])
           const services = namesUnder(text, "services")
           for (const [, name = ""] of text.matchAll(/^ {6}(\w+): \{ condition: /gm)) {
             assert.include(services, name)
-            assert.match(serviceOf(text, name), /healthcheck:|build: \./, name)
+            assert.match(getService(text, name), /healthcheck:|build: \./, name)
           }
         }),
     )
@@ -116,15 +116,15 @@ describe("compose.production.yaml", () => {
         [...namesUnder(text, "services")],
         ["database", "standby", "server", "worker", "prometheus", "grafana"],
       )
-      assert.match(serviceOf(text, "worker"), /deploy: \{ replicas: 2 \}/)
-      assert.match(serviceOf(text, "server"), /standby: \{ condition: service_healthy \}/)
+      assert.match(getService(text, "worker"), /deploy: \{ replicas: 2 \}/)
+      assert.match(getService(text, "server"), /standby: \{ condition: service_healthy \}/)
       const primary = yield* read("deploy/postgres/primary.sh")
       const [, awaited] = /synchronous_standby_names = '(\w+)'/.exec(primary) ?? []
       const standby = yield* read("deploy/postgres/standby.sh")
       assert.include(standby, `cluster_name=${awaited}`)
       assert.include(standby, `--slot=${awaited}`)
       const role = /create role (\w+) login replication/.exec(primary)?.[1]
-      assert.include((yield* environmentOf("standby"))["PRIMARY"] ?? "", `user=${role} `)
+      assert.include((yield* getEnvironment("standby"))["PRIMARY"] ?? "", `user=${role} `)
     }),
   )
 
@@ -139,8 +139,8 @@ describe("compose.production.yaml", () => {
 
   it.effect("configures a server with live numbers and without a worker", () =>
     Effect.gen(function* () {
-      const environment = yield* environmentOf("server")
-      const names = yield* askedNames
+      const environment = yield* getEnvironment("server")
+      const names = yield* requestedNames
       for (const name of Object.keys(environment)) assert.isTrue(names.has(name), name)
       const { adminPort, inlineWorker, service } = yield* readServerSettings(environment)
       assert.deepStrictEqual(
@@ -152,9 +152,9 @@ describe("compose.production.yaml", () => {
 
   it.effect("configures a worker with the server's own database, key, transport and links", () =>
     Effect.gen(function* () {
-      const { METRICS_PORT, ...environment } = yield* environmentOf("worker")
+      const { METRICS_PORT, ...environment } = yield* getEnvironment("worker")
       assert.match(METRICS_PORT ?? "", /^\d+$/, "its health is asked for there")
-      const ofServer = yield* environmentOf("server")
+      const ofServer = yield* getEnvironment("server")
       assert.includeMembers(Object.keys(serviceVariables), Object.keys(environment))
       for (const [name, value] of Object.entries(environment)) {
         assert.strictEqual(value, ofServer[name], name)
@@ -174,7 +174,7 @@ describe("compose.production.yaml", () => {
       Effect.gen(function* () {
         const [, port] = /^`METRICS_PORT=(\d+)`/m.exec(yield* read("docs/monitoring.md")) ?? []
         for (const service of ["server", "worker"]) {
-          assert.strictEqual((yield* environmentOf(service))["METRICS_PORT"], port)
+          assert.strictEqual((yield* getEnvironment(service))["METRICS_PORT"], port)
         }
         assert.notMatch(yield* read(production), new RegExp(`- "[^"]*${port}`))
         assert.include(yield* read("docs/live.md"), `Metrics are on port ${port} `)
@@ -183,8 +183,8 @@ describe("compose.production.yaml", () => {
 
   it.effect("gives the operator's token to the server alone", () =>
     Effect.gen(function* () {
-      assert.include(Object.keys(yield* environmentOf("server")), "OPERATOR_TOKEN")
-      assert.notInclude(Object.keys(yield* environmentOf("worker")), "OPERATOR_TOKEN")
+      assert.include(Object.keys(yield* getEnvironment("server")), "OPERATOR_TOKEN")
+      assert.notInclude(Object.keys(yield* getEnvironment("worker")), "OPERATOR_TOKEN")
     }),
   )
 
@@ -208,7 +208,7 @@ describe("messaging-server.service", () => {
       const { bin } = JSON.parse(yield* read("apps/server/package.json"))
       const [, program = ""] = /^ExecStart=\/usr\/bin\/env (\S+)$/m.exec(text) ?? []
       assert.include(Object.keys(bin), program)
-      const names = yield* askedNames
+      const names = yield* requestedNames
       const set = [...text.matchAll(/^Environment=(.+)$/gm)].flatMap(([, pairs = ""]) =>
         pairs.split(" ").map((pair) => pair.split("=")[0] ?? ""),
       )
@@ -220,8 +220,8 @@ describe("messaging-server.service", () => {
   it.effect("keeps files where the service may write, and never gives up starting", () =>
     Effect.gen(function* () {
       const text = yield* unit
-      const [, kept = ""] = /^StateDirectory=(.+)$/m.exec(text) ?? []
-      assert.include(text, `\nEnvironment=DATA_DIR=/var/lib/${kept}\n`)
+      const [, stored = ""] = /^StateDirectory=(.+)$/m.exec(text) ?? []
+      assert.include(text, `\nEnvironment=DATA_DIR=/var/lib/${stored}\n`)
       const inUnit = text.slice(0, text.indexOf("[Service]"))
       assert.include(inUnit, "\nStartLimitIntervalSec=0\n")
       assert.match(text, /\nRestart=on-failure\nRestartSec=\d+\n/)
@@ -232,13 +232,13 @@ describe("messaging-server.service", () => {
 describe("Dockerfile", () => {
   it.effect("copies existing files, and .dockerignore admits exactly those", () =>
     Effect.gen(function* () {
-      const lines = (yield* linesOf("Dockerfile"))
+      const lines = (yield* getLines("Dockerfile"))
         .filter((line) => line.startsWith("COPY ") && !line.includes("--from="))
         .flatMap((line) => line.split(" ").slice(1, -1))
       const copied = [...new Set(lines)]
       assert.isNotEmpty(copied)
       for (const path of copied) assert.isTrue(existsSync(join(root, path)), path)
-      const letIn = (yield* linesOf(".dockerignore")).filter((line) => line.startsWith("!"))
+      const letIn = (yield* getLines(".dockerignore")).filter((line) => line.startsWith("!"))
       assert.sameMembers(
         letIn.map((line) => line.slice(1)),
         copied,
@@ -248,10 +248,10 @@ describe("Dockerfile", () => {
 
   it.effect("asks a service for its health without a Node of its own", () =>
     Effect.gen(function* () {
-      const asked: Array<string | undefined> = []
+      const requests: Array<string | undefined> = []
       const server = createServer((request, response) => {
-        asked.push(request.url)
-        response.writeHead(asked.length === 1 ? 200 : 503).end()
+        requests.push(request.url)
+        response.writeHead(requests.length === 1 ? 200 : 503).end()
       })
       yield* Effect.acquireRelease(
         Effect.promise(() => once(server.listen(0, "127.0.0.1"), "listening")),
@@ -271,7 +271,7 @@ describe("Dockerfile", () => {
         })
       assert.strictEqual(yield* ends({ PORT: String(port) }), 0)
       assert.notStrictEqual(yield* ends({ PORT: "1", METRICS_PORT: String(port) }), 0)
-      assert.deepStrictEqual(asked, ["/health/ready", "/health/ready"])
+      assert.deepStrictEqual(requests, ["/health/ready", "/health/ready"])
       assert.notStrictEqual(yield* ends({ PORT: "1" }), 0)
     }).pipe(Effect.scoped),
   )

@@ -50,13 +50,13 @@ const twoPorts = Effect.gen(function* () {
         server.listen(0, "127.0.0.1", () => listening(server))
       }),
   )
-  const portOf = (server: ReturnType<typeof createServer>) =>
+  const getPort = (server: ReturnType<typeof createServer>) =>
     String((server.address() as AddressInfo).port)
   const closed = yield* listen
-  const shut = portOf(closed)
+  const shut = getPort(closed)
   yield* Effect.promise(() => new Promise((done) => closed.close(done)))
   const server = yield* Effect.acquireRelease(listen, (open) => Effect.sync(() => open.close()))
-  return { open: portOf(server), shut }
+  return { open: getPort(server), shut }
 })
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) => {
@@ -116,9 +116,9 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("doctor", (it) =>
       const { code, stdout } = yield* doctor(yield* asRole("plain", "unmade"))
       assert.strictEqual(code, 0, stdout)
       assert.match(stdout, /^ok +database .*, without tables: a start makes them$/m)
-      const made =
+      const created =
         "select count(*)::integer from pg_class where relnamespace = to_regnamespace('unmade')"
-      assert.strictEqual(yield* administer(made), 0)
+      assert.strictEqual(yield* administer(created), 0)
     }).pipe(Effect.scoped),
   )
 

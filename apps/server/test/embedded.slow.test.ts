@@ -21,7 +21,7 @@ const exists = (path: string) =>
     ),
   )
 
-const asking = (
+const requesting = (
   { liveKey = "", operatorToken = "" }: Secrets,
   { url }: processes.ServerProcess,
 ) => ({
@@ -33,7 +33,7 @@ const asking = (
 const aFirstServer = Effect.fnUntraced(function* (settings: Record<string, string>) {
   const server = yield* start(settings)
   const secrets = yield* processes.keptSecrets(yield* server.stdout)
-  return { server, secrets, asking: (one: processes.ServerProcess) => asking(secrets, one) }
+  return { server, secrets, request: (one: processes.ServerProcess) => requesting(secrets, one) }
 })
 
 /**
@@ -49,7 +49,7 @@ class Left extends Context.Service<
     Effect.gen(function* () {
       const settings = { DATA_DIR: yield* aDataDirectory, PORT: "0" }
       const first = yield* aFirstServer(settings)
-      const { caller } = first.asking(first.server)
+      const { caller } = first.request(first.server)
       const { body } = yield* caller.send("before")
       yield* caller.until(body.id, "sent")
       yield* first.server.stop
@@ -64,7 +64,7 @@ const aLaterServer = Effect.fnUntraced(function* (more: Record<string, string> =
   const settings = { ...(yield* lasting), ...more }
   yield* Effect.promise(() => cp(directory, settings.DATA_DIR, { recursive: true }))
   const server = yield* start(settings)
-  return { server, settings, asking: (one: processes.ServerProcess) => asking(secrets, one) }
+  return { server, settings, request: (one: processes.ServerProcess) => requesting(secrets, one) }
 })
 
 layer(Left.layer)("a server on the embedded database", (it) => {
@@ -73,17 +73,17 @@ layer(Left.layer)("a server on the embedded database", (it) => {
     () =>
       Effect.gen(function* () {
         const { messageId, secrets } = yield* Left
-        const { asking, server, settings } = yield* aLaterServer()
+        const { request, server, settings } = yield* aLaterServer()
         assert.match(yield* server.stdout, /^listening on http:\/\/[^\n]+\n$/)
-        const { caller, operator } = asking(server)
+        const { caller, operator } = request(server)
         assert.strictEqual((yield* caller.read(messageId)).body.status, "sent")
         const after = (yield* caller.send("after")).body
         yield* caller.until(after.id, "sent")
         assert.deepStrictEqual(yield* operator.sent, ["after", "before"])
-        const kept = yield* Effect.promise(() =>
+        const stored = yield* Effect.promise(() =>
           readFile(join(settings.DATA_DIR, "operator-token"), "utf8"),
         )
-        assert.strictEqual(kept.trim(), secrets.operatorToken)
+        assert.strictEqual(stored.trim(), secrets.operatorToken)
       }),
   )
 
@@ -105,13 +105,13 @@ layer(Left.layer)("a server on the embedded database", (it) => {
 
   it.effect("settles an attempt in flight before it stops: sent once, and stored as sent", () =>
     Effect.gen(function* () {
-      const { asking, server, settings } = yield* aLaterServer()
-      const first = asking(server)
+      const { request, server, settings } = yield* aLaterServer()
+      const first = request(server)
       yield* first.operator.behave(1, { send: "succeed", latency_ms: 2500 })
       const { message } = yield* processes.anAttemptUnderWay(first.caller)
       yield* server.stop
 
-      const again = asking(yield* start(settings))
+      const again = request(yield* start(settings))
       assert.strictEqual((yield* again.caller.read(message.id)).body.status, "sent")
       assert.deepStrictEqual(yield* again.operator.sent, ["under way", "before"])
     }),
@@ -119,10 +119,10 @@ layer(Left.layer)("a server on the embedded database", (it) => {
 
   it.effect("restarts at once after a kill, with everything that it had accepted", () =>
     Effect.gen(function* () {
-      const { asking, server, settings } = yield* aLaterServer()
-      const { body } = yield* asking(server).caller.send("Hello")
+      const { request, server, settings } = yield* aLaterServer()
+      const { body } = yield* request(server).caller.send("Hello")
       yield* server.kill
-      const again = asking(yield* start(settings))
+      const again = request(yield* start(settings))
       yield* again.caller.until(body.id, "sent")
       assert.deepStrictEqual(yield* again.operator.sent, ["Hello", "before"])
     }),
@@ -132,17 +132,17 @@ layer(Left.layer)("a server on the embedded database", (it) => {
     Effect.gen(function* () {
       const settings = yield* lasting
       // None exists before: each start begins from scratch, or continues after the killed one.
-      for (const made of ["lock", "db", "db/PG_VERSION", "db/global/pg_control"]) {
+      for (const created of ["lock", "db", "db/PG_VERSION", "db/global/pg_control"]) {
         const killed = yield* processes.start(program, settings)
         yield* processes.waitUntil(
-          `there is ${made}`,
-          exists(join(settings.DATA_DIR, made)),
+          `there is ${created}`,
+          exists(join(settings.DATA_DIR, created)),
           Schedule.spaced(20),
         )
         yield* killed.kill
       }
-      const { asking, server } = yield* aFirstServer(settings)
-      const { caller } = asking(server)
+      const { request, server } = yield* aFirstServer(settings)
+      const { caller } = request(server)
       const { body } = yield* caller.send("Hello")
       yield* caller.until(body.id, "sent")
     }),
@@ -150,23 +150,23 @@ layer(Left.layer)("a server on the embedded database", (it) => {
 
   it.effect("refuses a second process on its directory in one line, and continues", () =>
     Effect.gen(function* () {
-      const { asking, server, settings } = yield* aLaterServer()
+      const { request, server, settings } = yield* aLaterServer()
       const { ended } = yield* processes.start(program, settings)
       const { code, stderr, stdout } = yield* ended
       assert.deepStrictEqual({ code, stdout }, { code: 1, stdout: "" })
       assert.match(stderr, /^DATA_DIR is in use by another process[^\n]*\n$/)
-      const { body } = yield* asking(server).caller.send("Hello")
-      yield* asking(server).caller.until(body.id, "sent")
+      const { body } = yield* request(server).caller.send("Hello")
+      yield* request(server).caller.until(body.id, "sent")
     }),
   )
 
   it.effect("resumes an adjustable clock where it was moved to", () =>
     Effect.gen(function* () {
-      const { asking, server, settings } = yield* aLaterServer({ CLOCK: "adjustable" })
-      const moved = yield* asking(server).operator.advance(86_400)
+      const { request, server, settings } = yield* aLaterServer({ CLOCK: "adjustable" })
+      const moved = yield* request(server).operator.advance(86_400)
       assert.strictEqual(moved.status, 200)
       yield* server.stop
-      const again = asking(yield* start(settings))
+      const again = request(yield* start(settings))
       assert.isAtLeast(Date.parse(yield* again.operator.now), Date.parse(moved.body.now))
     }),
   )
@@ -187,7 +187,7 @@ layer(Left.layer)("a server on the embedded database", (it) => {
       const [live, ready] = ["live", "ready"].map((name) => fetch(`${server.url}/health/${name}`))
       return [(await live)?.status, (await ready)?.status]
     })
-    return { ...asking(secrets, server), disk, health, server }
+    return { ...requesting(secrets, server), disk, health, server }
   })
 
   it.effect(

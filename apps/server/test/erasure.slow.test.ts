@@ -24,20 +24,20 @@ const day = 24 * hour
 /** Longer than housekeeping's interval in service time. */
 const aRound = hour + 60
 
-interface Made {
+interface Created {
   readonly id: number
   readonly key: string
 }
 
 /** Words of one purpose, each in one field only, and phones that begin with its digits. */
 const aVocabulary = (purpose: string, digits: string) => {
-  const words = [`1555${digits}`]
+  const texts = [`1555${digits}`]
   let phones = 0
   return {
-    words,
+    texts,
     plant: (field: string) => {
       const word = `zq${purpose}${field}qz`
-      words.push(word)
+      texts.push(word)
       return word
     },
     phone: () => `+1555${digits}${String(phones++).padStart(4, "0")}`,
@@ -71,13 +71,13 @@ const aService = Effect.gen(function* () {
     RETENTION_DAYS: "7",
   })
   const operator = processes.anOperator(server.url, operatorToken)
-  const made = <Body = Made>(path: string, body: unknown, method = "POST") =>
+  const created = <Body = Created>(path: string, body: unknown, method = "POST") =>
     Effect.map(operator.ask<Body>(method, path, body), (answer) => {
       assert.include([200, 201], answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`)
       return answer.body
     })
   /** A caller's request, from an address that is a planted word too. */
-  const ask = <Body = Made>(
+  const request = <Body = Created>(
     key: string,
     path: string,
     body: unknown,
@@ -103,37 +103,37 @@ const aService = Effect.gen(function* () {
       const tables = tablesWith(yield* dumpDatabase(database), words)
       const files = yield* Effect.promise(async () => {
         const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-        const held: Array<string> = []
+        const reserved: Array<string> = []
         for (const entry of entries) {
           if (!entry.isFile()) continue
           const path = join(entry.parentPath, entry.name)
           const text = `${path} ${await readFile(path, "latin1")}`
-          held.push(...words.filter((word) => text.includes(word)))
+          reserved.push(...words.filter((word) => text.includes(word)))
         }
-        return held
+        return reserved
       })
       return [...tables, ...files]
     })
-  return { ask, found, made, operator, receiver: yield* aReceiver, url: server.url }
+  return { request, found, created, operator, receiver: yield* aReceiver, url: server.url }
 })
 
 type Service = Effect.Success<typeof aService>
 
 /** A workspace with a word in every field that can be filled. */
-const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
+const aFilledWorkspace = ({ request, created, operator, receiver }: Service) =>
   Effect.gen(function* () {
-    const { phone, plant, words } = aVocabulary("kept", "871")
+    const { phone, plant, texts } = aVocabulary("kept", "871")
     // The properties of its messages.
     const message = aVocabulary("sent", "872")
     const plan = http.aPlanInJson({ name: plant("plan"), media_storage_bytes: 1_000_000 })
-    const workspace = yield* made("/workspaces", { name: plant("workspace"), plan })
+    const workspace = yield* created("/workspaces", { name: plant("workspace"), plan })
     const root = `/workspaces/${workspace.id}`
-    const number = yield* made(`${root}/numbers`, {
+    const number = yield* created(`${root}/numbers`, {
       platform: "whatsapp",
       phone: phone(),
       label: plant("label"),
     })
-    yield* made(
+    yield* created(
       `${root}/numbers/${number.id}`,
       {
         proxy_url: `http://${plant("proxy")}.example:8080`,
@@ -146,19 +146,23 @@ const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
       error_message: plant("behaviour"),
       groups: [plant("group")],
     }
-    yield* made(`/simulator/numbers/${number.id}/behaviour`, behaviour, "PUT")
-    const { key } = yield* made(`${root}/keys`, { version: 2, name: plant("key") })
-    const test = yield* made(`${root}/keys`, { version: 2, name: plant("testkey"), mode: "test" })
-    const first = yield* made(`${root}/keys`, { version: 1 })
-    const contact = yield* made(`${root}/contacts`, { name: plant("contact"), phone: phone() })
-    yield* made(`${root}/contacts`, { name: "Ada", username: `@${plant("username")}` })
+    yield* created(`/simulator/numbers/${number.id}/behaviour`, behaviour, "PUT")
+    const { key } = yield* created(`${root}/keys`, { version: 2, name: plant("key") })
+    const test = yield* created(`${root}/keys`, {
+      version: 2,
+      name: plant("testkey"),
+      mode: "test",
+    })
+    const first = yield* created(`${root}/keys`, { version: 1 })
+    const contact = yield* created(`${root}/contacts`, { name: plant("contact"), phone: phone() })
+    yield* created(`${root}/contacts`, { name: "Ada", username: `@${plant("username")}` })
 
     const from = { "x-forwarded-for": "192.0.2.77" }
-    words.push("192.0.2.77")
+    texts.push("192.0.2.77")
     const send = (body: object, headers: Readonly<Record<string, string>> = {}) =>
-      ask(key, "/api/v2/messages", body, { ...from, ...headers })
+      request(key, "/api/v2/messages", body, { ...from, ...headers })
     for (const path of ["taken", "refused"]) {
-      yield* ask(key, "/api/v2/webhooks", {
+      yield* request(key, "/api/v2/webhooks", {
         url: `${receiver}/${path}/${plant(`hook${path}`)}`,
         description: plant(`description${path}`),
       })
@@ -182,7 +186,7 @@ const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
         file_name: `${message.plant("file")}.png`,
       },
     })
-    yield* ask(
+    yield* request(
       test.key,
       "/api/v2/messages",
       { to: { phone: message.phone() }, text: message.plant("test") },
@@ -190,19 +194,22 @@ const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
     )
     const upload = new FormData()
     upload.append("file", new Blob([plant("content")]), `${plant("upload")}.txt`)
-    const { id: mediaId } = yield* ask(key, "/api/v2/media", upload, from)
+    const { id: mediaId } = yield* request(key, "/api/v2/media", upload, from)
     yield* send({
       to: { phone: message.phone() },
       text: message.plant("withfile"),
       media: { media_id: mediaId },
     })
-    yield* ask(key, "/api/v2/reminders", {
+    yield* request(key, "/api/v2/reminders", {
       name: plant("reminder"),
       to: { phone: phone() },
       text: plant("reminded"),
       schedule: { cron: "0 9 * * *", timezone: "UTC" },
     })
-    yield* ask(key, "/api/v2/number-checks", { name: plant("check"), phones: [phone(), phone()] })
+    yield* request(key, "/api/v2/number-checks", {
+      name: plant("check"),
+      phones: [phone(), phone()],
+    })
 
     // Version 1: a callback, and a file that belongs to the send alone.
     const old = (path: string, body: Readonly<Record<string, string | Blob>>) => {
@@ -214,7 +221,7 @@ const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
       })) {
         form.append(name, value)
       }
-      return ask<{ readonly status: number }>(first.key, path, form, from)
+      return request<{ readonly status: number }>(first.key, path, form, from)
     }
     const sent = {
       phone: message.phone(),
@@ -237,8 +244,8 @@ const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
     yield* operator.ask("POST", "/simulator/settle")
     return {
       root,
-      words,
-      sentWords: message.words,
+      texts,
+      sentWords: message.texts,
       sentId,
       key,
       first: { api_key: first.key, client_id: workspace.id },
@@ -248,9 +255,9 @@ const aFilledWorkspace = ({ ask, made, operator, receiver }: Service) =>
 /** Fails unless each of them exists before the erasure. */
 const assertPlanted = (service: Service, words: ReadonlyArray<string>) =>
   Effect.map(service.found(words), (found) => {
-    const places = found.join()
+    const positions = found.join()
     assert.deepStrictEqual(
-      words.filter((word) => !places.includes(word)),
+      words.filter((word) => !positions.includes(word)),
       [],
     )
   })
@@ -268,7 +275,7 @@ const assertUnknown = (
       { token },
     )
     assert.deepStrictEqual([read.status, read.body.error.code], [404, "message_not_found"])
-    const list = yield* processes.call<{ readonly data: ReadonlyArray<Made> }>(
+    const list = yield* processes.call<{ readonly data: ReadonlyArray<Created> }>(
       "GET",
       `${url}/api/v2/messages`,
       { token },
@@ -287,11 +294,11 @@ layer(EmbeddedPostgres.layer())("erasure", (it) => {
   it.effect("of a deleted workspace leaves no word after a round of housekeeping", () =>
     Effect.gen(function* () {
       const service = yield* aService
-      const { root, sentWords, words } = yield* aFilledWorkspace(service)
-      yield* assertPlanted(service, [...words, ...sentWords])
-      yield* service.made(root, undefined, "DELETE")
+      const { root, sentWords, texts } = yield* aFilledWorkspace(service)
+      yield* assertPlanted(service, [...texts, ...sentWords])
+      yield* service.created(root, undefined, "DELETE")
       yield* service.operator.advance(aRound)
-      assert.deepStrictEqual(yield* service.found([...words, ...sentWords]), [])
+      assert.deepStrictEqual(yield* service.found([...texts, ...sentWords]), [])
     }),
   )
 
@@ -299,7 +306,7 @@ layer(EmbeddedPostgres.layer())("erasure", (it) => {
     Effect.gen(function* () {
       const service = yield* aService
       const filled = yield* aFilledWorkspace(service)
-      const { sentWords, words } = filled
+      const { sentWords, texts: words } = filled
       yield* assertPlanted(service, [...words, ...sentWords])
       yield* service.operator.advance(6 * day)
       const texts = sentWords.filter((word) => word.includes("text"))
@@ -309,10 +316,10 @@ layer(EmbeddedPostgres.layer())("erasure", (it) => {
       assert.deepStrictEqual(yield* service.found(sentWords), [])
       yield* assertUnknown(service, filled)
       // Data of no message remains, and so do unsent messages.
-      const kept = ["workspace", "label", "contact", "scheduled", "content", "reminded"]
+      const stored = ["workspace", "label", "contact", "scheduled", "content", "reminded"]
       yield* assertPlanted(
         service,
-        kept.map((field) => `zqkept${field}qz`),
+        stored.map((field) => `zqkept${field}qz`),
       )
     }),
   )
@@ -320,31 +327,31 @@ layer(EmbeddedPostgres.layer())("erasure", (it) => {
   it.effect("of a number, key and contact leaves no word of them, and keeps the others'", () =>
     Effect.gen(function* () {
       const service = yield* aService
-      const { ask, made, operator } = service
-      const workspace = yield* made("/workspaces", { name: "Shop" })
+      const { request, created, operator } = service
+      const workspace = yield* created("/workspaces", { name: "Shop" })
       const root = `/workspaces/${workspace.id}`
       const sets = []
       for (const [purpose, digits] of [
         ["gone", "874"],
         ["stays", "875"],
       ] as const) {
-        const { phone, plant, words } = aVocabulary(purpose, digits)
-        const number = yield* made(`${root}/numbers`, {
+        const { phone, plant, texts } = aVocabulary(purpose, digits)
+        const number = yield* created(`${root}/numbers`, {
           platform: "whatsapp",
           phone: phone(),
           label: plant("label"),
         })
         const proxy = { proxy_url: `http://${plant("proxy")}.example:8080` }
-        yield* made(`${root}/numbers/${number.id}`, proxy, "PATCH")
-        yield* made(
+        yield* created(`${root}/numbers/${number.id}`, proxy, "PATCH")
+        yield* created(
           `/simulator/numbers/${number.id}/behaviour`,
           { send: "succeed", error_message: plant("behaviour"), groups: [plant("group")] },
           "PUT",
         )
-        const key = yield* made(`${root}/keys`, { version: 2, name: plant("key") })
+        const key = yield* created(`${root}/keys`, { version: 2, name: plant("key") })
         const address = `192.0.2.${digits.slice(1)}`
-        words.push(address)
-        yield* ask(
+        texts.push(address)
+        yield* request(
           key.key,
           "/api/v2/messages",
           {
@@ -356,31 +363,31 @@ layer(EmbeddedPostgres.layer())("erasure", (it) => {
           { "x-forwarded-for": address },
         )
         const contacts = [
-          yield* made(`${root}/contacts`, { name: plant("contact"), phone: phone() }),
-          yield* made(`${root}/contacts`, { name: "Ada", username: `@${plant("username")}` }),
+          yield* created(`${root}/contacts`, { name: plant("contact"), phone: phone() }),
+          yield* created(`${root}/contacts`, { name: "Ada", username: `@${plant("username")}` }),
         ]
-        yield* assertPlanted(service, words)
-        sets.push({ contacts, key, number, words })
+        yield* assertPlanted(service, texts)
+        sets.push({ contacts, key, number, texts })
       }
-      const [gone, stays] = sets
-      if (gone === undefined || stays === undefined) return assert.fail("two sets were made")
+      const [deleted, stays] = sets
+      if (deleted === undefined || stays === undefined) return assert.fail("two sets were made")
       const paths = [
-        `numbers/${gone.number.id}`,
-        `keys/${gone.key.id}`,
-        ...gone.contacts.map(({ id }) => `contacts/${id}`),
+        `numbers/${deleted.number.id}`,
+        `keys/${deleted.key.id}`,
+        ...deleted.contacts.map(({ id }) => `contacts/${id}`),
       ]
-      for (const path of paths) yield* made(`${root}/${path}`, undefined, "DELETE")
+      for (const path of paths) yield* created(`${root}/${path}`, undefined, "DELETE")
       yield* operator.advance(aRound)
-      const phoneOfMessages = gone.words[0] ?? ""
-      const found = yield* service.found(gone.words)
+      const phoneOfMessages = deleted.texts[0] ?? ""
+      const found = yield* service.found(deleted.texts)
       // The number's waiting message was cancelled, and keeps the phone that it was created with.
       assert.deepStrictEqual(
         found.filter(
-          (place) => !/^(messages|outbox): /.test(place) || !place.endsWith(phoneOfMessages),
+          (path) => !/^(messages|outbox): /.test(path) || !path.endsWith(phoneOfMessages),
         ),
         [],
       )
-      yield* assertPlanted(service, stays.words)
+      yield* assertPlanted(service, stays.texts)
     }),
   )
 })

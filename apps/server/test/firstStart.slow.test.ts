@@ -34,7 +34,7 @@ describe.concurrent("a first start", () => {
   it.effect("takes the README's messages, and prints lines that send another and read it", () =>
     Effect.gen(function* () {
       const server = yield* aServer()
-      const key = server.kept.liveKey ?? ""
+      const key = server.stored.liveKey ?? ""
       const page = yield* Effect.promise(() => readFile(join(root, "README.md"), "utf8"))
       const [send = "", read = "", appointment = "", callOff = "", ...others] = Array.from(
         page.matchAll(/```sh\n([^`]*curl [^`]*)```/g),
@@ -75,10 +75,10 @@ describe.concurrent("a first start", () => {
     "stores a live key, a test key, a version 1 key and the operator token in files that it names",
     () =>
       Effect.gen(function* () {
-        const { kept, operator, url } = yield* aServer()
+        const { stored, operator, url } = yield* aServer()
         for (const [key, mode] of [
-          [kept.liveKey, "live"],
-          [kept.testKey, "test"],
+          [stored.liveKey, "live"],
+          [stored.testKey, "test"],
         ] as const) {
           const { body } = yield* processes.call<{ readonly key: { readonly mode: string } }>(
             "GET",
@@ -100,7 +100,7 @@ describe.concurrent("a first start", () => {
         const version1 = keys.body.data.filter(({ version }) => version === 1)
         assert.deepStrictEqual(
           version1.map(({ last4 }) => last4),
-          [kept.keyV1?.slice(-4)],
+          [stored.keyV1?.slice(-4)],
         )
       }),
   )
@@ -110,7 +110,7 @@ describe.concurrent("a first start", () => {
       const settings = yield* forgetful
       const server = yield* aServer(settings)
       const stdout = yield* server.stdout
-      assert.lengthOf(Object.values(server.kept), 4)
+      assert.lengthOf(Object.values(server.stored), 4)
       assert.notInclude(stdout, "#code=")
       assert.include(
         stdout,
@@ -121,7 +121,7 @@ describe.concurrent("a first start", () => {
         PORT: new URL(server.url).port,
       })
       assert.match(link, new RegExp(`^${server.url}/sign-in#code=[0-9a-f]{64}\n$`))
-      for (const secret of Object.values(server.kept)) assert.notInclude(stdout, secret)
+      for (const secret of Object.values(server.stored)) assert.notInclude(stdout, secret)
       const files = ["operator-token", "live-key", "test-key", "version-1-key"].map((name) =>
         name === "operator-token" ? name : `example-${name}.memory`,
       )
@@ -152,9 +152,9 @@ describe.concurrent("a first start", () => {
       const [, token = ""] = /^Operator token, kept in .+: (\S{40})$/m.exec(stdout) ?? []
       const workspaces = `${server.url}/admin/v1/workspaces`
       assert.strictEqual((yield* processes.call("GET", workspaces, { token })).status, 200)
-      const kept = yield* Effect.promise(() => readdir(settings.DATA_DIR))
+      const stored = yield* Effect.promise(() => readdir(settings.DATA_DIR))
       assert.deepStrictEqual(
-        kept.filter((name) => name.startsWith("example-")),
+        stored.filter((name) => name.startsWith("example-")),
         [],
       )
     }),
@@ -181,9 +181,9 @@ describe.concurrent("a first start", () => {
       const { body } = yield* server.operator.ask("GET", "/workspaces")
       assert.deepStrictEqual(body, { data: [], next_cursor: null })
       // A memory store keeps media files only while its process lives.
-      const kept = yield* Effect.promise(() => readdir(settings.DATA_DIR))
+      const stored = yield* Effect.promise(() => readdir(settings.DATA_DIR))
       assert.deepStrictEqual(
-        kept.filter((name) => !name.startsWith("passing-")),
+        stored.filter((name) => !name.startsWith("passing-")),
         [],
       )
     }),
@@ -191,10 +191,10 @@ describe.concurrent("a first start", () => {
 
   it.effect("PUBLIC_URL is the origin of links in its answers", () =>
     Effect.gen(function* () {
-      const given = yield* aServer({ PUBLIC_URL: "https://messages.example" })
+      const input = yield* aServer({ PUBLIC_URL: "https://messages.example" })
       const own = yield* aServer()
       for (const [server, origin] of [
-        [given, "https://messages.example"],
+        [input, "https://messages.example"],
         [own, own.url],
       ] as const) {
         const { body } = yield* processes.call<{ readonly error: { readonly docs: string } }>(

@@ -43,18 +43,18 @@ describe.concurrent("live numbers", () => {
     "a number is linked by its QR code, sends, and reconnects after the process was killed",
     () =>
       Effect.gen(function* () {
-        const far = yield* WhatsAppServer
-        yield* far.person(ownPhone)
-        yield* far.person(otherPhone, { receipts: ["delivered", "read"] })
+        const remote = yield* WhatsAppServer
+        yield* remote.person(ownPhone)
+        yield* remote.person(otherPhone, { receipts: ["delivered", "read"] })
         const directory = yield* processes.temporaryDirectory
         const certificate = join(directory, "media.pem")
-        yield* Effect.promise(() => writeFile(certificate, far.mediaCertificate))
+        yield* Effect.promise(() => writeFile(certificate, remote.mediaCertificate))
         const started = processes.startServer(program, {
           PORT: "0",
           DATA_DIR: yield* aDataDirectory,
           OPERATOR_TOKEN: operatorToken,
           TRANSPORT: "live",
-          WHATSAPP_URL: far.url,
+          WHATSAPP_URL: remote.url,
           LINKED_DEVICE_NAME: "Acme",
           NODE_EXTRA_CA_CERTS: certificate,
         })
@@ -65,12 +65,12 @@ describe.concurrent("live numbers", () => {
         assert.strictEqual((yield* ask("GET", "/simulator/clock")).status, 404)
         const { key: token } = yield* aKey(yield* aWorkspace())
         const numbers = `${first.url}/api/v2/numbers`
-        const { body: made } = yield* processes.call<NumberBody>("POST", numbers, {
+        const { body: numberBody } = yield* processes.call<NumberBody>("POST", numbers, {
           token,
           body: {},
         })
         const number = Effect.map(
-          processes.call<NumberBody>("GET", `${numbers}/${made.id}`, { token }),
+          processes.call<NumberBody>("GET", `${numbers}/${numberBody.id}`, { token }),
           ({ body }) => body,
         )
         const link = yield* processes.waitUntil(
@@ -78,7 +78,7 @@ describe.concurrent("live numbers", () => {
           Effect.map(number, ({ connect }) => connect?.qr_code_url ?? undefined),
           processes.ofOneKey,
         )
-        yield* far.scan(ownPhone, yield* qrText(link))
+        yield* remote.scan(ownPhone, yield* qrText(link))
         const linked = yield* processes.waitUntil(
           "the number is connected",
           Effect.map(number, (now) => (now.status === "connected" ? now : undefined)),
@@ -92,7 +92,7 @@ describe.concurrent("live numbers", () => {
         const { body: sent } = yield* caller.send(text, { to })
         yield* caller.until(sent.id, "read")
         assert.deepStrictEqual(
-          far.decrypted(otherPhone).map((shown) => shown.text),
+          remote.decrypted(otherPhone).map((visible) => visible.text),
           [text],
         )
         const { stdout: firstWords } = yield* first.kill
@@ -101,15 +101,15 @@ describe.concurrent("live numbers", () => {
         const again = processes.aCaller(second.url, token)
         const { body: next } = yield* again.send("Again", { to })
         yield* again.until(next.id, "read")
-        assert.strictEqual(far.copies(otherPhone), 2)
+        assert.strictEqual(remote.copies(otherPhone), 2)
         // One device, which was never connected twice at once.
         assert.deepStrictEqual(
-          far.sessions(ownPhone).map(({ most }) => most),
+          remote.sessions(ownPhone).map(({ max }) => max),
           [1],
         )
         const words = `${firstWords}${yield* second.stdout}`
         assert.notMatch(words, /noiseKey|privKey|Closing session|Example/)
-        assert.deepStrictEqual(far.complaints(), [])
+        assert.deepStrictEqual(remote.complaints(), [])
       }).pipe(Effect.provide(WhatsAppServer.layer())),
   )
 
@@ -117,9 +117,9 @@ describe.concurrent("live numbers", () => {
     "a process killed during linking continues with the new link, not with simulated phones",
     () =>
       Effect.gen(function* () {
-        const far = yield* WhatsAppServer
-        yield* far.person(ownPhone)
-        yield* far.person(otherPhone, { receipts: ["delivered", "read"] })
+        const remote = yield* WhatsAppServer
+        yield* remote.person(ownPhone)
+        yield* remote.person(otherPhone, { receipts: ["delivered", "read"] })
         const withoutTransport = {
           PORT: "0",
           DATA_DIR: yield* aDataDirectory,
@@ -128,7 +128,7 @@ describe.concurrent("live numbers", () => {
         const started = processes.startServer(program, {
           ...withoutTransport,
           TRANSPORT: "live",
-          WHATSAPP_URL: far.url,
+          WHATSAPP_URL: remote.url,
         })
 
         const first = yield* started
@@ -139,7 +139,7 @@ describe.concurrent("live numbers", () => {
             processes.call<NumberBody>("GET", `${url}/api/v2/numbers/${id}`, { token }),
             ({ body }) => body,
           )
-        const { body: made } = yield* processes.call<NumberBody>(
+        const { body: numberBody } = yield* processes.call<NumberBody>(
           "POST",
           `${first.url}/api/v2/numbers`,
           { token, body: {} },
@@ -147,28 +147,28 @@ describe.concurrent("live numbers", () => {
         const link = yield* processes.waitUntil(
           "there is a QR code",
           Effect.map(
-            numberAt(first.url, made.id),
+            numberAt(first.url, numberBody.id),
             ({ connect }) => connect?.qr_code_url ?? undefined,
           ),
           processes.ofOneKey,
         )
         // It is killed as soon as the remote server has the device.
-        yield* far.scan(ownPhone, yield* qrText(link))
+        yield* remote.scan(ownPhone, yield* qrText(link))
         yield* first.kill
 
         const second = yield* started
         yield* processes.waitUntil(
           "the number is connected, and no code was scanned again",
-          Effect.map(numberAt(second.url, made.id), ({ status }) =>
+          Effect.map(numberAt(second.url, numberBody.id), ({ status }) =>
             status === "connected" ? true : undefined,
           ),
           processes.ofOneKey,
         )
-        assert.lengthOf(far.sessions(ownPhone), 1)
+        assert.lengthOf(remote.sessions(ownPhone), 1)
         const caller = processes.aCaller(second.url, token)
         const { body: sent } = yield* caller.send("Linked", { to: { phone: `+${otherPhone}` } })
         yield* caller.until(sent.id, "read")
-        assert.strictEqual(far.copies(otherPhone), 1)
+        assert.strictEqual(remote.copies(otherPhone), 1)
 
         // Simulated phones would send in the number's place.
         yield* second.kill
@@ -181,9 +181,9 @@ describe.concurrent("live numbers", () => {
 
   it.live("an operator paces, pauses, moves to a proxy, resumes and logs out a linked number", () =>
     Effect.gen(function* () {
-      const far = yield* WhatsAppServer
-      yield* far.person(ownPhone)
-      yield* far.person(otherPhone)
+      const remote = yield* WhatsAppServer
+      yield* remote.person(ownPhone)
+      yield* remote.person(otherPhone)
       const directory = yield* processes.temporaryDirectory
       const { url } = yield* processes.startServer(program, {
         PORT: "0",
@@ -191,23 +191,27 @@ describe.concurrent("live numbers", () => {
         DATA_DIR: join(directory, "data"),
         OPERATOR_TOKEN: operatorToken,
         TRANSPORT: "live",
-        WHATSAPP_URL: far.url,
+        WHATSAPP_URL: remote.url,
       })
       const { aKey, aWorkspace, ask } = processes.anOperator(url, operatorToken)
       const { key: token } = yield* aKey(yield* aWorkspace())
-      const { body: made } = yield* processes.call<NumberBody>("POST", `${url}/api/v2/numbers`, {
-        token,
-        body: {},
-      })
-      const path = `/workspaces/1/numbers/${made.id}`
+      const { body: numberBody } = yield* processes.call<NumberBody>(
+        "POST",
+        `${url}/api/v2/numbers`,
+        {
+          token,
+          body: {},
+        },
+      )
+      const path = `/workspaces/1/numbers/${numberBody.id}`
       const link = yield* processes.waitUntil(
         "there is a QR code",
         Effect.map(
-          processes.call<NumberBody>("GET", `${url}/api/v2/numbers/${made.id}`, { token }),
+          processes.call<NumberBody>("GET", `${url}/api/v2/numbers/${numberBody.id}`, { token }),
           ({ body }) => body.connect?.qr_code_url ?? undefined,
         ),
       )
-      yield* far.scan(ownPhone, yield* qrText(link))
+      yield* remote.scan(ownPhone, yield* qrText(link))
 
       const connection = Effect.map(
         ask<ConnectionBody>("GET", `${path}/connection`),
@@ -223,10 +227,10 @@ describe.concurrent("live numbers", () => {
       const caller = processes.aCaller(url, token)
       const send = (text: string) =>
         Effect.map(
-          caller.send(text, { from: made.id, to: { phone: `+${otherPhone}` } }),
+          caller.send(text, { from: numberBody.id, to: { phone: `+${otherPhone}` } }),
           ({ body }) => body.id,
         )
-      const shown = () => far.decrypted(otherPhone).map(({ text }) => text)
+      const format = () => remote.decrypted(otherPhone).map(({ text }) => text)
       const change = (body: object) =>
         Effect.map(ask<{ readonly proxy: unknown }>("PATCH", path, body), (answer) => {
           assert.strictEqual(answer.status, 200)
@@ -238,14 +242,14 @@ describe.concurrent("live numbers", () => {
       yield* change({ pacing: { min_interval_ms: null, jitter_ms: null, per_hour: 1 } })
       yield* caller.until(yield* send("first"), "sent")
       const second = yield* send("second")
-      const held = yield* processes.waitUntil(
+      const connectionBody = yield* processes.waitUntil(
         "the second one is held back",
         Effect.map(connection, (now) =>
           Date.parse(now.next_send_at ?? "") > Date.now() + 50 * 60_000 ? now : undefined,
         ),
       )
-      assert.strictEqual(held.waiting, 1)
-      assert.deepStrictEqual(shown(), ["first"])
+      assert.strictEqual(connectionBody.waiting, 1)
+      assert.deepStrictEqual(format(), ["first"])
       yield* change({ pacing: { per_minute: null, per_hour: null } })
       yield* caller.until(second, "sent")
 
@@ -260,7 +264,7 @@ describe.concurrent("live numbers", () => {
 
       // The connection opens again, through the proxy.
       const { http } = (yield* someProxies).proxies
-      const logins = () => far.sessions(ownPhone)[0]?.logins ?? 0
+      const logins = () => remote.sessions(ownPhone)[0]?.logins ?? 0
       const before = logins()
       const moved = yield* change({ proxy_url: withCredentials(http) })
       assert.deepStrictEqual(moved.proxy, {
@@ -271,12 +275,12 @@ describe.concurrent("live numbers", () => {
         "it has logged in again",
         Effect.sync(() => (logins() > before ? true : undefined)),
       )
-      assert.deepStrictEqual(http.passed, [new URL(far.url).host])
+      assert.deepStrictEqual(http.passed, [new URL(remote.url).host])
       yield* until("connected", null)
       yield* caller.until(yield* send("through the proxy"), "sent")
 
       // The account is locked: nothing is tried until an operator acts.
-      yield* far.end(403, ownPhone)
+      yield* remote.end(403, ownPhone)
       yield* until("disconnected", "restricted")
       const later = yield* send("after the lock")
       assert.strictEqual((yield* caller.read(later)).body.status, "queued")
@@ -285,7 +289,7 @@ describe.concurrent("live numbers", () => {
       yield* until("connected", null)
       yield* caller.until(later, "sent")
       assert.strictEqual(http.passed.length, 2)
-      assert.deepStrictEqual(shown(), [
+      assert.deepStrictEqual(format(), [
         "first",
         "second",
         "third",
@@ -294,11 +298,11 @@ describe.concurrent("live numbers", () => {
       ])
 
       const out = yield* ask<NumberBody>("POST", `${path}/logout`)
-      assert.deepInclude(out.body, { id: made.id, status: "disconnected" })
+      assert.deepInclude(out.body, { id: numberBody.id, status: "disconnected" })
       // The phone no longer shows a linked device.
-      assert.deepStrictEqual(far.sessions(ownPhone), [])
+      assert.deepStrictEqual(remote.sessions(ownPhone), [])
       yield* until("disconnected", "logged_out")
-      assert.deepStrictEqual(far.complaints(), [])
+      assert.deepStrictEqual(remote.complaints(), [])
     }).pipe(Effect.scoped, Effect.provide(WhatsAppServer.layer({ asksForFewPreKeys: true }))),
   )
 })

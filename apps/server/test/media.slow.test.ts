@@ -31,7 +31,7 @@ const download = (url: string) =>
   })
 
 /** Begins an upload of 8 MiB that never ends. */
-const beginUpload = (url: string, key: string) =>
+const startUpload = (url: string, key: string) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const outgoing = request(`${url}/api/v2/media`, {
@@ -63,7 +63,7 @@ describe("media files of a real server", () => {
       const file = yield* upload(server.url, liveKey, bytes)
       assert.strictEqual(file.size, bytes.length)
 
-      yield* beginUpload(server.url, liveKey)
+      yield* startUpload(server.url, liveKey)
       const temporary = join(DATA_DIR, "media", "temporary")
       yield* processes.waitUntil("an upload is under way", Effect.map(filesIn(temporary), some))
       yield* server.kill
@@ -89,8 +89,8 @@ describe("media files of a real server", () => {
   it.effect("go with a server that has a memory store", () =>
     Effect.gen(function* () {
       const settings = yield* forgetful
-      const { kept, stop, url } = yield* aServer(settings)
-      const file = yield* upload(url, kept.liveKey ?? "", Buffer.alloc(1000))
+      const { stored, stop, url } = yield* aServer(settings)
+      const file = yield* upload(url, stored.liveKey ?? "", Buffer.alloc(1000))
       assert.strictEqual((yield* download(file.url)).status, 200)
       yield* stop
       const left = yield* filesIn(settings.DATA_DIR)
@@ -115,14 +115,18 @@ describe("a number check of a real server", () => {
       )
       yield* processes.anOperator(server.url, operatorToken).behave(1, { latency_ms: 10_000 })
       const phones = Array.from({ length: 130 }, (_, index) => `+1555200${1001 + index}`)
-      const made = yield* processes.call<CheckBody>("POST", `${server.url}/api/v2/number-checks`, {
-        token,
-        body: { phones },
-      })
-      assert.strictEqual(made.status, 202)
+      const created = yield* processes.call<CheckBody>(
+        "POST",
+        `${server.url}/api/v2/number-checks`,
+        {
+          token,
+          body: { phones },
+        },
+      )
+      assert.strictEqual(created.status, 202)
       const read = (url: string) =>
         Effect.map(
-          processes.call<CheckBody>("GET", `${url}/api/v2/number-checks/${made.body.id}`, {
+          processes.call<CheckBody>("GET", `${url}/api/v2/number-checks/${created.body.id}`, {
             token,
           }),
           ({ body }) => body,

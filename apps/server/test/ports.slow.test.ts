@@ -4,7 +4,7 @@ import { processes } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import { aServer, forgetful, program } from "./aServer.ts"
 
-const statusOf = (url: string, token = "") =>
+const getStatus = (url: string, token = "") =>
   Effect.promise(async () => {
     const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
     await response.body?.cancel()
@@ -27,11 +27,11 @@ describe("a server with ADMIN_PORT and METRICS_PORT", () => {
         "/docs/errors": [200, 200, 404],
         "/openapi.json": [200, 200, 404],
       }
-      const { liveKey = "", operatorToken = "" } = server.kept
+      const { liveKey = "", operatorToken = "" } = server.stored
       for (const [path, statuses] of Object.entries(served)) {
         const token = path.startsWith("/admin") ? operatorToken : liveKey
         const found = yield* Effect.forEach([server.url, admin, metrics], (url) =>
-          statusOf(url + path, token),
+          getStatus(url + path, token),
         )
         assert.deepStrictEqual(found, statuses, path)
       }

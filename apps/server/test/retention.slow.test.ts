@@ -98,34 +98,34 @@ const aDay = ({ url }: processes.ServerProcess, keys: Prepared, receiver: string
   })
 
 /** The store's content after each ten days. */
-const thirtyDays = (environment: Environment, look: Effect.Effect<TableSizes>) =>
+const thirtyDays = (environment: Environment, check: Effect.Effect<TableSizes>) =>
   Effect.gen(function* () {
     const receiver = yield* aReceiver
     let keys: Prepared | undefined
-    const seen: Array<TableSizes> = []
+    const received: Array<TableSizes> = []
     for (let part = 0; part < 3; part++) {
       keys = yield* withServer(environment, (server) =>
         Effect.gen(function* () {
-          const made = keys ?? (yield* prepare(server, receiver))
-          for (let count = 0; count < 10; count++) yield* aDay(server, made, receiver)
-          return made
+          const created = keys ?? (yield* prepare(server, receiver))
+          for (let count = 0; count < 10; count++) yield* aDay(server, created, receiver)
+          return created
         }),
       )
-      seen.push(yield* look)
+      received.push(yield* check)
     }
-    return seen
+    return received
   })
 
-const assertFlat = (seen: ReadonlyArray<TableSizes>) => {
-  const [first, second, third] = seen
+const assertFlat = (received: ReadonlyArray<TableSizes>) => {
+  const [first, second, third] = received
   if (first === undefined || second === undefined || third === undefined) {
     return assert.fail("thirty days have three parts")
   }
   const aDaysMessages = liveADay + testADay
-  for (const { rows } of seen) {
-    const kept = rows.get("messages") ?? 0
-    assert.isAtLeast(kept, (retentionDays - 1) * aDaysMessages)
-    assert.isAtMost(kept, (retentionDays + 1) * aDaysMessages)
+  for (const { rows } of received) {
+    const stored = rows.get("messages") ?? 0
+    assert.isAtLeast(stored, (retentionDays - 1) * aDaysMessages)
+    assert.isAtMost(stored, (retentionDays + 1) * aDaysMessages)
   }
   for (const [table, rows] of third.rows) {
     // A day's events and attempts more or less, depending on the moment.

@@ -380,7 +380,7 @@ export interface FinalState {
 }
 
 /** What remains of ended messages at a later moment, with a retention of a day. */
-export interface Kept {
+export interface Stored {
   readonly at: number
   /** Ids of messages, and of events, of the audited workspace. */
   readonly messages: ReadonlyArray<number>
@@ -416,7 +416,7 @@ export interface History {
   readonly entries: ReadonlyArray<Entry>
   readonly final: FinalState
   /** Reads a workspace with a retention of a day, with the first message right at the audit. */
-  readonly kept: ReadonlyArray<Kept>
+  readonly kept: ReadonlyArray<Stored>
 }
 
 type Distributed<A> = A extends unknown ? Omit<A, "at"> : never
@@ -436,10 +436,10 @@ export class Recorder {
   #h1 = 0x811c9dc5
   #h2 = 0x1b873593
 
-  constructor(now: () => number, keepsTrace: boolean) {
+  constructor(now: () => number, hasTrace: boolean) {
     this.#now = now
     this.#start = now()
-    this.trace = keepsTrace ? [] : null
+    this.trace = hasTrace ? [] : null
   }
 
   /** A number for the next call of a caller. */

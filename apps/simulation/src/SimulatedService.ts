@@ -50,7 +50,7 @@ const minute = 60 * second
 export const quota = { messages: 9, windowMillis: 24 * 60 * minute }
 
 /** Maximum of numbers in a process. */
-const mostNumbers = 100
+const maxNumbers = 100
 
 /** The store and the files, which every process shares. */
 export const layerShared = Layer.merge(layerStore, layerMediaFiles).pipe(
@@ -117,7 +117,7 @@ export interface ClusterOptions {
 }
 
 /** The tag of an outcome, with the guard that a commit names. */
-const tagOf = (operation: string, answer: unknown): string | null => {
+const toTag = (operation: string, answer: unknown): string | null => {
   if (typeof answer === "boolean") return String(answer)
   if (operation === "sessions.beat" && answer === null) return "ended"
   if (typeof answer !== "object" || answer === null || !("_tag" in answer)) return null
@@ -194,10 +194,10 @@ export class Cluster {
   /** Lets another process replace a dead one. */
   restart(dead: Running): void {
     const { world } = this.#options
-    const place = this.running.indexOf(dead)
-    if (place < 0) return
+    const index = this.running.indexOf(dead)
+    if (index < 0) return
     world.at(world.outside, world.now + this.#restarts.below(20 * second), () => {
-      this.running[place] = this.open(true)
+      this.running[index] = this.open(true)
     })
   }
 
@@ -210,7 +210,10 @@ export class Cluster {
   }
 
   /** Runs an effect over the services of that process, for a caller outside. */
-  ask<A, E>(running: Running, effect: Effect.Effect<A, E, Services>): Effect.Effect<A, E | Lost> {
+  request<A, E>(
+    running: Running,
+    effect: Effect.Effect<A, E, Services>,
+  ): Effect.Effect<A, E | Lost> {
     const { services } = running
     return services === null
       ? Effect.fail(new Lost())
@@ -253,7 +256,7 @@ export class Cluster {
     )
     const ownership =
       isShared && this.#keepsLines
-        ? NumberOwnership.layerShared(mostNumbers)
+        ? NumberOwnership.layerShared(maxNumbers)
         : NumberOwnership.layerAll
     const around = aroundStore(store, this.#around(running))
     return layerService(around, this.#transports(process), parts, ownership).pipe(
@@ -291,20 +294,20 @@ export class Cluster {
       Effect.suspend(() => {
         // The store has a clock of its own, which is right.
         if (operation === clockRead && faults.mayHappen("skew")) return Effect.succeed(world.now)
-        const asked = Effect.suspend(() => {
+        const request = Effect.suspend(() => {
           record.note(`${process.name} ${operation}`)
           return Effect.tap(effect, (answer) =>
             Effect.sync(() => {
-              const tag = tagOf(operation, answer)
+              const tag = toTag(operation, answer)
               if (tag !== null) coverage.hit(`${operation} ${tag}`)
             }),
           )
         })
-        const turn = yields ? Effect.yieldNow : Effect.void
+        const tick = yields ? Effect.yieldNow : Effect.void
         if (!faults.isStormy) {
           const late = this.late.get(operation)
-          const wait = late === undefined ? turn : Effect.sleep(late)
-          return Effect.andThen(wait, asked)
+          const wait = late === undefined ? tick : Effect.sleep(late)
+          return Effect.andThen(wait, request)
         }
         const slow = faults.hits(process.name, "store.slow")
         const before = faults.hits(process.name, "store.before")
@@ -312,16 +315,16 @@ export class Cluster {
           slow === null ? null : Effect.sleep(slow.below(slow.below(8) === 0 ? 40 * second : 300))
         // The request or the answer is slow.
         const isAnswerLate = delay !== null && slow?.below(2) === 0
-        const first = delay === null || isAnswerLate ? turn : delay
+        const first = delay === null || isAnswerLate ? tick : delay
         if (before !== null) return Effect.andThen(first, Effect.fail(unavailable(operation)))
         return Effect.andThen(
           first,
-          Effect.flatMap(asked, (answer) => {
+          Effect.flatMap(request, (answer) => {
             const after = faults.hits(process.name, "store.after")
-            const last = delay !== null && isAnswerLate ? delay : turn
+            const last = delay !== null && isAnswerLate ? delay : tick
             const ended =
               after !== null ? Effect.fail(unavailable(operation)) : Effect.as(last, answer)
-            if (looks.test(operation)) setClock(process, faults)
+            if (checks.test(operation)) setClock(process, faults)
             return commits.test(operation)
               ? Effect.andThen(stall(process, faults, record), ended)
               : ended
@@ -335,7 +338,7 @@ export class Cluster {
     const { faults, seed, world } = this.#options
     const chance = new Chance(`${seed}/word/${process.name}`)
     const { poll } = this.#options
-    const tell = (work: Work) => {
+    const notify = (work: Work) => {
       for (const other of this.running) {
         if (other.process === process || other.process.state === "dead") continue
         if (faults.hits(process.name, "wake.lost") !== null) continue
@@ -352,7 +355,7 @@ export class Cluster {
       },
       wake: (work) =>
         Effect.suspend(() => {
-          tell(work)
+          notify(work)
           return wakeUp.wake(work)
         }),
     }
@@ -365,7 +368,7 @@ const commits = /^(?:messages|queue)\.(?!claimKey|earliestDue|forgetVoidClaims|n
 const clockRead = "system.databaseTime"
 
 /** Operations that read due work by the clock. */
-const looks = /\.(?:due|claim\w*)$/
+const checks = /\.(?:due|claim\w*)$/
 
 /** Sets the clock of a process right after a poll, by up to ten seconds. */
 const setClock = (process: Process, faults: FaultPoints): void => {

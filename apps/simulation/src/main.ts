@@ -9,7 +9,7 @@ import { parseArgs } from "node:util"
 import { Coverage } from "./Coverage.ts"
 import { missingPoints, outOfReach } from "./expected.ts"
 import { runPlanted } from "./planted/run.ts"
-import { runInProcesses, runSeeds, summaryOf } from "./run.ts"
+import { runInProcesses, runSeeds, getSummary } from "./run.ts"
 import type { Report, RunOptions } from "./run.ts"
 
 const { values } = parseArgs({
@@ -42,7 +42,7 @@ const nightProcesses = 2
 /** From so many seeds on, starting processes costs less than it saves. */
 const minSeedsPerProcess = 10
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`)
+const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
 const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
 
@@ -62,7 +62,7 @@ const seedNames = function* (part: number, parts: number): Generator<string> {
   for (let seed = first + part; seed < end; seed += parts) yield `${values.prefix}${seed}`
 }
 
-const optionsOf = (part: number, parts: number): RunOptions => ({
+const toOptions = (part: number, parts: number): RunOptions => ({
   seeds: seedNames(part, parts),
   limitMillis: minutes === undefined ? Infinity : minutes * 60_000,
   isLong: values.long,
@@ -76,14 +76,14 @@ const optionsOf = (part: number, parts: number): RunOptions => ({
 const printCoverage = ({ hits }: Report): void => {
   const coverage = new Coverage()
   coverage.add(hits)
-  for (const [point, count] of coverage.hits) say(`  ${String(count).padStart(8)} ${point}`)
-  for (const point of missingPoints(coverage)) say(`         0 ${point}`)
-  for (const [point, reason] of outOfReach) say(`         - ${point}: ${reason}`)
+  for (const [point, count] of coverage.hits) print(`  ${String(count).padStart(8)} ${point}`)
+  for (const point of missingPoints(coverage)) print(`         0 ${point}`)
+  for (const [point, reason] of outOfReach) print(`         - ${point}: ${reason}`)
 }
 
 /** Prints the result of a run; returns whether every promise was kept. */
 const conclude = (report: Report, printsCoverage: boolean): boolean => {
-  say(summaryOf(report))
+  print(getSummary(report))
   if (printsCoverage) printCoverage(report)
   return report.totals.failed === 0
 }
@@ -107,7 +107,7 @@ const run = async (): Promise<boolean> => {
   if (values.planted) return runPlanted({ ...plantedOptions, processes: availableParallelism() })
   if (values.part !== undefined) {
     const [part = 0, parts = 1] = values.part.split("/").map(Number)
-    const report = runSeeds(optionsOf(part, parts), say)
+    const report = runSeeds(toOptions(part, parts), print)
     process.send?.(report)
     return report.totals.failed === 0
   }
@@ -116,13 +116,13 @@ const run = async (): Promise<boolean> => {
     const prefix = `${new Date().toISOString().slice(0, 10)}/`
     const args = ["--minutes", String(minutes ?? nightMinutes), "--prefix", prefix, "--shrink"]
     const processes = Number(values.processes ?? nightProcesses)
-    const isKept = conclude(await runInProcesses(import.meta.filename, args, processes), true)
-    return (await runPlanted({ ...plantedOptions, processes })) && isKept
+    const isStored = conclude(await runInProcesses(import.meta.filename, args, processes), true)
+    return (await runPlanted({ ...plantedOptions, processes })) && isStored
   }
   const processes = processesWanted()
   const report =
     processes === 1
-      ? runSeeds(optionsOf(0, 1), say)
+      ? runSeeds(toOptions(0, 1), print)
       : await runInProcesses(import.meta.filename, process.argv.slice(2), processes)
   return conclude(report, values.coverage)
 }

@@ -53,7 +53,7 @@ const cpuSeconds = (): number => {
 }
 
 /** Runs the seeds in this process, and reports failing ones at once. */
-export const runSeeds = (options: RunOptions, say: (line: string) => void): Report => {
+export const runSeeds = (options: RunOptions, print: (line: string) => void): Report => {
   const began = performance.now()
   const cpu = cpuSeconds()
   const { isCalm, isLong } = options
@@ -61,7 +61,7 @@ export const runSeeds = (options: RunOptions, say: (line: string) => void): Repo
   const totals = zero()
   for (const seed of options.seeds) {
     if (performance.now() - began > options.limitMillis) break
-    const outcome = simulate(seed, { isLong, isCalm, keepsTrace: options.printsTrace })
+    const outcome = simulate(seed, { isLong, isCalm, hasTrace: options.printsTrace })
     totals.seeds++
     totals.messages += outcome.history.final.messages.length
     totals.steps += outcome.steps
@@ -69,14 +69,14 @@ export const runSeeds = (options: RunOptions, say: (line: string) => void): Repo
     totals.kills += outcome.faultCounts["kill"] ?? 0
     totals.millis += outcome.simulatedMillis
     coverage.add(outcome.coverage.hits)
-    if (options.printsDigests) say(`${seed} ${outcome.digest}`)
-    if (options.printsTrace) for (const line of outcome.trace) say(line)
+    if (options.printsDigests) print(`${seed} ${outcome.digest}`)
+    if (options.printsTrace) for (const line of outcome.trace) print(line)
     if (outcome.violations.length === 0) continue
     totals.failed++
-    say(`${seed} ${outcome.digest}`)
-    for (const violation of outcome.violations.slice(0, 5)) say(`  ${violation}`)
+    print(`${seed} ${outcome.digest}`)
+    for (const violation of outcome.violations.slice(0, 5)) print(`  ${violation}`)
     const small = options.shrinks ? shrink(simulate, seed, { isLong, isCalm }) : null
-    if (small !== null) for (const line of explain(small)) say(`  ${line}`)
+    if (small !== null) for (const line of explain(small)) print(`  ${line}`)
     if (options.stopsAtFirst) break
   }
   totals.cpu = cpuSeconds() - cpu
@@ -84,7 +84,7 @@ export const runSeeds = (options: RunOptions, say: (line: string) => void): Repo
 }
 
 /** Adds up reports. */
-const sumOf = (reports: ReadonlyArray<Report>): Report => {
+const mergeReports = (reports: ReadonlyArray<Report>): Report => {
   const totals = zero()
   const coverage = new Coverage()
   for (const report of reports) {
@@ -121,11 +121,11 @@ export const runInProcesses = async (
   const whole = reports.filter((report) => report !== null)
   // A part that broke off may have missed its faults.
   if (whole.length < reports.length) throw new Error("a process ended before its seeds")
-  return sumOf(whole)
+  return mergeReports(whole)
 }
 
 /** A run in one line. */
-export const summaryOf = ({ totals }: Report): string => {
+export const getSummary = ({ totals }: Report): string => {
   const { cpu, failed, faults, kills, messages, millis, seeds, steps } = totals
   const days = (millis / 86_400_000).toFixed(1)
   return `${seeds} seeds, ${failed} failed: ${messages} messages, ${faults} faults, ${kills} kills, ${steps} steps, ${days} days in ${cpu.toFixed(1)} s of processor time`

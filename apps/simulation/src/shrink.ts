@@ -41,7 +41,7 @@ const smallest = <A>(
   return left
 }
 
-const promiseOf = ({ violations }: Pick<Outcome, "violations">): string | undefined =>
+const brokenPromise = ({ violations }: Pick<Outcome, "violations">): string | undefined =>
   violations[0]?.split(":")[0]
 
 /** Shrinks a seed that fails; null for one that does not. */
@@ -51,7 +51,7 @@ export const shrink = (
   options: SimulateOptions = {},
 ): Shrunk | null => {
   const first = simulate(seed, options)
-  const promise = promiseOf(first)
+  const promise = brokenPromise(first)
   if (promise === undefined) return null
   let runs = 1
   const fails = (changed: SimulateOptions): boolean => {
@@ -69,7 +69,7 @@ export const shrink = (
     ...options,
     faults: new Set(faults),
     commands: new Set(commands),
-    keepsTrace: true,
+    hasTrace: true,
   })
   return {
     promise,

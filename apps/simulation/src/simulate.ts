@@ -38,7 +38,7 @@ import type {
   Command,
   Feature,
   FirstSecrets,
-  Given,
+  Tenant,
   MadeReminder,
   Planning,
   Stage,
@@ -48,7 +48,7 @@ import { links } from "./features/links.ts"
 import { lineEnds, mendOne } from "./features/lines.ts"
 import { media } from "./features/media.ts"
 import { messages, sendProbe } from "./features/messages.ts"
-import { operations, planOf } from "./features/operations.ts"
+import { operations, aPlan } from "./features/operations.ts"
 import { reminders } from "./features/reminders.ts"
 import { restores } from "./features/restores.ts"
 import { webhooks } from "./features/webhooks.ts"
@@ -60,7 +60,7 @@ import type {
   FinalMessage,
   FinalState,
   History,
-  Kept,
+  Stored,
   Setting,
 } from "./History.ts"
 import { judge } from "./promises/index.ts"
@@ -133,7 +133,7 @@ export interface SimulateOptions {
   readonly faults?: ReadonlySet<string> | undefined
   /** Indexes of the given commands. Default: all. */
   readonly commands?: ReadonlySet<number> | undefined
-  readonly keepsTrace?: boolean | undefined
+  readonly hasTrace?: boolean | undefined
   /** Until every delivery of a webhook has used up its attempts. */
   readonly isLong?: boolean | undefined
   readonly isCalm?: boolean | undefined
@@ -181,19 +181,19 @@ const setUp = (
 ) =>
   Effect.gen(function* () {
     const workspaces = yield* Workspaces
-    const plan = planOf(allowance)
+    const plan = aPlan(allowance)
     const { id: workspace } = yield* workspaces.create("owner", { name, plan })
     const ids: Array<NumberId> = []
     for (const [index, platform] of platforms.entries()) {
       const phone = `+155500${name.length}010${index}`
-      const made = yield* Numbers.use((service) =>
+      const number = yield* Numbers.use((service) =>
         service.create("owner", workspace, { platform, phone }),
       )
-      ids.push(made.id)
+      ids.push(number.id)
       if (board === null) continue
-      board.add(made.id, phone.slice(1))
-      const credentials = board.link(made.id)
-      yield* SessionVault.use((vault) => vault.exchange(made.id, null, credentials, []))
+      board.add(number.id, phone.slice(1))
+      const credentials = board.link(number.id)
+      yield* SessionVault.use((vault) => vault.exchange(number.id, null, credentials, []))
     }
     const admitted = (mode: "live" | "test") =>
       Effect.gen(function* () {
@@ -212,12 +212,12 @@ const setUp = (
       secrets.get("owner", workspace),
     )
     const secret = "secret" in answer ? answer.secret : ""
-    const given: Given = { workspace, numbers: ids, callers }
+    const tenant: Tenant = { workspace, numbers: ids, callers }
     const first: FirstSecrets = {
       endpoint: { id: Number(answer.id), url, secret },
       callbackSecret,
     }
-    return { given, first }
+    return { tenant, first }
   })
 
 /** The commands of a seed, each with its index. */
@@ -232,7 +232,7 @@ const planAll = (seed: string, count: number): ReadonlyArray<Command> => {
       start,
       span,
       numbers: numbersOfWorld,
-      moment: () => {
+      instant: () => {
         const burst = bursts?.[chance.below(5)]
         return burst === undefined
           ? chance.below(span)
@@ -267,9 +267,9 @@ class Simulation {
   readonly #files: Stage["files"] = new Map()
   readonly #contacts: Stage["contacts"] = new Map()
   readonly #links: Stage["links"] = new Map()
-  #doomed: Given | null = null
-  #audited: Given | null = null
-  readonly #kept: Array<Kept> = []
+  #doomed: Tenant | null = null
+  #audited: Tenant | null = null
+  readonly #kept: Array<Stored> = []
   #auditedEntries = 0
   /** Null: nothing is erased. */
   readonly #retention: Retention | null
@@ -285,16 +285,16 @@ class Simulation {
       seed,
       start,
       // A whole seed takes fewer.
-      maxStepsAtOneMoment: 500_000,
+      maxStepsPerInstant: 500_000,
       freedom: {
         yieldEvery: oneOf(shape, [1, 3, 10, 40, Infinity]),
         shuffle: shape.below(6) !== 0,
       },
     })
     this.#world = world
-    const record = new Recorder(() => world.now, options.keepsTrace === true)
+    const record = new Recorder(() => world.now, options.hasTrace === true)
     this.#record = record
-    world.onStep = (process, place) => record.mix((process.id << 16) ^ place)
+    world.onStep = (process, index) => record.mix((process.id << 16) ^ index)
     this.#faults = new FaultPoints({ seed, only: options.faults, isCalm: options.isCalm }, record)
     const dropsCopies = shape.below(3) !== 0
     const live = new Chance(`${seed}/live`)
@@ -371,14 +371,14 @@ class Simulation {
   /** Storm and calm; returns the final state. */
   #turn(): FinalState {
     const commands = this.#commands
-    const { doomed, given, probes } = this.#prepare(this.#setting.allowance)
-    this.#audited = given
+    const { doomed, tenant, probes } = this.#prepare(this.#setting.allowance)
+    this.#audited = tenant
     this.#doomed = doomed
     for (let index = 0; index < this.#processes; index++) {
       this.#cluster.running.push(this.#cluster.open(true))
     }
-    this.#storm(commands, given)
-    const endOfRuns = this.#calm(given)
+    this.#storm(commands, tenant)
+    const endOfRuns = this.#calm(tenant)
     this.#probe(probes)
     this.#remote.readEverything()
     const world = this.#world
@@ -393,23 +393,23 @@ class Simulation {
     world.runUntil(start + (isLong ? longMillis : shortMillis))
     const retention = this.#retention
     if (retention !== null) {
-      this.#keep(given, retention.own)
+      this.#keep(tenant, retention.own)
       this.#keep(probes, retention.others)
     }
     // The judged state no longer changes.
     for (const { process } of this.#cluster.running) process.pause()
-    const final = { ...this.#audit(given, endOfRuns), lines }
+    const final = { ...this.#audit(tenant, endOfRuns), lines }
     this.#auditedEntries = this.#record.entries.length
     if (retention !== null) {
-      this.#kept.push({ ...this.#look(given, probes), refusals: [] })
+      this.#kept.push({ ...this.#look(tenant, probes), refusals: [] })
       for (const { process } of this.#cluster.running) process.resume()
-      this.#forget(given, probes, final)
+      this.#forget(tenant, probes, final)
     }
     for (const { process } of this.#cluster.running) process.kill()
     return final
   }
 
-  #keep({ workspace }: Given, days: number | null): void {
+  #keep({ workspace }: Tenant, days: number | null): void {
     this.#askCalmly(
       Workspaces.use((service) => service.update("owner", workspace, { retentionDays: days })),
     )
@@ -418,23 +418,23 @@ class Simulation {
   #askCalmly<A, E>(effect: Effect.Effect<A, E, Services>): A {
     const [running] = this.#cluster.ready
     if (running === undefined) throw new Error("no process has started")
-    return this.#finish(this.#world.outside, this.#cluster.ask(running, effect))
+    return this.#finish(this.#world.outside, this.#cluster.request(running, effect))
   }
 
   /** A day later: reads before and after the ended records' erasure. */
-  #forget(given: Given, probes: Given, { messages: before }: FinalState): void {
+  #forget(tenant: Tenant, probes: Tenant, { messages: before }: FinalState): void {
     const judgedAt = this.#world.now
     // By the second read everything that was judged has ended long enough ago.
     for (const at of [start + day + 5 * minute, judgedAt + day + 12 * minute]) {
       this.#world.runUntil(at)
       // Look before any call: housekeeping may run before its answer.
-      const looked = this.#look(given, probes)
-      const left = new Set(looked.messages)
-      const gone = before.filter(({ id, mode }) => mode === "live" && !left.has(id))
-      const refusals = gone.slice(0, 3).map(({ id }) =>
+      const checked = this.#look(tenant, probes)
+      const left = new Set(checked.messages)
+      const missing = before.filter(({ id, mode }) => mode === "live" && !left.has(id))
+      const refusals = missing.slice(0, 3).map(({ id }) =>
         this.#askCalmly(
           Effect.match(
-            Messages.use((service) => service.get(given.callers.live, id as MessageId)),
+            Messages.use((service) => service.get(tenant.callers.live, id as MessageId)),
             {
               onFailure: (failure) => ("code" in failure ? failure.code : failure._tag),
               onSuccess: () => "",
@@ -442,15 +442,15 @@ class Simulation {
           ),
         ),
       )
-      this.#kept.push({ ...looked, refusals })
+      this.#kept.push({ ...checked, refusals })
     }
   }
 
-  #look(given: Given, probes: Given): Omit<Kept, "refusals"> {
+  #look(tenant: Tenant, probes: Tenant): Omit<Stored, "refusals"> {
     // One step reads everything: otherwise housekeeping could run in between.
     const [own, others, outbox, at] = this.#read(
       Effect.all([
-        this.#stored(given),
+        this.#stored(tenant),
         this.#stored(probes),
         Store.use(({ webhooks: service }) => service.readEvents(0, everything)),
         Effect.sync(() => this.#world.now),
@@ -489,20 +489,20 @@ class Simulation {
     }
     const { board } = this.#remote
     const inside = <A, E>(effect: Effect.Effect<A, E, Services>): A =>
-      this.#finish(this.#world.outside, this.#cluster.ask(running, effect))
-    const { first, given } = inside(setUp(allowance, "W", this.#platforms, board))
-    const { given: doomed } = inside(setUp(null, "Gone", ["whatsapp"], board))
-    const { given: probes } = inside(setUp(null, "Probes", probePlatforms, board))
-    this.#noteFirst(given, first)
+      this.#finish(this.#world.outside, this.#cluster.request(running, effect))
+    const { first, tenant } = inside(setUp(allowance, "W", this.#platforms, board))
+    const { tenant: doomed } = inside(setUp(null, "Gone", ["whatsapp"], board))
+    const { tenant: probes } = inside(setUp(null, "Probes", probePlatforms, board))
+    this.#noteFirst(tenant, first)
     running.process.kill()
-    return { doomed, given, probes }
+    return { doomed, tenant, probes }
   }
 
   /** A caller's initial knowledge. */
-  #noteFirst(given: Given, { callbackSecret, endpoint }: FirstSecrets): void {
+  #noteFirst(tenant: Tenant, { callbackSecret, endpoint }: FirstSecrets): void {
     const { id, secret, url } = endpoint
-    const stage = this.#stage(given, new Chance(`${this.#seed}/first`))
-    const made = stage.asked({
+    const stage = this.#stage(tenant, new Chance(`${this.#seed}/first`))
+    const createdCount = stage.recordRequest({
       _tag: "MakeEndpoint",
       url,
       key: null,
@@ -511,16 +511,16 @@ class Simulation {
       idempotencyKey: url,
       isOther: false,
     })
-    stage.answered(made, { _tag: "Made", id, secret, isReplayed: false })
-    const read = stage.asked({ _tag: "ReadCallbackSecret" })
+    stage.answered(createdCount, { _tag: "Made", id, secret, isReplayed: false })
+    const read = stage.recordRequest({ _tag: "ReadCallbackSecret" })
     stage.answered(read, { _tag: "Secret", secret: callbackSecret })
   }
 
-  #storm(commands: ReadonlyArray<Command>, given: Given): void {
+  #storm(commands: ReadonlyArray<Command>, tenant: Tenant): void {
     const world = this.#world
     for (const [index, command] of commands.entries()) {
       if (this.#options.commands?.has(index) === false) continue
-      const stage = this.#stage(given, new Chance(`${this.#seed}/command/${index}`))
+      const stage = this.#stage(tenant, new Chance(`${this.#seed}/command/${index}`))
       world.at(world.outside, start + command.at, () => {
         this.#fork(command.perform(stage))
       })
@@ -536,12 +536,12 @@ class Simulation {
     Effect.runForkWith(this.#world.outside.context)(Effect.ignoreCause(effect))
   }
 
-  #stage(given: Given, chance: Chance): Stage {
+  #stage(tenant: Tenant, chance: Chance): Stage {
     const record = this.#record
     return {
-      given,
-      doomed: this.#doomed ?? given,
-      audited: this.#audited ?? given,
+      tenant,
+      doomed: this.#doomed ?? tenant,
+      audited: this.#audited ?? tenant,
       files: this.#files,
       contacts: this.#contacts,
       links: this.#links,
@@ -556,8 +556,8 @@ class Simulation {
       delay: (operation, millis) => void this.#cluster.late.set(operation, millis),
       keys: this.#keys,
       endpoints: this.#endpoints,
-      seen: record.entries,
-      asked: (ask: Ask) => {
+      history: record.entries,
+      recordRequest: (ask: Ask) => {
         const call = record.nextCall()
         record.add({ _tag: "Asked", call, ask }, `asked #${call} ${JSON.stringify(ask)}`)
         return call
@@ -569,12 +569,12 @@ class Simulation {
         )
         if (answer._tag === "Refused") this.#coverage.hit(`refusal ${answer.code}`)
       },
-      ask: (effect) =>
+      callProcess: (effect) =>
         Effect.suspend(() => {
           const { ready } = this.#cluster
           const running = ready[chance.below(Math.max(1, ready.length))]
           if (running === undefined) return Effect.fail(new Lost())
-          const call = this.#cluster.ask(running, effect)
+          const call = this.#cluster.request(running, effect)
           // Some hang up early: their request continues, and they repeat it.
           return chance.below(5) === 0 && this.#faults.isStormy
             ? Effect.raceFirst(
@@ -663,7 +663,7 @@ class Simulation {
   }
 
   /** Starts calm: processes run, clocks are true, numbers are connected, reminders end. */
-  #calm(given: Given): number {
+  #calm(tenant: Tenant): number {
     const world = this.#world
     this.#record.add({ _tag: "Calm" }, "calm")
     for (const { process, wakeUp } of this.#cluster.running) {
@@ -674,11 +674,11 @@ class Simulation {
     }
     world.runUntil(world.now + minute)
     while (this.#cluster.ready.length === 0) world.runUntil(world.now + second)
-    const ask = <A, E>(effect: Effect.Effect<A, E, Services>): A => this.#askCalmly(effect)
-    const stage = this.#stage(given, new Chance(`${this.#seed}/calm`))
+    const request = <A, E>(effect: Effect.Effect<A, E, Services>): A => this.#askCalmly(effect)
+    const stage = this.#stage(tenant, new Chance(`${this.#seed}/calm`))
     if (this.#remote.board === null) {
-      for (const number of given.numbers) {
-        ask(Numbers.use((service) => service.connectionChanged(number, "connected", null)))
+      for (const number of tenant.numbers) {
+        request(Numbers.use((service) => service.connectionChanged(number, "connected", null)))
       }
     } else this.#mendAll(stage)
     for (const { calm } of features) {
@@ -687,9 +687,9 @@ class Simulation {
     const endOfRuns = world.now
     for (const { id } of this.#reminders) {
       // One may have been deleted in the storm.
-      ask(
+      request(
         Effect.ignore(
-          Reminders.use((service) => service.remove(given.callers.live, id as ReminderId)),
+          Reminders.use((service) => service.remove(tenant.callers.live, id as ReminderId)),
         ),
       )
     }
@@ -699,7 +699,7 @@ class Simulation {
   /** Operators repair numbers until none is shut out: an account may have lost its session too. */
   #mendAll(stage: Stage): void {
     for (let round = 0; round < 3; round++) {
-      for (const index of stage.given.numbers.keys()) {
+      for (const index of stage.tenant.numbers.keys()) {
         this.#finish(this.#world.outside, mendOne(index)(stage))
       }
       this.#world.runUntil(this.#world.now + minute / 2)
@@ -707,10 +707,10 @@ class Simulation {
   }
 
   /** Concurrent messages of another workspace, so that loops are polling when the next signal comes. */
-  #probe(given: Given): void {
+  #probe(tenant: Tenant): void {
     const world = this.#world
     const chance = new Chance(`${this.#seed}/probes`)
-    const stage = this.#stage(given, chance)
+    const stage = this.#stage(tenant, chance)
     for (let round = 0; round < 3; round++) {
       let last = world.now
       for (const part of ["a", "b", "c"]) {
@@ -733,7 +733,7 @@ class Simulation {
   readonly #read = <A, E>(effect: Effect.Effect<A, E, Layer.Success<typeof layerShared>>): A =>
     this.#finish(this.#remote.process, Effect.provideContext(effect, this.#store))
 
-  #auditChecks({ workspace }: Given): FinalState["checks"] {
+  #auditChecks({ workspace }: Tenant): FinalState["checks"] {
     const page = { before: null, limit: everything }
     return (["live", "test"] as const).flatMap((mode) => {
       const scope = { workspaceId: workspace, mode, restriction: null }
@@ -751,7 +751,7 @@ class Simulation {
   }
 
   /** Endpoints, and the log of calls to them and to callbacks. */
-  #auditDeliveries({ workspace }: Given): Pick<FinalState, "attempts" | "endpoints"> {
+  #auditDeliveries({ workspace }: Tenant): Pick<FinalState, "attempts" | "endpoints"> {
     const page = { before: null, limit: everything }
     const everyAttempt = { types: null, failed: false, since: null, until: null }
     const stored = this.#read(
@@ -789,11 +789,11 @@ class Simulation {
 
   /** The state of connections; empty where processes keep none. */
   #readLines(): FinalState["lines"] {
-    const ask = <A, E>(effect: Effect.Effect<A, E, Services>): A => this.#askCalmly(effect)
+    const request = <A, E>(effect: Effect.Effect<A, E, Services>): A => this.#askCalmly(effect)
     const open = this.#remote.board?.open ?? []
     return open.map(([number, count]) => {
-      const known = ask(Store.use(({ numbers }) => numbers.find(number)))
-      const written = ask(SessionVault.use((vault) => vault.keys(number, lineKey, [lineKey])))
+      const known = request(Store.use(({ numbers }) => numbers.find(number)))
+      const written = request(SessionVault.use((vault) => vault.keys(number, lineKey, [lineKey])))
       const latest = written.get(lineKey)
       return {
         number,
@@ -804,11 +804,11 @@ class Simulation {
     })
   }
 
-  #storedOf(given: Given): ReadonlyArray<Message> {
-    return this.#read(this.#stored(given))
+  #storedOf(tenant: Tenant): ReadonlyArray<Message> {
+    return this.#read(this.#stored(tenant))
   }
 
-  #stored({ workspace }: Given) {
+  #stored({ workspace }: Tenant) {
     return Effect.map(
       Effect.forEach(["live", "test"] as const, (mode) =>
         Store.use(({ messages: service }) =>
@@ -839,11 +839,11 @@ class Simulation {
   }
 
   /** The final state, read from the store. */
-  #audit(given: Given, endOfRuns: number): Omit<FinalState, "lines"> {
+  #audit(tenant: Tenant, endOfRuns: number): Omit<FinalState, "lines"> {
     const read = this.#read
     const outbox = read(Store.use(({ webhooks: service }) => service.readEvents(0, everything)))
-    const stored = this.#storedOf(given)
-    const owner = read(Store.use(({ workspaces: service }) => service.get(given.workspace)))
+    const stored = this.#storedOf(tenant)
+    const owner = read(Store.use(({ workspaces: service }) => service.get(tenant.workspace)))
     return {
       messages: stored.map((message) => ({
         id: message.id,
@@ -867,14 +867,14 @@ class Simulation {
         mode,
         createdAt,
       })),
-      ...this.#auditDeliveries(given),
-      checks: this.#auditChecks(given),
-      links: this.#read(Store.use(({ numbers: store }) => store.list(given.workspace)))
-        .filter(({ id }) => !given.numbers.includes(id))
+      ...this.#auditDeliveries(tenant),
+      checks: this.#auditChecks(tenant),
+      links: this.#read(Store.use(({ numbers: store }) => store.list(tenant.workspace)))
+        .filter(({ id }) => !tenant.numbers.includes(id))
         .map(({ id, phone, status }) => ({ id, phone, status })),
       filesLeft: this.#filesLeft(),
       leftOfDeleted: this.#doomed === null ? 0 : this.#storedOf(this.#doomed).length,
-      numbers: given.numbers.map(Number),
+      numbers: tenant.numbers.map(Number),
       allowanceLeft: owner?.plan?.messagesRemaining ?? 0,
       reminders: this.#reminders.map(({ everyMinutes, id, text }) => ({
         text,

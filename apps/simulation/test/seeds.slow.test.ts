@@ -16,7 +16,7 @@ const parts = Array.from(
   (_, part) => 1 + part * seedsOfPart,
 )
 
-const failureOf = (seed: string): string => {
+const toFailure = (seed: string): string => {
   const { violations } = simulate(seed)
   if (violations.length === 0) return ""
   const small = shrink(simulate, seed)
@@ -26,7 +26,7 @@ const failureOf = (seed: string): string => {
 describe("every promise is kept in the seeds", () => {
   it.each(parts)("from s%i on", (first) => {
     for (let seed = first; seed < first + seedsOfPart && seed <= seeds; seed++) {
-      assert.strictEqual(failureOf(`s${seed}`), "")
+      assert.strictEqual(toFailure(`s${seed}`), "")
     }
   })
 })

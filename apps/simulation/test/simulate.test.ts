@@ -26,9 +26,9 @@ describe("a seed", () => {
   })
 
   it("has no faults in calm, and nothing to shrink", () => {
-    const calm = simulate("calm", { isCalm: true })
-    assert.deepStrictEqual(calm.faults, [])
-    assert.deepStrictEqual(calm.violations, [])
+    const quiescent = simulate("calm", { isCalm: true })
+    assert.deepStrictEqual(quiescent.faults, [])
+    assert.deepStrictEqual(quiescent.violations, [])
     assert.isNull(shrink(simulate, "calm", { isCalm: true }))
   })
 })
@@ -71,7 +71,7 @@ describe("a failed number check", () => {
     { at: from, _tag: "Frozen", process: "p0" },
     { at: to, _tag: "Thawed", process: "p0" },
   ]
-  const violationsOf = (...entries: ReadonlyArray<ReadonlyArray<Entry>>) => {
+  const findViolations = (...entries: ReadonlyArray<ReadonlyArray<Entry>>) => {
     const results = phones.map((phone) => ({ phone, status: "failed" }))
     const checks = [{ id: 1, mode: "live", number: 1, status: "completed", results }]
     const history = { entries: entries.flat(), final: { checks }, setting: { hasTrueClocks: true } }
@@ -80,18 +80,20 @@ describe("a failed number check", () => {
 
   it("had three tries without an answer, 5 and 30 seconds apart", () => {
     const first = unknown(0, 0)
-    assert.isEmpty(violationsOf(first, unknown(5000, 1), unknown(35_000, 2)))
-    assert.isNotEmpty(violationsOf(first, unknown(5000, 1)))
-    assert.isNotEmpty(violationsOf(first, unknown(5000, 1), unknown(34_999, 2)))
+    assert.isEmpty(findViolations(first, unknown(5000, 1), unknown(35_000, 2)))
+    assert.isNotEmpty(findViolations(first, unknown(5000, 1)))
+    assert.isNotEmpty(findViolations(first, unknown(5000, 1), unknown(34_999, 2)))
   })
 
   it("may have had a try that its process cut off by standing still until its time was over", () => {
     const others = [unknown(100_000, 1), unknown(130_000, 2)]
-    assert.isEmpty(violationsOf(lookUp(0, 0), still(100, 61_000), ...others))
-    assert.isNotEmpty(violationsOf(lookUp(0, 0), ...others))
-    assert.isNotEmpty(violationsOf(lookUp(0, 0), still(1000, 61_000), ...others))
+    assert.isEmpty(findViolations(lookUp(0, 0), still(100, 61_000), ...others))
+    assert.isNotEmpty(findViolations(lookUp(0, 0), ...others))
+    assert.isNotEmpty(findViolations(lookUp(0, 0), still(1000, 61_000), ...others))
     const dead: Entry = { at: 50_000, _tag: "Died", process: "p0" }
-    assert.isNotEmpty(violationsOf(lookUp(0, 0), still(100, 61_000).slice(0, 1), [dead], ...others))
+    assert.isNotEmpty(
+      findViolations(lookUp(0, 0), still(100, 61_000).slice(0, 1), [dead], ...others),
+    )
   })
 })
 

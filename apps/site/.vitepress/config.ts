@@ -1,12 +1,12 @@
 /** The site: its parts in the order of its readers, search that needs no server. */
 import { defineConfig } from "vitepress"
-import { slugOf, titleOf } from "../src/markdown.ts"
+import { toSlug, toTitle } from "../src/markdown.ts"
 import { sitePages, siteParts } from "../src/pages.ts"
 
 const pages = sitePages()
 
 const item = (page: string) => ({
-  text: titleOf(pages.get(`${page}.md`) ?? ""),
+  text: toTitle(pages.get(`${page}.md`) ?? ""),
   link: page.endsWith("index") ? `/${page.slice(0, -"index".length)}` : `/${page}`,
 })
 
@@ -21,7 +21,7 @@ export default defineConfig({
   lang: "en",
   // Links to the page of the interface, which is no page of the generator's.
   ignoreDeadLinks: [/\/http\/(?:index)?$/],
-  markdown: { anchor: { slugify: slugOf }, languageAlias: { promql: "txt" } },
+  markdown: { anchor: { slugify: toSlug }, languageAlias: { promql: "txt" } },
   themeConfig: {
     search: { provider: "local" },
     outline: { level: [2, 3] },

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import ts from "typescript-6"
-import { slugOf } from "./markdown.ts"
+import { toSlug } from "./markdown.ts"
 import { referencePages } from "./outline.ts"
 
 type Page = (typeof referencePages)[number]
@@ -23,14 +23,14 @@ const sources: Readonly<Record<Page, readonly [title: string, files: ReadonlyArr
 
 const src = join(import.meta.dirname, "../../../packages/service/src")
 
-type Shown =
+type View =
   | ts.InterfaceDeclaration
   | ts.TypeAliasDeclaration
   | ts.ClassDeclaration
   | ts.FunctionDeclaration
   | ts.VariableStatement
 
-const isExported = (node: ts.Statement): node is Shown =>
+const isExported = (node: ts.Statement): node is View =>
   (ts.isInterfaceDeclaration(node) ||
     ts.isTypeAliasDeclaration(node) ||
     ts.isClassDeclaration(node) ||
@@ -38,20 +38,20 @@ const isExported = (node: ts.Statement): node is Shown =>
     ts.isVariableStatement(node)) &&
   (node.modifiers ?? []).some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
 
-const nameOf = (node: Shown): string =>
+const toName = (node: View): string =>
   ts.isVariableStatement(node)
     ? (node.declarationList.declarations[0]?.name.getText() ?? "")
     : (node.name?.text ?? "")
 
 /** Text of the comment before a node; angle brackets outside code are words, not tags. */
-const textOf = (node: ts.Node): string =>
+const getText = (node: ts.Node): string =>
   ts
     .getJSDocCommentsAndTags(node)
     .filter((each) => ts.isJSDoc(each))
     .map((each) => ts.getTextOfJSDocComment(each.comment) ?? "")
     .join("\n\n")
     .split(/(`[^`]*`)/)
-    .map((piece, place) => (place % 2 === 1 ? piece : piece.replaceAll("<", "&lt;")))
+    .map((piece, location) => (location % 2 === 1 ? piece : piece.replaceAll("<", "&lt;")))
     .join("")
     .trim()
 
@@ -59,7 +59,7 @@ const isNamed = (node: ts.Node): node is ts.TypeElement | ts.ClassElement =>
   (ts.isTypeElement(node) || ts.isClassElement(node)) && node.name !== undefined
 
 /** A declaration's own text: without comments, keywords of modules, and what functions do inside. */
-const codeOf = (node: ts.Node): string => {
+const getCode = (node: ts.Node): string => {
   let text = node.getText()
   const cut: Array<readonly [number, number]> = []
   const visit = (child: ts.Node) => {
@@ -78,12 +78,12 @@ const codeOf = (node: ts.Node): string => {
 }
 
 /** A value's type is what readers want, not how it is made. */
-const signatureOf = (node: Shown): string => {
-  if (!ts.isVariableStatement(node)) return codeOf(node)
-  return codeOf(node).replace(/ => [^]*$/, "")
+const sign = (node: View): string => {
+  if (!ts.isVariableStatement(node)) return getCode(node)
+  return getCode(node).replace(/ => [^]*$/, "")
 }
 
-const membersOf = (node: Shown): ReadonlyArray<ts.TypeElement | ts.ClassElement> => {
+const getMembers = (node: View): ReadonlyArray<ts.TypeElement | ts.ClassElement> => {
   if (ts.isInterfaceDeclaration(node)) return node.members.filter(isNamed)
   if (ts.isClassDeclaration(node)) return node.members.filter(isNamed)
   if (!ts.isTypeAliasDeclaration(node)) return []
@@ -96,57 +96,57 @@ const membersOf = (node: Shown): ReadonlyArray<ts.TypeElement | ts.ClassElement>
   return members
 }
 
-const sectionOf = (node: Shown): string => {
-  const members = membersOf(node).map((member) => {
-    const lines = textOf(member).split("\n")
+const getSection = (node: View): string => {
+  const members = getMembers(node).map((member) => {
+    const lines = getText(member).split("\n")
     return `- **${member.name?.getText() ?? ""}**: ${lines.join("\n  ")}`
   })
   return [
-    `## ${nameOf(node)}`,
-    textOf(node),
-    `\`\`\`ts\n${signatureOf(node)}\n\`\`\``,
+    `## ${toName(node)}`,
+    getText(node),
+    `\`\`\`ts\n${sign(node)}\n\`\`\``,
     members.join("\n"),
   ]
     .filter((part) => part !== "")
     .join("\n\n")
 }
 
-const declarationsIn = (file: string): ReadonlyArray<Shown> =>
+const declarationsIn = (file: string): ReadonlyArray<View> =>
   ts
     .createSourceFile(file, readFileSync(join(src, file), "utf8"), ts.ScriptTarget.Latest, true)
     .statements.filter(isExported)
 
 /** Where each name is explained, so that sections can lead to each other. */
-const places = (): ReadonlyMap<string, Page> =>
+const positions = (): ReadonlyMap<string, Page> =>
   new Map(
     referencePages.flatMap((page) =>
-      sources[page][1].flatMap(declarationsIn).map((node) => [nameOf(node), page] as const),
+      sources[page][1].flatMap(declarationsIn).map((node) => [toName(node), page] as const),
     ),
   )
 
-const usesOf = (node: Shown, known: ReadonlyMap<string, Page>): string => {
-  const words = new Set(signatureOf(node).match(/\b[A-Z]\w+/g) ?? [])
-  words.delete(nameOf(node))
+const getUses = (node: View, known: ReadonlyMap<string, Page>): string => {
+  const words = new Set(sign(node).match(/\b[A-Z]\w+/g) ?? [])
+  words.delete(toName(node))
   const links = [...words].flatMap((word) => {
     const page = known.get(word)
-    return page === undefined ? [] : [`[${word}](${page}.md#${slugOf(word)})`]
+    return page === undefined ? [] : [`[${word}](${page}.md#${toSlug(word)})`]
   })
   return links.length === 0 ? "" : `\n\nSee ${links.join(", ")}.`
 }
 
-const entryOf = (page: Page): string =>
+const getEntry = (page: Page): string =>
   page === "testing" ? "@messaging-service/service/testing" : "@messaging-service/service"
 
 /** Markdown of each page, by its name. */
 export const apiReference = (): ReadonlyMap<string, string> => {
-  const known = places()
+  const known = positions()
   return new Map(
     referencePages.map((page) => {
       const [title, files] = sources[page]
-      const opening = `Look up here what \`${entryOf(page)}\` exports, with the text that your editor shows too.`
+      const opening = `Look up here what \`${getEntry(page)}\` exports, with the text that your editor shows too.`
       const sections = files
         .flatMap(declarationsIn)
-        .map((node) => sectionOf(node) + usesOf(node, known))
+        .map((node) => getSection(node) + getUses(node, known))
       return [page, `# ${title}\n\n${opening}\n\n${sections.join("\n\n")}\n`] as const
     }),
   )

@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs"
 import { dirname, join, normalize, relative, resolve } from "node:path"
 import { apiReference } from "./apiReference.ts"
-import { openingOf, titleOf, withLinks } from "./markdown.ts"
+import { openingParagraph, toTitle, withLinks } from "./markdown.ts"
 import { outline, projectPages, referencePages } from "./outline.ts"
 import type { Part } from "./outline.ts"
 
@@ -18,18 +18,18 @@ const moved: Readonly<Record<string, string>> = {
 }
 
 /** The place of a file of the repository in the site; null for one that the site does not have. */
-const placeOf = (file: string): string | null => {
-  const place = moved[file]
-  if (place !== undefined) return place
+const toPosition = (file: string): string | null => {
+  const path = moved[file]
+  if (path !== undefined) return path
   if (!file.startsWith("docs/")) return null
   return file.slice("docs/".length)
 }
 
-const staged = (file: string, place: string): string =>
+const staged = (file: string, location: string): string =>
   withLinks(readFileSync(join(root, file), "utf8"), (path) => {
-    const target = placeOf(normalize(join(dirname(file), path)))
+    const target = toPosition(normalize(join(dirname(file), path)))
     if (target === null) return null
-    const way = relative(dirname(place), target)
+    const way = relative(dirname(location), target)
     return way.startsWith(".") ? way : `./${way}`
   })
 
@@ -38,8 +38,8 @@ export const sitePages = (): ReadonlyMap<string, string> => {
   const files = [...globSync("docs/**/*.md", { cwd: root }), ...Object.keys(moved)]
   const pages = new Map<string, string>()
   for (const file of new Set(files)) {
-    const place = placeOf(file)
-    if (place !== null) pages.set(place, staged(file, place))
+    const path = toPosition(file)
+    if (path !== null) pages.set(path, staged(file, path))
   }
   for (const [name, text] of apiReference()) pages.set(`reference/${name}.md`, text)
   return pages
@@ -63,11 +63,11 @@ export const siteParts = (pages: ReadonlyMap<string, string>): ReadonlyArray<Par
 export const llmsText = (pages: ReadonlyMap<string, string>): string => {
   const line = (page: string): string => {
     const text = pages.get(`${page}.md`) ?? ""
-    return `- [${titleOf(text)}](${page}.md): ${openingOf(text)}`
+    return `- [${toTitle(text)}](${page}.md): ${openingParagraph(text)}`
   }
   const parts = siteParts(pages).map(
     ({ pages: own, title }) => `## ${title}\n\n${own.map(line).join("\n")}`,
   )
   const readme = pages.get("project/readme.md") ?? ""
-  return `# ${titleOf(readme)}\n\n> ${openingOf(readme)}\n\n${parts.join("\n\n")}\n`
+  return `# ${toTitle(readme)}\n\n> ${openingParagraph(readme)}\n\n${parts.join("\n\n")}\n`
 }

@@ -2,7 +2,14 @@
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { dirname, join, normalize } from "node:path"
 import { assert, describe, it } from "vitest"
-import { anchorsOf, linksOf, openingOf, slugOf, titleOf, withLinks } from "../src/markdown.ts"
+import {
+  toAnchors,
+  toLinks,
+  openingParagraph,
+  toSlug,
+  toTitle,
+  withLinks,
+} from "../src/markdown.ts"
 import { root, sitePages, siteParts } from "../src/pages.ts"
 
 const files = globSync("{*.md,docs/**/*.md,{apps,packages}/*/README.md}", { cwd: root })
@@ -12,18 +19,18 @@ const read = (file: string): string => readFileSync(join(root, file), "utf8")
 const wrongWith = (
   file: string,
   text: string,
-  { anchor, path }: ReturnType<typeof linksOf>[number],
+  { anchor, path }: ReturnType<typeof toLinks>[number],
 ) => {
   const target = path === "" ? file : normalize(join(dirname(file), path))
   if (!existsSync(join(root, target))) return `${path} does not exist`
   if (anchor === "" || !target.endsWith(".md")) return null
-  const known = anchorsOf(path === "" ? text : read(target))
+  const known = toAnchors(path === "" ? text : read(target))
   return known.has(anchor) ? null : `${path}#${anchor} has no heading`
 }
 
 it.each(files)("links of %s lead to files and headings", (file) => {
   const text = read(file)
-  const wrong = linksOf(text).flatMap((link) => wrongWith(file, text, link) ?? [])
+  const wrong = toLinks(text).flatMap((link) => wrongWith(file, text, link) ?? [])
   assert.deepStrictEqual(wrong, [])
 })
 
@@ -36,7 +43,7 @@ describe("the site", () => {
   })
 
   it("leads from its first page to every guide", () => {
-    const linked = linksOf(pages.get("index.md") ?? "").map(({ path }) => path.replace(/^\.\//, ""))
+    const linked = toLinks(pages.get("index.md") ?? "").map(({ path }) => path.replace(/^\.\//, ""))
     const guides = globSync("docs/*.md", { cwd: root })
       .map((file) => file.slice("docs/".length))
       .filter((file) => file !== "index.md")
@@ -45,8 +52,8 @@ describe("the site", () => {
 
   it("gives every page a title and an opening", () => {
     for (const [path, text] of pages) {
-      assert.notStrictEqual(titleOf(text), "", path)
-      assert.isAbove(openingOf(text).length, 30, path)
+      assert.notStrictEqual(toTitle(text), "", path)
+      assert.isAbove(openingParagraph(text).length, 30, path)
     }
   })
 
@@ -66,9 +73,9 @@ describe("the site", () => {
 
 describe("Markdown", () => {
   it("gives headings the anchors of the repository's host", () => {
-    assert.strictEqual(slugOf("What `it` is, and isn't"), "what-it-is-and-isnt")
+    assert.strictEqual(toSlug("What `it` is, and isn't"), "what-it-is-and-isnt")
     assert.sameMembers(
-      [...anchorsOf("# A b\n\n## C\n\n## C\n\n```\n# no\n```\n")],
+      [...toAnchors("# A b\n\n## C\n\n## C\n\n```\n# no\n```\n")],
       ["a-b", "c", "c-1"],
     )
   })

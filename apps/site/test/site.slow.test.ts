@@ -23,14 +23,14 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const read = (file: string): string => readFileSync(join(folder, file), "utf8")
 
-const hrefsOf = (html: string): ReadonlyArray<string> =>
+const toHrefs = (html: string): ReadonlyArray<string> =>
   [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, href = ""]) => href)
 
-const idsOf = (html: string): ReadonlySet<string> =>
+const toIds = (html: string): ReadonlySet<string> =>
   new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id))
 
 /** The file that a static server answers with. */
-const fileOf = (path: string): string | undefined =>
+const findFile = (path: string): string | undefined =>
   [path, `${path}.html`, join(path, "index.html")].find(
     (file) => extname(file) !== "" && existsSync(join(folder, file)),
   )
@@ -42,14 +42,14 @@ describe("the built site", () => {
     const htmls = globSync("**/*.html", { cwd: folder }).filter((file) => !file.startsWith("http/"))
     assert.isAbove(htmls.length, 40)
     const broken = htmls.flatMap((file) =>
-      hrefsOf(read(file)).flatMap((href) => {
+      toHrefs(read(file)).flatMap((href) => {
         if (isOutside(href)) return []
         const [path = "", anchor = ""] = decodeURIComponent(href).split("#")
         const at = path.startsWith("/") ? path.slice(1) : normalize(join(dirname(file), path))
-        const target = path === "" ? file : fileOf(at === "" ? "index.html" : at)
+        const target = path === "" ? file : findFile(at === "" ? "index.html" : at)
         if (target === undefined) return [`${file}: ${href}`]
         if (anchor === "" || !target.endsWith(".html") || target.startsWith("http/")) return []
-        return idsOf(read(target)).has(anchor) ? [] : [`${file}: ${href}`]
+        return toIds(read(target)).has(anchor) ? [] : [`${file}: ${href}`]
       }),
     )
     assert.deepStrictEqual(broken, [])
@@ -88,7 +88,7 @@ const types: Readonly<Record<string, string>> = {
 const serve = async () => {
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? "/", "http://a").pathname).slice(1)
-    const file = fileOf(path === "" ? "index.html" : path)
+    const file = findFile(path === "" ? "index.html" : path)
     if (file === undefined) return void response.writeHead(404).end()
     response.setHeader("content-type", types[extname(file)] ?? "application/octet-stream")
     response.end(await readFile(join(folder, file)))

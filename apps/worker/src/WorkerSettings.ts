@@ -26,8 +26,8 @@ export const workerVariableNames: ReadonlyArray<string> = Object.keys(variables)
 export const readWorkerSettings = Effect.fnUntraced(function* readWorkerSettings(
   environment: Environment,
 ): Effect.fn.Return<WorkerSettings, CannotStart> {
-  const given = yield* readVariables(variables, environment)
-  const service = yield* serviceSettings(given)
+  const input = yield* readVariables(variables, environment)
+  const service = yield* serviceSettings(input)
   if (!isShared(service.store)) {
     return yield* new CannotStart({
       message:
@@ -35,5 +35,5 @@ export const readWorkerSettings = Effect.fnUntraced(function* readWorkerSettings
         "any other store belongs to one process",
     })
   }
-  return { metricsPort: given.METRICS_PORT ?? null, service }
+  return { metricsPort: input.METRICS_PORT ?? null, service }
 })

@@ -3,7 +3,7 @@ import { OwnKind, Worker, version } from "@messaging-service/core"
 import { HttpOptions, monitoringApp } from "@messaging-service/http"
 import type { CannotStart } from "@messaging-service/node"
 import {
-  addressOf,
+  getAddress,
   announce,
   listen,
   withLogging,
@@ -30,7 +30,7 @@ const runWorker = (settings: WorkerSettings): Effect.Effect<never, CannotStart> 
             ? null
             : yield* listen(host, metricsPort, { portVariable: "METRICS_PORT" })
         const built = yield* Effect.provideService(
-          openService(service, addressOf(host, port), terminalWriter()),
+          openService(service, getAddress(host, port), terminalWriter()),
           OwnKind,
           "worker",
         )
@@ -52,7 +52,7 @@ const work = Effect.fnUntraced(function* work(
   const app = yield* Effect.provideService(monitoringApp, HttpOptions, {
     operatorToken: null,
     emulator: null,
-    publicUrl: service.publicUrl ?? addressOf(service.host, service.port),
+    publicUrl: service.publicUrl ?? getAddress(service.host, service.port),
     trustProxy: false,
   })
   yield* announce(

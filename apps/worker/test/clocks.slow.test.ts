@@ -22,7 +22,7 @@ const valueIn = (metrics: string, series: string): number =>
       .at(-1),
   )
 
-const metricsOf = (url: string) =>
+const getMetrics = (url: string) =>
   Effect.promise(async (signal) => (await fetch(`${url}/metrics`, { signal })).text())
 
 layer(EmbeddedPostgres.layer())("a process whose clock is two minutes ahead", (it) => {
@@ -49,9 +49,9 @@ layer(EmbeddedPostgres.layer())("a process whose clock is two minutes ahead", (i
         METRICS_PORT: "0",
       })
       const [, wrongUrl = ""] = yield* wrong.says(/metrics on (http:\S+)\/metrics/)
-      const shown = yield* metricsOf(wrongUrl)
-      assert.closeTo(valueIn(shown, "messaging_clock_skew_seconds"), wrongByMillis / 1000, 2)
-      assert.strictEqual(valueIn(shown, 'messaging_not_ready{reason="clock"}'), 1)
+      const formatted = yield* getMetrics(wrongUrl)
+      assert.closeTo(valueIn(formatted, "messaging_clock_skew_seconds"), wrongByMillis / 1000, 2)
+      assert.strictEqual(valueIn(formatted, 'messaging_not_ready{reason="clock"}'), 1)
       assert.strictEqual((yield* processes.call("GET", `${wrongUrl}/health/ready`)).status, 503)
 
       const wrongServer = yield* processes.startServer(programs.server, {
@@ -71,7 +71,7 @@ layer(EmbeddedPostgres.layer())("a process whose clock is two minutes ahead", (i
       yield* processes.start(programs.worker, settings)
       yield* caller.until(due.id, "sent")
       assert.strictEqual((yield* caller.read(early.id)).body.status, "scheduled")
-      const later = yield* metricsOf(wrongUrl)
+      const later = yield* getMetrics(wrongUrl)
       for (const status of ["sent", "expired"]) {
         const series = `messaging_messages_ended_total{mode="live",status="${status}"}`
         assert.strictEqual(valueIn(later, series), 0)

@@ -9,7 +9,7 @@ import { Effect, Fiber } from "effect"
 import { aSender, emptyLedger, oneRequest, scheduleAndCancel } from "./crash/Clients.ts"
 import { checkAccounts } from "./crash/accounts.ts"
 import { withDatabase } from "./crash/books.ts"
-import { crashTest, storm } from "./crash/Storm.ts"
+import { crashTest, runLoad } from "./crash/Storm.ts"
 
 const clients = 6
 
@@ -26,7 +26,7 @@ crashTest("messages are neither lost nor sent twice", (cluster, kills) =>
       yield* Effect.sleep("3 seconds")
     })
     const breaking = yield* Effect.forkScoped(Effect.forever(dropping))
-    yield* storm(cluster, {
+    yield* runLoad(cluster, {
       kills,
       clients: Array.from({ length: clients }, () => oneRequest(cluster, senders, ledger)),
       // On the slowest machine each kill still meets work.

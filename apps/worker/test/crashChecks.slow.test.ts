@@ -8,7 +8,7 @@ import { processes } from "@messaging-service/testkit"
 import { aSender } from "./crash/Clients.ts"
 import type { Sender } from "./crash/Clients.ts"
 import type { Cluster } from "./crash/Cluster.ts"
-import { crashTest, storm } from "./crash/Storm.ts"
+import { crashTest, runLoad } from "./crash/Storm.ts"
 
 /** Phones of one check: many calls of the transport. */
 const total = 600
@@ -19,17 +19,17 @@ const isRegistered = (n: number) => n % 3 === 0 || n % 10 === 7
 const phone = (n: number) => `+4479460${String(n).padStart(5, "0")}`
 
 /** A list that ends with its first phones again. */
-const asked = (check: number) =>
+const request = (check: number) =>
   Array.from({ length: total }, (_, n) =>
     n < total - 20 ? check * 1000 + n : check * 1000 + (n % 20),
   )
 
 const startCheck = (cluster: Cluster, { keys, numberIds }: Sender, check: number) =>
   Effect.gen(function* () {
-    const { body, status } = yield* cluster.ask("POST", "/api/v2/number-checks", {
+    const { body, status } = yield* cluster.request("POST", "/api/v2/number-checks", {
       token: keys[0]!,
       idempotencyKey: `check ${check}`,
-      body: { phones: asked(check).map(phone), from: numberIds[check % numberIds.length] },
+      body: { phones: request(check).map(phone), from: numberIds[check % numberIds.length] },
     })
     assert.strictEqual(status, 202, JSON.stringify(body))
     return body.id as number
@@ -43,13 +43,13 @@ interface Result {
 }
 
 /** All results, oldest first, page by page. */
-const resultsOf = (cluster: Cluster, { keys }: Sender, id: number) =>
+const readResults = (cluster: Cluster, { keys }: Sender, id: number) =>
   Effect.gen(function* () {
     const results: Array<Result> = []
     let cursor: string | null = null
     do {
       const query: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`
-      const { body, status } = yield* cluster.ask(
+      const { body, status } = yield* cluster.request(
         "GET",
         `/api/v2/number-checks/${id}/results?limit=100${query}`,
         { token: keys[1]! },
@@ -83,14 +83,14 @@ crashTest("a number check tells the truth of each phone once", (cluster, kills) 
       for (const check of checks) ids.set(check, yield* startCheck(cluster, sender, check))
     })
     // Steps short enough that no living worker's call times out; some free the work of the dead.
-    yield* storm(cluster, { kills, clients: [cluster.advance(20)], beforeKill: () => start })
+    yield* runLoad(cluster, { kills, clients: [cluster.advance(20)], beforeKill: () => start })
 
     yield* processes.waitUntil(
       "every check is completed",
       Effect.gen(function* () {
         yield* cluster.advance(20)
         for (const id of ids.values()) {
-          const { body } = yield* cluster.ask("GET", `/api/v2/number-checks/${id}`, {
+          const { body } = yield* cluster.request("GET", `/api/v2/number-checks/${id}`, {
             token: sender.keys[2]!,
           })
           if (body.status !== "completed") return undefined
@@ -99,27 +99,27 @@ crashTest("a number check tells the truth of each phone once", (cluster, kills) 
       }),
     )
 
-    const { body } = yield* cluster.ask("GET", "/api/v2/number-checks?limit=100", {
+    const { body } = yield* cluster.request("GET", "/api/v2/number-checks?limit=100", {
       token: sender.keys[3]!,
     })
     assert.strictEqual(body.data.length, checks.length, "a repeated request makes no other check")
     for (const [check, id] of ids) {
-      const expected = asked(check).map((n) => ({
+      const expected = request(check).map((n) => ({
         phone: phone(n),
         status: isRegistered(n) ? "registered" : "not_registered",
       }))
-      const results = yield* resultsOf(cluster, sender, id)
+      const results = yield* readResults(cluster, sender, id)
       assert.deepStrictEqual(
         results.map(({ phone, status }) => ({ phone, status })),
         expected,
         "one true result for each phone, in the order of the list",
       )
       assert(results.every(({ checked_at }) => checked_at !== null))
-      const shown = yield* cluster.ask("GET", `/api/v2/number-checks/${id}`, {
+      const visible = yield* cluster.request("GET", `/api/v2/number-checks/${id}`, {
         token: sender.keys[4]!,
       })
       const known = expected.filter(({ status }) => status === "registered").length
-      assert.deepInclude(shown.body, {
+      assert.deepInclude(visible.body, {
         status: "completed",
         total,
         checked: total,

@@ -13,7 +13,7 @@ import { checkAccounts } from "./crash/accounts.ts"
 import { passTime, withDatabase } from "./crash/books.ts"
 import { aReceiver, subscribe } from "./crash/Receiver.ts"
 import type { Call, Receiver } from "./crash/Receiver.ts"
-import { crashTest, storm } from "./crash/Storm.ts"
+import { crashTest, runLoad } from "./crash/Storm.ts"
 
 interface Row {
   readonly id: number
@@ -25,7 +25,7 @@ interface Row {
 }
 
 /** An event's report of its message, as far as the accounts know it. */
-const told = ({ data, type }: WebhookEvent) => {
+const report = ({ data, type }: WebhookEvent) => {
   assert(type !== "ping")
   const { error, id, sent_at, status, text } = data.message
   return { type, id, status, text, error: error?.code ?? null, wasSent: sent_at !== null }
@@ -45,27 +45,27 @@ const checkDeliveries = (ledger: Ledger, receiver: Receiver) =>
       from messages m
       join outbox o on o.message_id = m.id`
 
-    const callsOf = new Map<string, Array<Call>>()
+    const getCalls = new Map<string, Array<Call>>()
     for (const call of receiver.calls) {
-      const known = callsOf.get(call.event.id)
-      if (known === undefined) callsOf.set(call.event.id, [call])
+      const known = getCalls.get(call.event.id)
+      if (known === undefined) getCalls.set(call.event.id, [call])
       else known.push(call)
     }
     assert.deepStrictEqual(receiver.refused, [], "every call has a valid signature")
-    assert.strictEqual(callsOf.size, rows.length, "an event for each message, and no other")
+    assert.strictEqual(getCalls.size, rows.length, "an event for each message, and no other")
 
     const heardOf = new Set<number>()
     for (const { error_code, event_id, id, state, text, workspace_id } of rows) {
       const what = `${event_id} of message ${id}`
-      const calls = callsOf.get(event_id) ?? []
+      const calls = getCalls.get(event_id) ?? []
       assert(
-        calls.some(({ taken }) => taken),
+        calls.some(({ claimed }) => claimed),
         `${what} was delivered`,
       )
       for (const { body, event, path } of calls) {
         assert.strictEqual(path, `/${workspace_id}`, `${what} went to its own workspace`)
         assert.strictEqual(body, calls[0]!.body, `${what} says the same each time`)
-        assert.deepStrictEqual(told(event), {
+        assert.deepStrictEqual(report(event), {
           type: `message.${state}` as WebhookEvent["type"],
           id,
           status: state,
@@ -89,7 +89,7 @@ crashTest("every event is delivered, and tells the truth", (cluster, kills) =>
     for (const sender of senders) yield* subscribe(cluster, sender, receiver)
 
     const ledger = emptyLedger()
-    yield* storm(cluster, {
+    yield* runLoad(cluster, {
       kills,
       clients: Array.from({ length: 4 }, () => oneRequest(cluster, senders, ledger)),
       beforeKill: (killed) => {

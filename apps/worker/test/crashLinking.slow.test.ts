@@ -27,16 +27,16 @@ const leaseOver = 31
 /** Longer than an attempt, in seconds. */
 const attemptOver = 601
 
-const phoneOf = (n: number) => `+1555020${String(n).padStart(4, "0")}`
+const toPhone = (n: number) => `+1555020${String(n).padStart(4, "0")}`
 
-let turn = 0
+let iteration = 0
 let named = 0
 
 /** Sequential, since each has so many requests a minute. */
-const nextKey = ({ keys }: Sender) => keys[turn++ % keys.length]!
+const nextKey = ({ keys }: Sender) => keys[iteration++ % keys.length]!
 
 const connect = (cluster: Cluster, sender: Sender, body: Readonly<Record<string, unknown>>) =>
-  cluster.ask("POST", "/api/v2/numbers", {
+  cluster.request("POST", "/api/v2/numbers", {
     token: nextKey(sender),
     idempotencyKey: `connect ${named++}`,
     body,
@@ -44,7 +44,7 @@ const connect = (cluster: Cluster, sender: Sender, body: Readonly<Record<string,
 
 const read = (cluster: Cluster, sender: Sender, id: number) =>
   Effect.map(
-    cluster.ask("GET", `/api/v2/numbers/${id}`, { token: nextKey(sender) }),
+    cluster.request("GET", `/api/v2/numbers/${id}`, { token: nextKey(sender) }),
     ({ body }) => body,
   )
 
@@ -98,7 +98,7 @@ clusterTest(
       const began = yield* Effect.forEach(["taken", "left"], (fate, round) =>
         Effect.forEach(methods, (method, index) =>
           Effect.gen(function* () {
-            const phone = phoneOf(2 * round + index)
+            const phone = toPhone(2 * round + index)
             const { body } = yield* connect(cluster, sender, requestFor(method, phone))
             const id: number = body.id
             return { fate, method, phone, id, code: yield* codeShown(cluster, id) }
@@ -111,9 +111,9 @@ clusterTest(
       yield* cluster.advance(leaseOver)
       for (const { code, id, method } of numbers) {
         yield* codeShown(cluster, id, code)
-        const shown = yield* read(cluster, sender, id)
-        assert.strictEqual(shown.status, "connecting")
-        assert.isString(shown.connect[method === "qr" ? "qr_code_url" : "pairing_code"])
+        const visible = yield* read(cluster, sender, id)
+        assert.strictEqual(visible.status, "connecting")
+        assert.isString(visible.connect[method === "qr" ? "qr_code_url" : "pairing_code"])
       }
       for (const { fate, id, phone } of numbers) {
         if (fate === "taken") yield* checkConnected(cluster, sender, id, phone)
@@ -141,47 +141,52 @@ const stepOver = 61_000
 
 it.live("a Telegram login continues after its process was killed in each step", () =>
   Effect.gen(function* () {
-    const far = yield* TelegramServer
+    const remote = yield* TelegramServer
     const { settings } = yield* RemoteServer
     const cluster = yield* startCluster({
       TRANSPORT: "live",
       ...(yield* settings(yield* processes.temporaryDirectory)),
     })
-    const ask = (method: string, path: string, body?: unknown) =>
+    const request = (method: string, path: string, body?: unknown) =>
       Effect.map(cluster.operate(method, `/admin/v1${path}`, body), (answer) => answer.body)
     const phone = "4915100000001"
     const password = { password: "correct horse" }
-    yield* far.person(phone, password)
+    yield* remote.person(phone, password)
     const { aNumber, aWorkspace } = cluster.builders
     const account = { platform: "telegram", phone: `+${phone}`, status: "disconnected" }
     const { id } = yield* aNumber(yield* aWorkspace(), account)
     const login = `/workspaces/1/numbers/${id}/telegram-login`
-    yield* ask("POST", login, { method: "code", phone: `+${phone}` })
+    yield* request("POST", login, { method: "code", phone: `+${phone}` })
 
     /** The remote server lets the account in a step further, and its process dies before it hears of it. */
-    const dieIn = (method: string, step: string, body: object, isTaken: () => boolean) =>
+    const dieIn = (method: string, step: string, body: object, isClaimed: () => boolean) =>
       Effect.gen(function* () {
-        yield* far.nextCall({ method, outcome: "withhold" })
-        const asking = yield* Effect.forkScoped(ask("POST", `${login}/${step}`, body))
-        yield* far.until(isTaken)
+        yield* remote.nextCall({ method, outcome: "withhold" })
+        const requesting = yield* Effect.forkScoped(request("POST", `${login}/${step}`, body))
+        yield* remote.until(isClaimed)
         yield* cluster.stop("server")
-        yield* Fiber.interrupt(asking)
+        yield* Fiber.interrupt(requesting)
         yield* cluster.outlive(stepOver)
         yield* cluster.start("server")
       })
 
     const code = { code: "12345" }
-    yield* dieIn("auth.signIn", "code", code, () => far.codesSent(phone) === 0)
-    assert.strictEqual((yield* ask("GET", login)).state, "code_sent")
-    const asked = yield* ask("POST", `${login}/code`, code)
-    assert.deepInclude(asked, { state: "password_needed", error: null })
+    yield* dieIn("auth.signIn", "code", code, () => remote.codesSent(phone) === 0)
+    assert.strictEqual((yield* request("GET", login)).state, "code_sent")
+    const requested = yield* request("POST", `${login}/code`, code)
+    assert.deepInclude(requested, { state: "password_needed", error: null })
 
-    yield* dieIn("auth.checkPassword", "password", password, () => far.sessions(phone).keys === 1)
-    assert.strictEqual((yield* ask("GET", login)).state, "password_needed")
-    const done = yield* ask("POST", `${login}/password`, password)
+    yield* dieIn(
+      "auth.checkPassword",
+      "password",
+      password,
+      () => remote.sessions(phone).keys === 1,
+    )
+    assert.strictEqual((yield* request("GET", login)).state, "password_needed")
+    const done = yield* request("POST", `${login}/password`, password)
     assert.deepInclude(done, { state: "connected", error: null })
-    yield* far.until(() => far.sessions(phone).open === 1)
-    assert.deepInclude(far.sessions(phone), { keys: 1, open: 1, most: 1 })
+    yield* remote.until(() => remote.sessions(phone).open === 1)
+    assert.deepInclude(remote.sessions(phone), { keys: 1, open: 1, max: 1 })
   }).pipe(
     Effect.scoped,
     Effect.provide(Layer.fresh(Layer.merge(layerTelegram, EmbeddedPostgres.layer()))),

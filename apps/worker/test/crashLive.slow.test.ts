@@ -18,7 +18,7 @@ import {
 import type { Ledger } from "./crash/Clients.ts"
 import { awaitShares, checkLive, outliveWorkers, startLive } from "./crash/Live.ts"
 import type { LiveCluster, LiveSender, StoreName } from "./crash/Live.ts"
-import { seed, storm } from "./crash/Storm.ts"
+import { seed, runLoad } from "./crash/Storm.ts"
 
 const kills = bySize({ change: 1, all: 2, night: 20 })
 
@@ -34,22 +34,22 @@ const faults: ReadonlyArray<MessageOutcome> = [
 ]
 
 /** Breaks one number's next message in transit, and releases earlier ones. */
-const oneFault = ({ far }: LiveCluster, { phones }: LiveSender) =>
+const oneFault = ({ remote }: LiveCluster, { phones }: LiveSender) =>
   Effect.gen(function* () {
     const from = phones[yield* Random.nextIntBetween(0, phones.length - 1)]!
     const outcome = faults[yield* Random.nextIntBetween(0, faults.length - 1)]!
-    if (far.ordersLeft(from) === 0) yield* far.nextMessage({ from, outcome })
+    if (remote.ordersLeft(from) === 0) yield* remote.nextMessage({ from, outcome })
     yield* Effect.sleep(yield* Random.nextIntBetween(200, 500))
-    yield* far.releaseAcks
+    yield* remote.releaseAcks
   })
 
 /** A message that its recipient could not read, and a copy of it that gets lost. */
 const leftUnread = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) =>
   Effect.gen(function* () {
-    const { far } = cluster
+    const { remote } = cluster
     // No other message to this recipient loses a copy.
     const recipient = "+447946009999"
-    yield* far.person(recipient)
+    yield* remote.person(recipient)
     const [token = ""] = sender.keys
     const [, from = ""] = sender.phones
     const send = (text: string) => {
@@ -57,12 +57,12 @@ const leftUnread = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) =>
       return sendOne(cluster, token, body, ledger)
     }
     yield* send("is read")
-    yield* far.until(() => far.decrypted(recipient).some(({ text }) => text === "is read"))
-    yield* far.loseSessions(recipient)
-    yield* far.nextMessage({ from, outcome: "withhold ack" })
-    yield* far.nextMessage({ from, outcome: "lose" })
+    yield* remote.until(() => remote.decrypted(recipient).some(({ text }) => text === "is read"))
+    yield* remote.loseSessions(recipient)
+    yield* remote.nextMessage({ from, outcome: "withhold ack" })
+    yield* remote.nextMessage({ from, outcome: "lose" })
     yield* send("is asked for again")
-    yield* far.until(() => far.ordersLeft(from) === 0)
+    yield* remote.until(() => remote.ordersLeft(from) === 0)
   })
 
 /**
@@ -71,7 +71,7 @@ const leftUnread = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) =>
  */
 const leftUnderWay = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) =>
   Effect.gen(function* () {
-    const { far } = cluster
+    const { remote } = cluster
     const [recipient = ""] = recipients
     const [token = ""] = sender.keys
     const [phone = ""] = sender.phones
@@ -80,11 +80,11 @@ const leftUnderWay = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) 
       return Effect.map(sendOne(cluster, token, body, ledger), (id) => id!)
     }
     const arrivals = (text: string) =>
-      far.decrypted(recipient).find((shown) => shown.text === text)?.arrivals ?? 0
+      remote.decrypted(recipient).find((visible) => visible.text === text)?.arrivals ?? 0
     const expires_at = inSeconds(60)
     // Acks are withheld until released, also of repeats, so nothing behind them can leave.
     for (const from of sender.phones) {
-      yield* far.nextMessage({ from, outcome: "withhold ack", times: 1000 })
+      yield* remote.nextMessage({ from, outcome: "withhold ack", times: 1000 })
     }
     const [shownBefore, repeatedLater] = [
       "expires after it was shown",
@@ -95,31 +95,31 @@ const leftUnderWay = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) 
     const waiting = yield* send(0, "waits behind it", { media: { media_id: sender.document } })
     const cancelledBehind = yield* send(0, "is cancelled behind it")
     const repeated = yield* send(1, repeatedLater, { media: { media_id: sender.picture } })
-    yield* far.until(() => arrivals(shownBefore) > 0 && arrivals(repeatedLater) > 0)
+    yield* remote.until(() => arrivals(shownBefore) > 0 && arrivals(repeatedLater) > 0)
     // A connection that breaks on a slow machine must not end an attempt either.
-    yield* far.drop(phone)
-    yield* far.until(() => arrivals(shownBefore) > 1)
+    yield* remote.drop(phone)
+    yield* remote.until(() => arrivals(shownBefore) > 1)
     const cancelled = yield* cancelOne(cluster, token, cancelledBehind, ledger)
     assert.isTrue(ledger.cancelled.has(cancelledBehind), JSON.stringify(cancelled))
     // It waits for the attempt in flight, which its worker does not survive.
     const cancelling = yield* Effect.forkScoped(cancelOne(cluster, token, repeated, ledger))
     // By the answers to later requests it is there.
-    for (let asked = 0; asked < 2; asked++) {
-      yield* cluster.ask("GET", `/api/v2/messages/${repeated}`, { token })
+    for (let requests = 0; requests < 2; requests++) {
+      yield* cluster.request("GET", `/api/v2/messages/${repeated}`, { token })
     }
-    const before = { shown: arrivals(shownBefore), repeated: arrivals(repeatedLater) }
+    const before = { readRows: arrivals(shownBefore), repeated: arrivals(repeatedLater) }
 
     return Effect.gen(function* () {
       const tooLate = yield* Fiber.join(cancelling)
       assert.strictEqual(tooLate.body.error?.code, "not_cancellable", JSON.stringify(tooLate.body))
       const become = (id: number) =>
-        Effect.map(cluster.ask("GET", `/api/v2/messages/${id}`, { token }), ({ body }) => [
+        Effect.map(cluster.request("GET", `/api/v2/messages/${id}`, { token }), ({ body }) => [
           body.status,
           body.error?.code,
         ])
       // It was shown, so it has not expired; and it must not be sent again.
       assert.deepStrictEqual(yield* become(expiring), ["failed", "outcome_unknown"])
-      assert.strictEqual(arrivals(shownBefore), before.shown)
+      assert.strictEqual(arrivals(shownBefore), before.readRows)
       assert.deepStrictEqual(yield* become(expiringBehind), ["expired", undefined])
       assert.deepStrictEqual(yield* become(waiting), ["sent", undefined])
       assert.deepStrictEqual(yield* become(cancelledBehind), ["cancelled", undefined])
@@ -132,12 +132,12 @@ const leftUnderWay = (cluster: LiveCluster, sender: LiveSender, ledger: Ledger) 
 const crashes = (store: StoreName) =>
   Effect.gen(function* () {
     const cluster = yield* startLive(store)
-    const { far, senders } = cluster
+    const { remote, senders } = cluster
     const [busy, quiet] = senders
     const ledger = emptyLedger()
     const failing = yield* Effect.forkScoped(Effect.forever(oneFault(cluster, busy)))
     const client = Effect.andThen(oneRequest(cluster, [busy], ledger), Effect.sleep(40))
-    yield* storm(cluster, {
+    yield* runLoad(cluster, {
       kills,
       // One worker stays, or all numbers would wait until the dead count as dead.
       victims: cluster.members.filter((member) => member !== "worker two"),
@@ -151,7 +151,7 @@ const crashes = (store: StoreName) =>
         ),
     })
     yield* Fiber.interrupt(failing)
-    yield* far.releaseAcks
+    yield* remote.releaseAcks
 
     // A worker that came back takes its share. A message in flight would move with its number, be
     // repeated a minute later, and hold up what is sent behind it until that has expired.
@@ -161,7 +161,7 @@ const crashes = (store: StoreName) =>
     // Leases of the dead expire, and scheduled messages fall due.
     yield* outliveWorkers(cluster, 300_000)
     // Orders for numbers that were away are carried out now.
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(far.releaseAcks, Effect.sleep(100))))
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(remote.releaseAcks, Effect.sleep(100))))
     const states = yield* checkLive(cluster, ledger)
     yield* checkUnderWay
     yield* Effect.logInfo("live messages", { acknowledged: ledger.accepted.size, ...states })

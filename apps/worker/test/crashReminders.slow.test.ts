@@ -7,7 +7,7 @@ import { aSender } from "./crash/Clients.ts"
 import type { Sender } from "./crash/Clients.ts"
 import type { Cluster } from "./crash/Cluster.ts"
 import { passTime, withDatabase } from "./crash/books.ts"
-import { clusterTest, crashTest, storm } from "./crash/Storm.ts"
+import { clusterTest, crashTest, runLoad } from "./crash/Storm.ts"
 
 const minute = 60_000
 const hour = 60 * minute
@@ -37,7 +37,7 @@ interface Log {
 
 const aReminder = (cluster: Cluster, { keys, numberIds }: Sender, index: number, cron: string) =>
   Effect.gen(function* () {
-    const { body, status } = yield* cluster.ask("POST", "/api/v2/reminders", {
+    const { body, status } = yield* cluster.request("POST", "/api/v2/reminders", {
       token: keys[0]!,
       body: {
         name: cron,
@@ -51,7 +51,7 @@ const aReminder = (cluster: Cluster, { keys, numberIds }: Sender, index: number,
     return body.id as number
   })
 
-const logOf = (id: number) =>
+const readLog = (id: number) =>
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
     const [reminder] = yield* sql<{ readonly created_at: Date; readonly next_run_at: Date }>`
@@ -76,8 +76,8 @@ const logOf = (id: number) =>
   })
 
 /** The latest due time up to a moment. */
-const latest = ({ every, offset }: Pattern, moment: number) =>
-  Math.floor((moment - offset) / every) * every + offset
+const latest = ({ every, offset }: Pattern, instant: number) =>
+  Math.floor((instant - offset) / every) * every + offset
 
 /** All due times after one moment and before another. */
 const dueBetween = (pattern: Pattern, after: number, before: number) => {
@@ -123,22 +123,22 @@ crashTest("a reminder makes one message for each due time", (cluster, kills) =>
       }
     }
 
-    yield* storm(cluster, { kills, clients: [cluster.advance(150)] })
+    yield* runLoad(cluster, { kills, clients: [cluster.advance(150)] })
     yield* cluster.settle
 
     let runs = 0
     yield* withDatabase(cluster)(
       Effect.gen(function* () {
         for (const [pattern, id] of reminders) {
-          const log = yield* logOf(id)
-          const made = log.runs.map(({ dueAt, outcome }) => ({ dueAt, outcome }))
+          const log = yield* readLog(id)
+          const created = log.runs.map(({ dueAt, outcome }) => ({ dueAt, outcome }))
           const due = dueBetween(pattern, log.createdAt, log.nextRunAt)
           assert.deepStrictEqual(
-            made,
+            created,
             due.map((dueAt) => ({ dueAt, outcome: "accepted" })),
             `reminder ${id}, ${pattern.cron}: once for each due time, none left out`,
           )
-          runs += made.length
+          runs += created.length
         }
         yield* checkMessages
       }),
@@ -169,11 +169,11 @@ clusterTest("of runs missed for hours the latest of the last hour is made up", (
     yield* Effect.forEach(cluster.members, cluster.start, { discard: true })
     yield* cluster.allReady
 
-    const look = withDatabase(cluster)
-    yield* look(
+    const check = withDatabase(cluster)
+    yield* check(
       processes.waitUntil(
         "every reminder has been looked at",
-        Effect.map(Effect.forEach([minutes, hours, days], logOf), (logs) =>
+        Effect.map(Effect.forEach([minutes, hours, days], readLog), (logs) =>
           logs.every(({ nextRunAt }) => nextRunAt > end) ? logs : undefined,
         ),
       ),
@@ -184,7 +184,7 @@ clusterTest("of runs missed for hours the latest of the last hour is made up", (
       [minutes, everyMinute],
       [hours, hourly],
     ] as const) {
-      const { runs } = yield* look(logOf(id))
+      const { runs } = yield* check(readLog(id))
       const after = runs.filter(({ ranAt }) => ranAt >= end)
       assert.isNotEmpty(after)
       assert.strictEqual(after[0]!.dueAt, latest(pattern, after[0]!.ranAt), "the latest one")
@@ -194,13 +194,13 @@ clusterTest("of runs missed for hours the latest of the last hour is made up", (
       assert.deepStrictEqual(during, [], "nothing older is made up")
       assert.deepStrictEqual([...new Set(runs.map(({ outcome }) => outcome))], ["accepted"])
     }
-    const { nextRunAt, runs } = yield* look(logOf(days))
+    const { nextRunAt, runs } = yield* check(readLog(days))
     const due = latest({ cron: "", every: minute, offset: 0 }, daily.getTime())
     assert.deepStrictEqual(
       runs.map(({ dueAt, messageId, outcome }) => ({ dueAt, messageId, outcome })),
       [{ dueAt: due, messageId: null, outcome: "missed" }],
     )
     assert.strictEqual(nextRunAt, due + 24 * hour)
-    yield* look(checkMessages)
+    yield* check(checkMessages)
   }),
 )

@@ -29,12 +29,12 @@ interface Sent {
   isCancelled: boolean
 }
 
-const between = (least: number, most: number) => Random.nextIntBetween(least, most)
+const between = (min: number, max: number) => Random.nextIntBetween(min, max)
 
 const oneOf = <A>(items: ReadonlyArray<A>) =>
   Effect.map(between(0, items.length - 1), (index) => items[index] as A)
 
-const pause = (least: number, most: number) => Effect.flatMap(between(least, most), Effect.sleep)
+const pause = (min: number, max: number) => Effect.flatMap(between(min, max), Effect.sleep)
 
 const faults: ReadonlyArray<CallOutcome> = [
   { drop: "before work" },
@@ -48,33 +48,33 @@ const faults: ReadonlyArray<CallOutcome> = [
 /** One fault at the remote server. */
 const oneFault = (phones: ReadonlyArray<string>) =>
   Effect.gen(function* () {
-    const far = yield* TelegramServer
+    const remote = yield* TelegramServer
     const phone = yield* oneOf(phones)
     yield* yield* oneOf([
-      far.drop(phone),
-      far.restart,
-      far.rotateSalts,
-      far.silence(phone),
-      Effect.andThen(far.down, Effect.andThen(Effect.sleep(200), far.up)),
-      ...faults.map((outcome) => far.nextCall({ phone, outcome })),
+      remote.drop(phone),
+      remote.restart,
+      remote.rotateSalts,
+      remote.silence(phone),
+      Effect.andThen(remote.down, Effect.andThen(Effect.sleep(200), remote.up)),
+      ...faults.map((outcome) => remote.nextCall({ phone, outcome })),
     ])
     yield* pause(20, 200)
   })
 
 /** Sends one message after the other; some are cancelled, some expire soon. */
 const sendAll = (
-  { ask }: Cluster,
+  { request }: Cluster,
   { from, token }: { readonly from: number; readonly token: string },
 ) =>
   Effect.forEach(
-    Array.from({ length: each }, (_, place) => place),
-    (place) =>
+    Array.from({ length: each }, (_, index) => index),
+    (index) =>
       Effect.gen(function* () {
-        const text = `${from}: message ${place}`
+        const text = `${from}: message ${index}`
         const expiresAt = new Date(Date.now() + (yield* between(1000, 10_000)))
-        const expires = place % 4 === 1 ? { expires_at: expiresAt } : {}
+        const expires = index % 4 === 1 ? { expires_at: expiresAt } : {}
         const to = { username: `@${yield* oneOf(people)}` }
-        const { body, status } = yield* ask("POST", "/api/v2/messages", {
+        const { body, status } = yield* request("POST", "/api/v2/messages", {
           token,
           idempotencyKey: text,
           body: { to, from, text, ...expires },
@@ -84,8 +84,8 @@ const sendAll = (
         assert.strictEqual(status, 202, JSON.stringify(body))
         const sent: Sent = { id: body.id, text, isCancelled: false }
         yield* pause(0, 200)
-        if (place % 4 === 3) {
-          const answer = yield* ask("DELETE", `/api/v2/messages/${sent.id}`, { token })
+        if (index % 4 === 3) {
+          const answer = yield* request("DELETE", `/api/v2/messages/${sent.id}`, { token })
           // Repeats the request whose answer was lost.
           sent.isCancelled = answer.status === 200
         }
@@ -97,12 +97,12 @@ const sendAll = (
 const leasesMillis = 60_000
 
 /** `kills`: one after the other. */
-const story = <E, R>(
+const scenario = <E, R>(
   start: (settings: Settings) => Effect.Effect<Cluster, E, R>,
   kills: ReadonlyArray<Member>,
 ) =>
   Effect.gen(function* () {
-    const far = yield* TelegramServer
+    const remote = yield* TelegramServer
     const { connect, settings } = yield* RemoteServer
     const started = yield* start({
       TRANSPORT: "live",
@@ -111,9 +111,9 @@ const story = <E, R>(
     const { builders, operate } = started
     const workspace = yield* builders.aWorkspace()
     const aKey = Effect.map(builders.aKey(workspace), ({ key }) => key)
-    const phones = people.map((_, place) => `4915100001${place}00`)
-    for (const [place, username] of people.entries()) {
-      yield* far.person(`4915100002${place}00`, { username })
+    const phones = people.map((_, index) => `4915100001${index}00`)
+    for (const [index, username] of people.entries()) {
+      yield* remote.person(`4915100002${index}00`, { username })
     }
     const senders = yield* Effect.forEach(phones.slice(0, accounts), (phone) =>
       Effect.gen(function* () {
@@ -144,17 +144,17 @@ const story = <E, R>(
     }
     const sent = (yield* Fiber.join(sending)).flat()
     yield* Fiber.interrupt(faulty)
-    for (const phone of phones) yield* far.forgetOrders(phone)
-    yield* far.up
+    for (const phone of phones) yield* remote.forgetOrders(phone)
+    yield* remote.up
     // Attempts without an answer end with their connections.
-    yield* far.drop()
+    yield* remote.drop()
     yield* outliveWorkers(started, leasesMillis)
 
     const token = yield* aKey
     const outcomes = yield* processes.waitUntil(
       "each message has an outcome",
       Effect.map(
-        started.ask("GET", "/api/v2/messages?limit=100", { token }),
+        started.request("GET", "/api/v2/messages?limit=100", { token }),
         ({ body }): ReadonlyArray<processes.SeenMessage> | undefined =>
           body.data.every(({ status }: processes.SeenMessage) => status !== "queued")
             ? body.data
@@ -163,12 +163,12 @@ const story = <E, R>(
       processes.ofOneKey,
     )
 
-    const shown = people.flatMap((_, place) => far.shown(`4915100002${place}00`))
+    const visible = people.flatMap((_, index) => remote.shown(`4915100002${index}00`))
     let accepted = 0
     assert.lengthOf(outcomes, sent.length)
     for (const { id, isCancelled, text } of sent) {
       const outcome = outcomes.find((message) => message.id === id)
-      const copies = shown.filter((message) => message.text === text).length
+      const copies = visible.filter((message) => message.text === text).length
       const what = `${text}: ${JSON.stringify(outcome)}, shown ${copies} times`
       if (isCancelled) assert.strictEqual(outcome?.status, "cancelled", what)
       switch (outcome?.status) {
@@ -187,10 +187,10 @@ const story = <E, R>(
       }
     }
     for (const phone of phones) {
-      const { keys, mixed } = far.sessions(phone)
+      const { keys, mixed } = remote.sessions(phone)
       assert.deepStrictEqual([keys, mixed], [1, 0])
     }
-    assert.deepStrictEqual(far.complaints(), [])
+    assert.deepStrictEqual(remote.complaints(), [])
     // A storm in which nothing got through proves nothing.
     const all = outcomes.map(({ error, status }) => error?.code ?? status).join(" ")
     assert.isAtLeast(accepted, (accounts * each) / 4, all)
@@ -198,11 +198,11 @@ const story = <E, R>(
 
 describe(`Telegram accounts in a storm (seed ${seed})`, () => {
   it.live("on the embedded database, while the server is killed too", () =>
-    story(startAlone, ["server", "server"]),
+    scenario(startAlone, ["server", "server"]),
   )
 
   it.live("on PostgreSQL, while the server and two workers are killed too", () =>
-    story(startCluster, ["worker one", "server", "worker two", "worker one"]).pipe(
+    scenario(startCluster, ["worker one", "server", "worker two", "worker one"]).pipe(
       Effect.provide(EmbeddedPostgres.layer()),
     ),
   )

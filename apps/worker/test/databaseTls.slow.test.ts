@@ -20,10 +20,10 @@ const withTls = (path: string, { cert, key }: ReturnType<typeof makeCertificate>
           near.once("data", () => {
             near.write("S")
             const encrypted = new TLSSocket(near, { isServer: true, cert, key })
-            const far = connect(path)
+            const remote = connect(path)
             for (const [one, other] of [
-              [encrypted, far],
-              [far, encrypted],
+              [encrypted, remote],
+              [remote, encrypted],
             ] as const) {
               one.on("error", () => undefined)
               one.on("close", () => other.destroy())

@@ -42,8 +42,8 @@ interface Listed<A> {
   readonly data: ReadonlyArray<A>
 }
 
-const after = (moment: string, seconds: number) =>
-  new Date(Date.parse(moment) + seconds * 1000).toISOString()
+const after = (instant: string, seconds: number) =>
+  new Date(Date.parse(instant) + seconds * 1000).toISOString()
 
 layer(EmbeddedPostgres.layer(), { concurrent: true })(
   "a server and a worker on one PostgreSQL",
@@ -78,10 +78,10 @@ layer(EmbeddedPostgres.layer(), { concurrent: true })(
         const servers = yield* Effect.all([startServer(settings), startServer(settings)], {
           concurrency: "unbounded",
         })
-        const shown = yield* Effect.forEach(servers, ({ stdout }) => stdout)
-        const kept = yield* Effect.forEach(shown, processes.keptSecrets)
+        const visible = yield* Effect.forEach(servers, ({ stdout }) => stdout)
+        const stored = yield* Effect.forEach(visible, processes.keptSecrets)
         assert.lengthOf(
-          kept.filter(({ liveKey }) => liveKey !== undefined),
+          stored.filter(({ liveKey }) => liveKey !== undefined),
           1,
         )
         const { body } = yield* servers[0].operator.ask<{ readonly data: ReadonlyArray<unknown> }>(

@@ -83,7 +83,7 @@ export class MessagingError extends Error {
 }
 
 /** Seconds of a `Retry-After`, a number or a date; null when it is neither. */
-const secondsOf = (retryAfter: string | null): number | null => {
+const toSeconds = (retryAfter: string | null): number | null => {
   if (retryAfter === null || retryAfter.trim() === "") return null
   const seconds = Number(retryAfter)
   if (Number.isFinite(seconds)) return Math.max(0, seconds)
@@ -103,11 +103,11 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
 /** The refusal in a response; a response from something other than the service is an error too. */
-export const errorOf = (response: Response, text: string): MessagingError => {
+export const getError = (response: Response, text: string): MessagingError => {
   const body = parsed(text)
   const error = isRecord(body) ? body["error"] : undefined
   const { status } = response
-  const retryAfterSeconds = secondsOf(response.headers.get("retry-after"))
+  const retryAfterSeconds = toSeconds(response.headers.get("retry-after"))
   if (!isRecord(error) || typeof error["code"] !== "string") {
     return unexpectedAnswer(response, "its body is not the service's", retryAfterSeconds)
   }
@@ -128,7 +128,7 @@ export const errorOf = (response: Response, text: string): MessagingError => {
 }
 
 /** For calls that the client refuses before any request, with the service's code for the problem. */
-export const cannotAsk = (
+export const rejectedLocally = (
   text: string,
   field: string | null,
   code: ErrorCode = "validation_failed",
@@ -152,4 +152,4 @@ export const unexpectedAnswer = (
 }
 
 /** The text of a body as JSON; undefined for other text. */
-export const jsonOf = parsed
+export const toJson = parsed

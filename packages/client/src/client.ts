@@ -1,7 +1,7 @@
 /** Version 2 of the interface, which a workspace's key may call. */
 import { makeEndpoints } from "./endpoints.ts"
 import type { CreateWebhook, Webhook } from "./openapi.ts"
-import { bearer, makeAsk } from "./request.ts"
+import { bearer, makeRequester } from "./request.ts"
 import type { ConnectionOptions, CreationOptions } from "./request.ts"
 
 /** Service address and key. */
@@ -28,7 +28,7 @@ export interface CreatedWebhook extends Webhook {
  * const message = await client.messages.send({ to: { phone: "+15550001234" }, text: "Hello" })
  */
 export const messagingClient = ({ key, ...connection }: ClientOptions) => {
-  const at = makeEndpoints(makeAsk(connection, bearer("key", key)))
+  const at = makeEndpoints(makeRequester(connection, bearer("key", key)))
   const createWebhook = at.create("/api/v2/webhooks")
   return {
     /** The key itself: its workspace, scopes, plan and limits. Needs no scope and sends nothing. */

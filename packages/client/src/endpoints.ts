@@ -6,7 +6,7 @@
 import type { paths } from "./openapi.ts"
 import { makeListing } from "./pages.ts"
 import type { Listing } from "./pages.ts"
-import type { Ask, Asked, CreationOptions, RequestOptions } from "./request.ts"
+import type { Requester, RequestSpec, CreationOptions, RequestOptions } from "./request.ts"
 import { toUpload } from "./upload.ts"
 import type { Upload } from "./upload.ts"
 
@@ -100,7 +100,7 @@ type OptionsOf<O, Options extends RequestOptions = RequestOptions> = Options &
     : unknown)
 
 /** The query of an operation that is not a list: its mode alone. */
-const queryOf = (options: RequestOptions = {}) =>
+const toQuery = (options: RequestOptions = {}) =>
   "mode" in options ? { query: { mode: options.mode as string | undefined } } : {}
 
 type BodyArgument<O> = O extends { readonly requestBody: unknown }
@@ -108,104 +108,104 @@ type BodyArgument<O> = O extends { readonly requestBody: unknown }
   : [body?: BodyOf<O>]
 
 /** Splits the arguments of a call. */
-const read = (path: string, given: ReadonlyArray<unknown>) => {
+const read = (path: string, input: ReadonlyArray<unknown>) => {
   const count = path.split("{").length - 1
-  return { ids: given.slice(0, count), rest: given.slice(count) }
+  return { ids: input.slice(0, count), rest: input.slice(count) }
 }
 
 /** Operations with an idempotency key. */
-const makeCreations = (ask: Ask) => ({
+const makeCreations = (request: Requester) => ({
   /** POST with an idempotency key. */
   create:
     <Path extends Having<"post", "create">>(path: Path) =>
     async (
-      ...given: [
+      ...args: [
         ...ids: IdsOf<Path>,
         body: BodyOf<Operation<Path, "post">>,
         options?: OptionsOf<Operation<Path, "post">, CreationOptions>,
       ]
     ): Promise<Given<AnswerOf<Operation<Path, "post">>>> => {
-      const { ids, rest } = read(path, given)
+      const { ids, rest } = read(path, args)
       const [json, options] = rest as [unknown, CreationOptions?]
-      const query = queryOf(options)
+      const query = toQuery(options)
       return unwrapped(
-        await ask({ method: "POST", path, ids, json, keyed: true, ...query }, options),
+        await request({ method: "POST", path, ids, json, keyed: true, ...query }, options),
       )
     },
   /** POST with an idempotency key, without a body. */
   createPlain:
     <Path extends Having<"post", "create without a body">>(path: Path) =>
     async (
-      ...given: [...ids: IdsOf<Path>, options?: OptionsOf<Operation<Path, "post">, CreationOptions>]
+      ...args: [...ids: IdsOf<Path>, options?: OptionsOf<Operation<Path, "post">, CreationOptions>]
     ): Promise<Given<AnswerOf<Operation<Path, "post">>>> => {
-      const { ids, rest } = read(path, given)
+      const { ids, rest } = read(path, args)
       const [options] = rest as [CreationOptions?]
-      const query = queryOf(options)
-      return unwrapped(await ask({ method: "POST", path, ids, keyed: true, ...query }, options))
+      const query = toQuery(options)
+      return unwrapped(await request({ method: "POST", path, ids, keyed: true, ...query }, options))
     },
   /** POST of a file. */
   upload:
     <Path extends Having<"post", "upload">>(path: Path) =>
     async (
-      ...given: [
+      ...args: [
         ...ids: IdsOf<Path>,
         upload: Upload,
         options?: OptionsOf<Operation<Path, "post">, CreationOptions>,
       ]
     ): Promise<Given<AnswerOf<Operation<Path, "post">>>> => {
-      const { ids, rest } = read(path, given)
+      const { ids, rest } = read(path, args)
       const [upload, options] = rest as [Upload, CreationOptions?]
       const file = toUpload(upload)
-      const query = queryOf(options)
+      const query = toQuery(options)
       return unwrapped(
-        await ask({ method: "POST", path, ids, file, keyed: true, ...query }, options),
+        await request({ method: "POST", path, ids, file, keyed: true, ...query }, options),
       )
     },
 })
 
 /** GET of one record, with a query. */
 const withQuery =
-  (ask: Ask) =>
+  (request: Requester) =>
   <Path extends Having<"get", "plain">>(path: Path) =>
   async (
-    ...given: [
+    ...args: [
       ...ids: IdsOf<Path>,
       query?: QueryOf<Operation<Path, "get">>,
       options?: RequestOptions,
     ]
   ): Promise<Given<AnswerOf<Operation<Path, "get">>>> => {
-    const { ids, rest } = read(path, given)
-    const [query, options] = rest as [Asked["query"], RequestOptions?]
-    return unwrapped(await ask({ method: "GET", path, ids, query }, options))
+    const { ids, rest } = read(path, args)
+    const [query, options] = rest as [RequestSpec["query"], RequestOptions?]
+    return unwrapped(await request({ method: "GET", path, ids, query }, options))
   }
 
-const methodsOf = (ask: Ask) => {
+const makeMethods = (request: Requester) => {
   const plain =
     <V extends "get" | "post" | "delete">(verb: V) =>
     <Path extends Having<V, "plain">>(path: Path) =>
     async (
-      ...given: [...ids: IdsOf<Path>, options?: OptionsOf<Operation<Path, V>>]
+      ...args: [...ids: IdsOf<Path>, options?: OptionsOf<Operation<Path, V>>]
     ): Promise<Given<AnswerOf<Operation<Path, V>>>> => {
-      const { ids, rest } = read(path, given)
+      const { ids, rest } = read(path, args)
       const [options] = rest as [RequestOptions?]
-      const asked = { method: methodOf(verb), path, ids, ...queryOf(options) }
-      return unwrapped(await ask(asked, options))
+      const requested = { method: toMethod(verb), path, ids, ...toQuery(options) }
+      return unwrapped(await request(requested, options))
     }
 
   const withBody =
     <V extends "post" | "put" | "patch">(verb: V) =>
     <Path extends Having<V, "with a body">>(path: Path) =>
     async (
-      ...given: [
+      ...args: [
         ...ids: IdsOf<Path>,
         ...body: BodyArgument<Operation<Path, V>>,
         options?: OptionsOf<Operation<Path, V>>,
       ]
     ): Promise<Given<AnswerOf<Operation<Path, V>>>> => {
-      const { ids, rest } = read(path, given)
+      const { ids, rest } = read(path, args)
       const [json, options] = rest as [unknown, RequestOptions?]
-      const asked = { method: methodOf(verb), path, ids, json, ...queryOf(options) }
-      return unwrapped(await ask(asked, options))
+      const requested = { method: toMethod(verb), path, ids, json, ...toQuery(options) }
+      return unwrapped(await request(requested, options))
     }
 
   return {
@@ -215,17 +215,17 @@ const methodsOf = (ask: Ask) => {
     list:
       <Path extends Having<"get", "pages">>(path: Path) =>
       (
-        ...given: [
+        ...args: [
           ...ids: IdsOf<Path>,
           query?: QueryOf<Operation<Path, "get">>,
           options?: RequestOptions,
         ]
       ): Listing<ItemOf<AnswerOf<Operation<Path, "get">>>> => {
-        const { ids, rest } = read(path, given)
-        const [query, options] = rest as [Asked["query"], RequestOptions?]
-        return makeListing(ask, { path, ids, query }, options)
+        const { ids, rest } = read(path, args)
+        const [query, options] = rest as [RequestSpec["query"], RequestOptions?]
+        return makeListing(request, { path, ids, query }, options)
       },
-    ...makeCreations(ask),
+    ...makeCreations(request),
     /** POST without an idempotency key, with a body and without. */
     post: withBody("post"),
     order: plain("post"),
@@ -235,7 +235,7 @@ const methodsOf = (ask: Ask) => {
   }
 }
 
-const methodOf = (verb: Verb) => verb.toUpperCase() as Uppercase<Verb>
+const toMethod = (verb: Verb) => verb.toUpperCase() as Uppercase<Verb>
 
 /** The service's response has the form that its document describes. */
 const unwrapped = <A>(answer: unknown): A => {
@@ -247,7 +247,10 @@ const unwrapped = <A>(answer: unknown): A => {
   return (isWholeList ? answer.data : answer) as A
 }
 
-export const makeEndpoints = (ask: Ask) => ({ ...methodsOf(ask), query: withQuery(ask) })
+export const makeEndpoints = (request: Requester) => ({
+  ...makeMethods(request),
+  query: withQuery(request),
+})
 
 /** Result of `makeEndpoints`. */
 export type Endpoints = ReturnType<typeof makeEndpoints>

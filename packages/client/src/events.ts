@@ -2,7 +2,7 @@
  * The stream of a workspace's news. It connects again by itself and continues after the last event, so
  * that a loop over it misses nothing of the last hour.
  */
-import { cannotAsk, jsonOf } from "./MessagingError.ts"
+import { rejectedLocally, toJson } from "./MessagingError.ts"
 import type { OpenEvents } from "./request.ts"
 
 /** What has changed; read it again. */
@@ -43,7 +43,7 @@ const toEvent = (block: string): NewsEvent | undefined => {
   }
   const topic = fields.get("event") as NewsEvent["topic"] | undefined
   if (topic === undefined) return undefined
-  const data = jsonOf(fields.get("data") ?? "{}") as
+  const data = toJson(fields.get("data") ?? "{}") as
     | Partial<Pick<NewsEvent, "ids" | "now">>
     | undefined
   // As if the connection had broken: the event comes again.
@@ -91,7 +91,7 @@ export const makeFollow = (open: OpenEvents) =>
     { lastEventId, signal }: FollowOptions = {},
   ): AsyncGenerator<NewsEvent> {
     if (!Number.isSafeInteger(workspaceId) || workspaceId < 1) {
-      throw cannotAsk("workspace_id is a positive integer", "workspace_id")
+      throw rejectedLocally("workspace_id is a positive integer", "workspace_id")
     }
     let last = lastEventId
     for (;;) {

@@ -4,7 +4,7 @@
 import { makeEndpoints } from "./endpoints.ts"
 import { makeFollow } from "./events.ts"
 import type { Endpoints } from "./endpoints.ts"
-import { bearer, makeAsk, makeOpenEvents } from "./request.ts"
+import { bearer, makeRequester, makeOpenEvents } from "./request.ts"
 import type { ConnectionOptions } from "./request.ts"
 
 /** Service address and operator token. */
@@ -17,7 +17,7 @@ export interface OperatorOptions extends ConnectionOptions {
   readonly actingRole?: "owner" | "administrator" | "member"
 }
 
-const simulatorOf = (at: Endpoints) => ({
+const makeSimulator = (at: Endpoints) => ({
   /** The behaviour of a number's phone, as set or its defaults. */
   behaviour: at.get("/admin/v1/simulator/numbers/{number_id}/behaviour"),
   /** Which phones exist; null for all but those that end in 0000. */
@@ -45,7 +45,7 @@ const simulatorOf = (at: Endpoints) => ({
 })
 
 /** Links into a workspace's portal. */
-const portalSessionsOf = (at: Endpoints) => ({
+const makePortalSessions = (at: Endpoints) => ({
   /** Creates a link that signs in once. Keep the response's `url`: only this response shows it. */
   create: at.post("/admin/v1/workspaces/{id}/portal-sessions"),
   /** Links, newest first; ended ones for 30 days. */
@@ -55,7 +55,7 @@ const portalSessionsOf = (at: Endpoints) => ({
 })
 
 /** Browsers keep their session in a cookie; this client's token needs none. */
-const sessionOf = (at: Endpoints) => ({
+const toSession = (at: Endpoints) => ({
   /** Begins a session with the operator token, or with the code of a link. */
   signIn: at.post("/admin/v1/session"),
   /** Creates a link that signs a browser of the operator in, once, within 15 minutes. */
@@ -67,7 +67,7 @@ const sessionOf = (at: Endpoints) => ({
 })
 
 /** As a key of the workspace does it: a list's query and the last argument of others name the `mode`. */
-const messagesOf = (at: Endpoints) => ({
+const listMessages = (at: Endpoints) => ({
   /** Messages, newest first. */
   list: at.list("/admin/v1/workspaces/{id}/messages"),
   /** Sends a message. */
@@ -84,7 +84,7 @@ const messagesOf = (at: Endpoints) => ({
   cancel: at.remove("/admin/v1/workspaces/{id}/messages/{message_id}"),
 })
 
-const numbersOf = (at: Endpoints) => ({
+const toNumbers = (at: Endpoints) => ({
   /** Adds a number. A live one starts as `disconnected`: link it with `numbers.connect`. */
   create: at.post("/admin/v1/workspaces/{id}/numbers"),
   /** All numbers of a workspace, with their pacing and proxy. */
@@ -111,7 +111,7 @@ const numbersOf = (at: Endpoints) => ({
   logOut: at.order("/admin/v1/workspaces/{id}/numbers/{number_id}/logout"),
 })
 
-const remindersOf = (at: Endpoints) => ({
+const makeReminders = (at: Endpoints) => ({
   /** Creates a reminder. */
   create: at.create("/admin/v1/workspaces/{id}/reminders"),
   /** Reminders, newest first, paused ones included. */
@@ -130,7 +130,7 @@ const remindersOf = (at: Endpoints) => ({
   runs: at.list("/admin/v1/workspaces/{id}/reminders/{reminder_id}/runs"),
 })
 
-const mediaOf = (at: Endpoints) => ({
+const toMedia = (at: Endpoints) => ({
   /** Uploads a file. */
   upload: at.upload("/admin/v1/workspaces/{id}/media"),
   /** Files, newest first. */
@@ -141,7 +141,7 @@ const mediaOf = (at: Endpoints) => ({
   delete: at.remove("/admin/v1/workspaces/{id}/media/{media_id}"),
 })
 
-const numberChecksOf = (at: Endpoints) => ({
+const makeNumberChecks = (at: Endpoints) => ({
   /** Starts checking which phones are on WhatsApp. */
   create: at.create("/admin/v1/workspaces/{id}/number-checks"),
   /** Checks, newest first. */
@@ -152,7 +152,7 @@ const numberChecksOf = (at: Endpoints) => ({
   results: at.list("/admin/v1/workspaces/{id}/number-checks/{check_id}/results"),
 })
 
-const webhooksOf = (at: Endpoints) => ({
+const makeWebhooks = (at: Endpoints) => ({
   /** Adds an endpoint that belongs to no key. Only this response shows its `secret`. */
   create: at.create("/admin/v1/workspaces/{id}/webhooks"),
   /** All endpoints of a workspace, of live and test keys, stopped ones included. */
@@ -189,7 +189,7 @@ const webhooksOf = (at: Endpoints) => ({
 export const operatorClient = ({ actingRole, token, ...connection }: OperatorOptions) => {
   const role = actingRole === undefined ? {} : { "acting-role": actingRole }
   const credentials = { ...bearer("token", token), ...role }
-  const at = makeEndpoints(makeAsk(connection, credentials))
+  const at = makeEndpoints(makeRequester(connection, credentials))
   return {
     /**
      * Follows what changes in a workspace. It connects again by itself; a refusal ends it.
@@ -199,9 +199,9 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
      */
     follow: makeFollow(makeOpenEvents(connection, credentials)),
     /** Sessions of browsers. */
-    session: sessionOf(at),
+    session: toSession(at),
 
-    portalSessions: portalSessionsOf(at),
+    portalSessions: makePortalSessions(at),
 
     workspaces: {
       /** Creates a workspace. Default plan: unlimited. */
@@ -225,7 +225,7 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       revoke: at.remove("/admin/v1/workspaces/{id}/keys/{key_id}"),
     },
 
-    numbers: numbersOf(at),
+    numbers: toNumbers(at),
 
     /** Logins of Telegram accounts. */
     telegramLogins: {
@@ -250,7 +250,7 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       delete: at.remove("/admin/v1/workspaces/{id}/contacts/{contact_id}"),
     },
 
-    webhooks: webhooksOf(at),
+    webhooks: makeWebhooks(at),
 
     callbacks: {
       /** Every attempt at a callback of version 1, newest first. */
@@ -261,10 +261,10 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
       rotateSecret: at.order("/admin/v1/workspaces/{id}/callback-secret/rotate"),
     },
 
-    reminders: remindersOf(at),
-    messages: messagesOf(at),
-    media: mediaOf(at),
-    numberChecks: numberChecksOf(at),
+    reminders: makeReminders(at),
+    messages: listMessages(at),
+    media: toMedia(at),
+    numberChecks: makeNumberChecks(at),
 
     /** How a workspace and the service do. */
     figures: {
@@ -295,7 +295,7 @@ export const operatorClient = ({ actingRole, token, ...connection }: OperatorOpt
     },
 
     /** The remote phones and the clock; only with `TRANSPORT=simulated`. */
-    simulator: simulatorOf(at),
+    simulator: makeSimulator(at),
   }
 }
 

@@ -1,5 +1,5 @@
 /** Lists in pages: read them record by record, page by page, or all at once. */
-import type { Ask, Asked, RequestOptions } from "./request.ts"
+import type { Requester, RequestSpec, RequestOptions } from "./request.ts"
 
 /** One page, newest first. */
 export interface Page<Item> {
@@ -24,13 +24,13 @@ export interface Listing<Item> extends AsyncIterable<Item> {
 }
 
 export const makeListing = <Item>(
-  ask: Ask,
-  list: Pick<Asked, "path" | "ids" | "query">,
+  request: Requester,
+  list: Pick<RequestSpec, "path" | "ids" | "query">,
   options: RequestOptions | undefined,
 ): Listing<Item> => {
   const page = async (cursor?: string): Promise<Page<Item>> => {
     const query = cursor === undefined ? list.query : { ...list.query, cursor }
-    return (await ask({ ...list, method: "GET", query, isPaged: true }, options)) as Page<Item>
+    return (await request({ ...list, method: "GET", query, isPaged: true }, options)) as Page<Item>
   }
   async function* pages(): AsyncGenerator<Page<Item>, void> {
     let at: Page<Item> | undefined

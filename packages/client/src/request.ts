@@ -2,8 +2,14 @@
  * One request to the service. The client retries a lost or temporarily refused request when a repeat
  * cannot act twice. Before each retry it rests: longer each time, or as long as the service says.
  */
-import { MessagingError, cannotAsk, errorOf, jsonOf, unexpectedAnswer } from "./MessagingError.ts"
-import { formOf } from "./upload.ts"
+import {
+  MessagingError,
+  rejectedLocally,
+  getError,
+  toJson,
+  unexpectedAnswer,
+} from "./MessagingError.ts"
+import { getForm } from "./upload.ts"
 import type { FileToUpload } from "./upload.ts"
 
 /** Address and limits of a client. */
@@ -56,7 +62,7 @@ export interface CreationOptions extends RequestOptions {
 type QueryValue = string | number | boolean | ReadonlyArray<string | number> | undefined
 
 /** A request. */
-export interface Asked {
+export interface RequestSpec {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
   /** As the document writes it, with the names of its ids in braces. */
   readonly path: string
@@ -72,37 +78,44 @@ export interface Asked {
 }
 
 /** Sends the request and returns the parsed response. */
-export type Ask = (asked: Asked, options?: CreationOptions) => Promise<unknown>
+export type Requester = (request: RequestSpec, options?: CreationOptions) => Promise<unknown>
 
 /** `authorize`: the headers that authenticate the caller. */
-export const makeAsk = (
+export const makeRequester = (
   connection: ConnectionOptions,
   credentials: Readonly<Record<string, string>>,
-): Ask => {
-  const origin = originOf(connection.url)
+): Requester => {
+  const origin = toOrigin(connection.url)
   const { fetch = globalThis.fetch, longestRestMillis = 60_000, retries = 3 } = connection
   if (!isTimeout(connection.timeoutMillis ?? 1)) throw new TypeError(wrongTimeout)
   refuseHeaders(connection.headers)
-  return async (asked, options = {}) => {
-    const url = `${origin}${filled(asked)}${queryText(asked.query)}`
+  return async (request, options = {}) => {
+    const url = `${origin}${filled(request)}${queryText(request.query)}`
     const headers: Record<string, string> = {
       ...connection.headers,
       ...credentials,
       accept: "application/json",
     }
-    if (asked.keyed === true) headers["idempotency-key"] = keyOf(options)
-    if (asked.json !== undefined) headers["content-type"] = "application/json"
-    const body = asked.json === undefined ? undefined : jsonText(asked.json)
-    const usual = asked.file === undefined ? (connection.timeoutMillis ?? 30_000) : 300_000
-    const given = [connection.signal, options.signal].filter((each) => each !== undefined)
-    const signal = given.length > 1 ? AbortSignal.any(given) : given[0]
+    if (request.keyed === true) headers["idempotency-key"] = toKey(options)
+    if (request.json !== undefined) headers["content-type"] = "application/json"
+    const body = request.json === undefined ? undefined : jsonText(request.json)
+    const usual = request.file === undefined ? (connection.timeoutMillis ?? 30_000) : 300_000
+    const input = [connection.signal, options.signal].filter((each) => each !== undefined)
+    const signal = input.length > 1 ? AbortSignal.any(input) : input[0]
     const timeoutMillis = options.timeoutMillis ?? usual
-    if (!isTimeout(timeoutMillis)) throw cannotAsk(wrongTimeout, "timeoutMillis")
+    if (!isTimeout(timeoutMillis)) throw rejectedLocally(wrongTimeout, "timeoutMillis")
     for (let repeats = 0; ; repeats++) {
-      const outcome = await attempt(fetch, url, { ...asked, body }, headers, timeoutMillis, signal)
+      const outcome = await attempt(
+        fetch,
+        url,
+        { ...request, body },
+        headers,
+        timeoutMillis,
+        signal,
+      )
       if (!(outcome instanceof MessagingError)) return outcome.answer
       const rest =
-        repeats < (options.retries ?? retries) ? restBefore(asked, outcome, repeats) : undefined
+        repeats < (options.retries ?? retries) ? restBefore(request, outcome, repeats) : undefined
       if (rest === undefined || rest > longestRestMillis) throw outcome
       await pause(rest, signal)
     }
@@ -123,10 +136,10 @@ export const makeOpenEvents = (
   connection: ConnectionOptions,
   credentials: Readonly<Record<string, string>>,
 ): OpenEvents => {
-  const origin = originOf(connection.url)
+  const origin = toOrigin(connection.url)
   const { fetch = globalThis.fetch } = connection
   return async (path, lastEventId, signal) => {
-    const given = [connection.signal, signal].filter((each) => each !== undefined)
+    const input = [connection.signal, signal].filter((each) => each !== undefined)
     const response = await fetch(origin + path, {
       method: "GET",
       redirect: "manual",
@@ -136,7 +149,7 @@ export const makeOpenEvents = (
         accept: "text/event-stream",
         ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
       },
-      ...(given.length === 0 ? {} : { signal: AbortSignal.any(given) }),
+      ...(input.length === 0 ? {} : { signal: AbortSignal.any(input) }),
     }).catch((error: unknown) => {
       signal?.throwIfAborted()
       connection.signal?.throwIfAborted()
@@ -154,12 +167,12 @@ export const makeOpenEvents = (
     if (response.status >= 500) return null
     throw response.ok
       ? unexpectedAnswer(response, "it is no stream of events")
-      : errorOf(response, text)
+      : getError(response, text)
   }
 }
 
 /** The error hides the url, which may hold a password. */
-const originOf = (url: string): string => {
+const toOrigin = (url: string): string => {
   const { hash, password, protocol, search, username } = parsedUrl(url)
   if (username !== "" || password !== "") {
     // Failing requests name their url, so an error reporter would store the password.
@@ -205,20 +218,20 @@ const refuseHeaders = (headers: ConnectionOptions["headers"]): void => {
 }
 
 /** The path with its ids, escaped: an id may be any text, and never becomes another path. */
-const filled = ({ ids = [], path }: Asked): string => {
+const filled = ({ ids = [], path }: RequestSpec): string => {
   let at = 0
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const id = ids[at++]
     const text = typeof id === "number" || typeof id === "string" ? String(id) : ""
-    if (!/^[1-9]\d*$/.test(text)) throw cannotAsk(`${name} is a positive integer`, name)
+    if (!/^[1-9]\d*$/.test(text)) throw rejectedLocally(`${name} is a positive integer`, name)
     return text
   })
 }
 
-const keyOf = ({ idempotencyKey: given }: CreationOptions): string => {
-  if (given === undefined) return newKey()
-  if (typeof given === "string" && /^[\x20-\x7e]{1,255}$/.test(given)) return given
-  throw cannotAsk(
+const toKey = ({ idempotencyKey: text }: CreationOptions): string => {
+  if (text === undefined) return newKey()
+  if (typeof text === "string" && /^[\x20-\x7e]{1,255}$/.test(text)) return text
+  throw rejectedLocally(
     "An idempotency key is 1 to 255 printable ASCII characters",
     "idempotencyKey",
     "invalid_idempotency_key",
@@ -232,13 +245,13 @@ const jsonText = (body: unknown): string => {
   } catch {
     // Its message about a circular value has several lines.
   }
-  throw cannotAsk("The body has a value that JSON cannot represent", null, "invalid_json")
+  throw rejectedLocally("The body has a value that JSON cannot represent", null, "invalid_json")
 }
 
-const queryText = (query: Asked["query"] = {}): string => {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+const queryText = (query: RequestSpec["query"] = {}): string => {
+  const input = Object.entries(query).filter(([, value]) => value !== undefined)
   // One parameter carries several values, separated by commas.
-  const pairs = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
+  const pairs = input.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
   return pairs.length === 0 ? "" : `?${pairs.join("&")}`
 }
 
@@ -262,13 +275,13 @@ const isAnswer = (answer: unknown, isPaged: boolean): boolean => {
 const attempt = async (
   fetch: NonNullable<ConnectionOptions["fetch"]>,
   url: string,
-  { body, file, isPaged = false, method }: Asked & { readonly body: string | undefined },
+  { body, file, isPaged = false, method }: RequestSpec & { readonly body: string | undefined },
   headers: Readonly<Record<string, string>>,
   timeoutMillis: number,
   signal: AbortSignal | undefined,
 ): Promise<MessagingError | { readonly answer: unknown }> => {
   signal?.throwIfAborted()
-  const form = file === undefined ? undefined : await formOf(file)
+  const form = file === undefined ? undefined : await getForm(file)
   const ending = new AbortController()
   const end = () => ending.abort(signal?.reason)
   signal?.addEventListener("abort", end)
@@ -287,8 +300,8 @@ const attempt = async (
       ...form?.init,
     })
     const text = await response.text()
-    if (!response.ok) return errorOf(response, text)
-    const answer = jsonOf(text)
+    if (!response.ok) return getError(response, text)
+    const answer = toJson(text)
     if (answer === undefined) return unexpectedAnswer(response, "it is not JSON")
     return isAnswer(answer, isPaged)
       ? { answer }
@@ -311,25 +324,29 @@ const attempt = async (
 }
 
 /** A stream serves one attempt; a function returns a new one for each. */
-const canBeSentAgain = ({ file }: Asked): boolean => file === undefined || file.again
+const canBeSentAgain = ({ file }: RequestSpec): boolean => file === undefined || file.again
 
 /**
  * A repeat does nothing and gets the first response. A repeated DELETE does nothing either, but gets a
  * not-found response.
  */
-const isRepeatable = ({ keyed, method }: Asked): boolean =>
+const isRepeatable = ({ keyed, method }: RequestSpec): boolean =>
   keyed === true || method === "GET" || method === "PUT" || method === "PATCH"
 
 /**
  * Milliseconds before a retry; undefined when a retry is unsafe. The service answers 503 before it
  * does anything. After any other 5xx, and a proxy's 503, the request may have taken effect.
  */
-const restBefore = (asked: Asked, error: MessagingError, repeats: number): number | undefined => {
-  if (!canBeSentAgain(asked)) return undefined
+const restBefore = (
+  request: RequestSpec,
+  error: MessagingError,
+  repeats: number,
+): number | undefined => {
+  if (!canBeSentAgain(request)) return undefined
   const asItSays = error.retryAfterSeconds === null ? undefined : error.retryAfterSeconds * 1000
   switch (error.status) {
     case null:
-      return isRepeatable(asked) ? growingRest(repeats) : undefined
+      return isRepeatable(request) ? backoffDelay(repeats) : undefined
     // The previous attempt got lost on the way, and the service is still processing it.
     case 409:
       return error.code === "idempotency_in_progress" ? asItSays : undefined
@@ -337,14 +354,14 @@ const restBefore = (asked: Asked, error: MessagingError, repeats: number): numbe
     case 429:
       return error.code === "too_many_auth_failures" ? undefined : asItSays
     default:
-      return error.status >= 500 && (error.code === "service_unavailable" || isRepeatable(asked))
-        ? (asItSays ?? growingRest(repeats))
+      return error.status >= 500 && (error.code === "service_unavailable" || isRepeatable(request))
+        ? (asItSays ?? backoffDelay(repeats))
         : undefined
   }
 }
 
 /** Half a second, doubled with each retry; randomly up to half shorter, so that clients spread out. */
-const growingRest = (repeats: number): number =>
+const backoffDelay = (repeats: number): number =>
   Math.min(8000, 500 * 2 ** repeats) * (1 - Math.random() / 2)
 
 const pause = (millis: number, signal: AbortSignal | undefined): Promise<void> =>

@@ -45,7 +45,7 @@ interface Form {
 }
 
 /** The file as a form with the one field `file`. */
-export const formOf = async ({ upload }: FileToUpload): Promise<Form> => {
+export const getForm = async ({ upload }: FileToUpload): Promise<Form> => {
   const content = typeof upload.file === "function" ? await upload.file() : upload.file
   const own = content instanceof Blob && "name" in content ? String(content.name) : "file"
   const name = upload.file_name ?? own
@@ -66,23 +66,23 @@ const streamed = (
   const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${escaped}"\r\nContent-Type: application/octet-stream\r\n\r\n`
   return {
     headers: { "content-type": `multipart/form-data; boundary=${boundary}` },
-    init: { body: bodyOf(piecesOf(head, content, `\r\n--${boundary}--\r\n`)), duplex: "half" },
+    init: { body: toBody(getPieces(head, content, `\r\n--${boundary}--\r\n`)), duplex: "half" },
   }
 }
 
-async function* piecesOf(
+async function* getPieces(
   head: string,
   content: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>,
   tail: string,
 ): AsyncGenerator<Uint8Array, void> {
   const utf8 = new TextEncoder()
   yield utf8.encode(head)
-  yield* Symbol.asyncIterator in content ? content : readingOf(content)
+  yield* Symbol.asyncIterator in content ? content : readBlocks(content)
   yield utf8.encode(tail)
 }
 
 /** Some browsers' streams are not iterable yet. */
-async function* readingOf(content: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+async function* readBlocks(content: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const reader = content.getReader()
   try {
     for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) {
@@ -93,7 +93,7 @@ async function* readingOf(content: ReadableStream<Uint8Array>): AsyncGenerator<U
   }
 }
 
-const bodyOf = (pieces: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> =>
+const toBody = (pieces: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> =>
   new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await pieces.next()

@@ -140,7 +140,7 @@ export const verifyCallback = async (request: WebhookRequest): Promise<CallbackV
   if (typeof signed === "string") return distrust(signed)
   const report = parseCallback(signed)
   if (report === undefined) return distrust("malformed_body")
-  return { valid: true, id: headerOf(request.headers, "Service-Event-Id") ?? null, report }
+  return { valid: true, id: findHeader(request.headers, "Service-Event-Id") ?? null, report }
 }
 
 const distrust = (reason: Distrust): { readonly valid: false; readonly reason: Distrust } => ({
@@ -164,12 +164,12 @@ const events = ["qr-generated", "connected", "disconnected"] as const
 const parseCallback = (body: Uint8Array): CallbackReport | undefined => {
   const form = new URLSearchParams(new TextDecoder().decode(body))
   const status = statuses.find((known) => known === form.get("status"))
-  const messageId = idOf(form.get("msg_id"))
+  const messageId = findId(form.get("msg_id"))
   if (status !== undefined && messageId !== undefined) {
     return { kind: "message", msg_id: messageId, status, error: form.get("error") }
   }
   const event = events.find((known) => known === form.get("event"))
-  const numberId = idOf(form.get("whatsapp_client"))
+  const numberId = findId(form.get("whatsapp_client"))
   if (event === undefined || numberId === undefined) return undefined
   const phone = form.get("whatsapp_number")
   return {
@@ -180,7 +180,7 @@ const parseCallback = (body: Uint8Array): CallbackReport | undefined => {
   }
 }
 
-const idOf = (text: string | null): number | undefined =>
+const findId = (text: string | null): number | undefined =>
   text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 
 /** The body's bytes when the signature is valid, else the reason for distrust. */
@@ -191,8 +191,8 @@ const signedBytes = async ({
   now = new Date(),
   toleranceSeconds = 300,
 }: WebhookRequest): Promise<Uint8Array | Distrust> => {
-  const timestamp = headerOf(headers, "Service-Timestamp")
-  const signature = headerOf(headers, "Service-Signature")
+  const timestamp = findHeader(headers, "Service-Timestamp")
+  const signature = findHeader(headers, "Service-Signature")
   const mac = /^v1=([0-9a-f]{64})$/.exec(signature ?? "")?.[1]
   if (timestamp === undefined || !/^\d{1,15}$/.test(timestamp) || mac === undefined) {
     return "malformed_headers"
@@ -208,7 +208,7 @@ const signedBytes = async ({
 const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
 /** Undefined when it is missing or repeated. */
-const headerOf = (headers: WebhookHeaders, name: string): string | undefined => {
+const findHeader = (headers: WebhookHeaders, name: string): string | undefined => {
   if (isHeaders(headers)) return headers.get(name) ?? undefined
   const lower = name.toLowerCase()
   const key = Object.keys(headers).find((candidate) => candidate.toLowerCase() === lower)

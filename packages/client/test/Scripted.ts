@@ -61,10 +61,10 @@ export const message = { to: { phone: "+15550100002" }, text: "Hello" }
 const stoppedTime = () => vi.getMockedSystemTime()?.getTime() ?? Number.NaN
 
 /** Advances time until the request ends; returns its result and its rests. */
-export const ended = async <A>(asked: Promise<A>) => {
+export const ended = async <A>(request: Promise<A>) => {
   const started = stoppedTime()
   const outcomes: Array<{ readonly value?: A; readonly error?: MessagingError }> = []
-  asked.then(
+  request.then(
     (value) => outcomes.push({ value }),
     (error: MessagingError) => outcomes.push({ error }),
   )

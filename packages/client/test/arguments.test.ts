@@ -66,10 +66,10 @@ const refusals: ReadonlyArray<
       ] as const,
   ),
 ]
-for (const [what, ask, code, field] of refusals) {
+for (const [what, request, code, field] of refusals) {
   test(`${what} is refused before anything is asked`, async () => {
     const { attempts, fetch } = scripted(accepted)
-    const { error, millis } = await ended(ask(aClient(fetch)))
+    const { error, millis } = await ended(request(aClient(fetch)))
     assert.instanceOf(error, MessagingError)
     assert.deepInclude(error, { code, field, status: null })
     assert.lengthOf(attempts, 0)
@@ -97,11 +97,11 @@ for (const timeoutMillis of [Number.POSITIVE_INFINITY, 2 ** 31, 9_999_999_000]) 
   test(`a time-out of ${timeoutMillis} is longer than timers count: there is none`, async () => {
     const { attempts, fetch } = scripted(() => null)
     const ending = new AbortController()
-    const asked = aClient(fetch, { timeoutMillis }).me({ signal: ending.signal })
+    const request = aClient(fetch, { timeoutMillis }).me({ signal: ending.signal })
     await vi.advanceTimersByTimeAsync(60_000)
     assert.lengthOf(attempts, 1)
     ending.abort(new Error("enough"))
-    assert.strictEqual((await ended(asked)).error?.message, "enough")
+    assert.strictEqual((await ended(request)).error?.message, "enough")
   })
 }
 
@@ -112,11 +112,11 @@ test("a rest that is longer than timers count is not taken for none", async () =
   )
   const ending = new AbortController()
   const client = aClient(fetch, { longestRestMillis: Number.POSITIVE_INFINITY, retries: 1 })
-  const asked = client.me({ signal: ending.signal })
+  const request = client.me({ signal: ending.signal })
   await vi.advanceTimersByTimeAsync(60_000)
   assert.lengthOf(attempts, 1)
   ending.abort(new Error("enough"))
-  assert.strictEqual((await ended(asked)).error?.message, "enough")
+  assert.strictEqual((await ended(request)).error?.message, "enough")
 })
 
 const url = "https://messages.test"

@@ -11,7 +11,7 @@ import { Service, aWorkspace, token } from "./Service.ts"
 const guide = resolve(import.meta.dirname, "../../../docs/clients.md")
 
 /** The blocks of that language. */
-const blocksOf = async (language: string) =>
+const getBlocks = async (language: string) =>
   [
     ...(await readFile(guide, "utf8")).matchAll(
       new RegExp(`\`\`\`${language}\\n([^]*?)\`\`\``, "g"),
@@ -59,20 +59,20 @@ layer(Service.layer, { excludeTestServices: true })("the guide to clients", (it)
           MESSAGING_KEY: key,
           MESSAGING_OPERATOR_KEY: token,
         }
-        const outputOf = async (program: string, given: ReadonlyArray<number>) => {
+        const getOutput = async (program: string, args: ReadonlyArray<number>) => {
           await writeFile(join(folder, "sample.mjs"), program)
-          const line = ["sample.mjs", ...given.map(String)]
+          const line = ["sample.mjs", ...args.map(String)]
           const { stderr, stdout } = await run(process.execPath, line, { cwd: folder, env })
           assert.strictEqual(stderr, "")
           return stdout
         }
         try {
-          const programs = await blocksOf("ts")
+          const programs = await getBlocks("ts")
           assert.lengthOf(programs, printed.length)
-          for (const [at, [output, ...given]] of printed.entries()) {
-            assert.match(await outputOf(programs[at] ?? "", given), output)
+          for (const [at, [output, ...args]] of printed.entries()) {
+            assert.match(await getOutput(programs[at] ?? "", args), output)
           }
-          const cancels = await outputOf(programs[3] ?? "", [later.id])
+          const cancels = await getOutput(programs[3] ?? "", [later.id])
           assert.strictEqual(cancels, `${later.id} is cancelled\n`)
           assert.strictEqual((await client.messages.get(later.id)).status, "cancelled")
         } finally {
@@ -88,7 +88,7 @@ layer(Service.layer, { excludeTestServices: true })("the guide to clients", (it)
       Effect.flatMap(Service, ({ url }) =>
         Effect.promise(async () => {
           const { key } = await aWorkspace(url)
-          const [recipe = ""] = await blocksOf("python")
+          const [recipe = ""] = await getBlocks("python")
           const program = `${recipe}
 message = {"to": {"phone": "+15550100002"}, "text": "Hello"}
 print(call("${url}", "${key}", "POST", "/api/v2/messages", message)["status"])

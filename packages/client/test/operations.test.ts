@@ -23,7 +23,7 @@ interface Scene {
   /** A Telegram account that is not connected. */
   readonly telegram: () => Promise<number>
   /** A message that left, a reminder, and so on, created by clients that the test does not watch. */
-  readonly made: Readonly<
+  readonly created: Readonly<
     Record<"message" | "scheduled" | "reminder" | "media" | "check" | "contact" | "key", number>
   >
   /** An endpoint with an event whose delivery failed. */
@@ -66,32 +66,35 @@ const entries: {
     assert.strictEqual((await client.messages.send({ to, text: "Hello" })).status, "queued"),
   sendBatch: async ({ client }) =>
     assert.lengthOf(await client.messages.sendBatch({ to: [to, to], text: "Hello" }), 2),
-  listMessages: async ({ client, made }) =>
+  listMessages: async ({ client, created }) =>
     assert.include(
       (await client.messages.list({ status: ["sent", "failed"], limit: 100 }).page()).data.map(
         ({ id }) => id,
       ),
-      made.message,
+      created.message,
     ),
-  getMessage: async ({ client, made }) =>
-    assert.strictEqual((await client.messages.get(made.message)).status, "sent"),
-  cancelMessage: async ({ client, made }) =>
-    assert.strictEqual((await client.messages.cancel(made.scheduled)).status, "cancelled"),
+  getMessage: async ({ client, created }) =>
+    assert.strictEqual((await client.messages.get(created.message)).status, "sent"),
+  cancelMessage: async ({ client, created }) =>
+    assert.strictEqual((await client.messages.cancel(created.scheduled)).status, "cancelled"),
 
   createReminder: async ({ client }) =>
     assert.match((await client.reminders.create(reminder)).next_run_at ?? "", /T09:00:00/),
-  listReminders: async ({ client, made }) =>
-    assert.strictEqual((await first(client.reminders.list({ active: true })))?.id, made.reminder),
-  getReminder: async ({ client, made }) =>
-    assert.deepInclude(await client.reminders.get(made.reminder), {
+  listReminders: async ({ client, created }) =>
+    assert.strictEqual(
+      (await first(client.reminders.list({ active: true })))?.id,
+      created.reminder,
+    ),
+  getReminder: async ({ client, created }) =>
+    assert.deepInclude(await client.reminders.get(created.reminder), {
       schedule: reminder.schedule,
       active: true,
     }),
-  updateReminder: async ({ client, made }) =>
-    assert.isFalse((await client.reminders.update(made.reminder, { active: false })).active),
-  deleteReminder: async ({ client, made }) =>
-    assert.deepStrictEqual(await client.reminders.delete(made.reminder), {
-      id: made.reminder,
+  updateReminder: async ({ client, created }) =>
+    assert.isFalse((await client.reminders.update(created.reminder, { active: false })).active),
+  deleteReminder: async ({ client, created }) =>
+    assert.deepStrictEqual(await client.reminders.delete(created.reminder), {
+      id: created.reminder,
       deleted: true,
     }),
 
@@ -107,22 +110,22 @@ const entries: {
       await client.media.upload({ file: new Blob(["a,b\n"]), file_name: "list.csv" }),
       { file_name: "list.csv", size: 4, type: "file" },
     ),
-  listMedia: async ({ client, made }) =>
-    assert.strictEqual((await first(client.media.list({ type: "file" })))?.id, made.media),
-  getMedia: async ({ client, made }) =>
-    assert.match((await client.media.get(made.media)).url, /^https:/),
-  deleteMedia: async ({ client, made }) =>
-    assert.isTrue((await client.media.delete(made.media)).deleted),
+  listMedia: async ({ client, created }) =>
+    assert.strictEqual((await first(client.media.list({ type: "file" })))?.id, created.media),
+  getMedia: async ({ client, created }) =>
+    assert.match((await client.media.get(created.media)).url, /^https:/),
+  deleteMedia: async ({ client, created }) =>
+    assert.isTrue((await client.media.delete(created.media)).deleted),
 
   createNumberCheck: async ({ client }) =>
     assert.strictEqual((await client.numberChecks.create({ phones: [to.phone] })).total, 1),
-  listNumberChecks: async ({ client, made }) =>
-    assert.strictEqual((await first(client.numberChecks.list()))?.id, made.check),
-  getNumberCheck: async ({ client, made }) =>
-    assert.strictEqual((await client.numberChecks.get(made.check)).status, "completed"),
-  listNumberCheckResults: async ({ client, made }) =>
+  listNumberChecks: async ({ client, created }) =>
+    assert.strictEqual((await first(client.numberChecks.list()))?.id, created.check),
+  getNumberCheck: async ({ client, created }) =>
+    assert.strictEqual((await client.numberChecks.get(created.check)).status, "completed"),
+  listNumberCheckResults: async ({ client, created }) =>
     assert.strictEqual(
-      (await first(client.numberChecks.results(made.check, { status: ["registered"] })))?.phone,
+      (await first(client.numberChecks.results(created.check, { status: ["registered"] })))?.phone,
       to.phone,
     ),
 
@@ -173,12 +176,12 @@ const entries: {
   deleteWorkspace: async ({ operator, workspace }) =>
     assert.isTrue((await operator.workspaces.delete(workspace)).deleted),
 
-  listWorkspaceMessages: async ({ operator, workspace, made }) =>
+  listWorkspaceMessages: async ({ operator, workspace, created }) =>
     assert.include(
       (await operator.messages.list(workspace, { status: ["sent"], mode: "live" }).page()).data.map(
         ({ id }) => id,
       ),
-      made.message,
+      created.message,
     ),
   sendWorkspaceMessage: async ({ operator, workspace }) => {
     const message = { to, text: "Hello" }
@@ -195,24 +198,24 @@ const entries: {
       await operator.messages.sendBatch(workspace, { to: [to, to], text: "Hello" }),
       2,
     ),
-  getWorkspaceMessage: async ({ operator, workspace, made }) =>
-    assert.strictEqual((await operator.messages.get(workspace, made.message)).status, "sent"),
+  getWorkspaceMessage: async ({ operator, workspace, created }) =>
+    assert.strictEqual((await operator.messages.get(workspace, created.message)).status, "sent"),
 
   createWorkspaceReminder: async ({ operator, workspace }) =>
     assert.match(
       (await operator.reminders.create(workspace, reminder)).next_run_at ?? "",
       /T09:00:00/,
     ),
-  listWorkspaceReminders: async ({ operator, workspace, made }) =>
-    assert.strictEqual((await first(operator.reminders.list(workspace)))?.id, made.reminder),
-  getWorkspaceReminder: async ({ operator, workspace, made }) =>
-    assert.isTrue((await operator.reminders.get(workspace, made.reminder)).active),
-  updateWorkspaceReminder: async ({ operator, workspace, made }) =>
+  listWorkspaceReminders: async ({ operator, workspace, created }) =>
+    assert.strictEqual((await first(operator.reminders.list(workspace)))?.id, created.reminder),
+  getWorkspaceReminder: async ({ operator, workspace, created }) =>
+    assert.isTrue((await operator.reminders.get(workspace, created.reminder)).active),
+  updateWorkspaceReminder: async ({ operator, workspace, created }) =>
     assert.isFalse(
-      (await operator.reminders.update(workspace, made.reminder, { active: false })).active,
+      (await operator.reminders.update(workspace, created.reminder, { active: false })).active,
     ),
-  deleteWorkspaceReminder: async ({ operator, workspace, made }) =>
-    assert.isTrue((await operator.reminders.delete(workspace, made.reminder)).deleted),
+  deleteWorkspaceReminder: async ({ operator, workspace, created }) =>
+    assert.isTrue((await operator.reminders.delete(workspace, created.reminder)).deleted),
 
   uploadWorkspaceMedia: async ({ operator, workspace }) =>
     assert.strictEqual(
@@ -220,28 +223,28 @@ const entries: {
         .size,
       4,
     ),
-  listWorkspaceMedia: async ({ operator, workspace, made }) =>
-    assert.strictEqual((await first(operator.media.list(workspace)))?.id, made.media),
-  getWorkspaceMedia: async ({ operator, workspace, made }) =>
-    assert.match((await operator.media.get(workspace, made.media)).url, /^https:/),
-  deleteWorkspaceMedia: async ({ operator, workspace, made }) =>
-    assert.isTrue((await operator.media.delete(workspace, made.media)).deleted),
+  listWorkspaceMedia: async ({ operator, workspace, created }) =>
+    assert.strictEqual((await first(operator.media.list(workspace)))?.id, created.media),
+  getWorkspaceMedia: async ({ operator, workspace, created }) =>
+    assert.match((await operator.media.get(workspace, created.media)).url, /^https:/),
+  deleteWorkspaceMedia: async ({ operator, workspace, created }) =>
+    assert.isTrue((await operator.media.delete(workspace, created.media)).deleted),
 
   createWorkspaceNumberCheck: async ({ operator, workspace }) =>
     assert.strictEqual(
       (await operator.numberChecks.create(workspace, { phones: [to.phone] })).total,
       1,
     ),
-  listWorkspaceNumberChecks: async ({ operator, workspace, made }) =>
-    assert.strictEqual((await first(operator.numberChecks.list(workspace)))?.id, made.check),
-  getWorkspaceNumberCheck: async ({ operator, workspace, made }) =>
+  listWorkspaceNumberChecks: async ({ operator, workspace, created }) =>
+    assert.strictEqual((await first(operator.numberChecks.list(workspace)))?.id, created.check),
+  getWorkspaceNumberCheck: async ({ operator, workspace, created }) =>
     assert.strictEqual(
-      (await operator.numberChecks.get(workspace, made.check)).status,
+      (await operator.numberChecks.get(workspace, created.check)).status,
       "completed",
     ),
-  listWorkspaceNumberCheckResults: async ({ operator, workspace, made }) =>
+  listWorkspaceNumberCheckResults: async ({ operator, workspace, created }) =>
     assert.strictEqual(
-      (await first(operator.numberChecks.results(workspace, made.check)))?.phone,
+      (await first(operator.numberChecks.results(workspace, created.check)))?.phone,
       to.phone,
     ),
 
@@ -274,14 +277,14 @@ const entries: {
       (await operator.keys.create(workspace, { version: 2, name: "Test", mode: "test" })).key,
       /^svc_test_/,
     ),
-  listKeys: async ({ operator, workspace, made }) =>
+  listKeys: async ({ operator, workspace, created }) =>
     assert.include(
       (await operator.keys.list(workspace)).map(({ id }) => id),
-      made.key,
+      created.key,
     ),
-  revokeKey: async ({ operator, workspace, made }) =>
-    assert.deepStrictEqual(await operator.keys.revoke(workspace, made.key), {
-      id: made.key,
+  revokeKey: async ({ operator, workspace, created }) =>
+    assert.deepStrictEqual(await operator.keys.revoke(workspace, created.key), {
+      id: created.key,
       revoked: true,
     }),
 
@@ -352,10 +355,10 @@ const entries: {
       (await operator.contacts.create(workspace, { name: "Bo", username: "@bo_example" })).name,
       "Bo",
     ),
-  listContacts: async ({ operator, workspace, made }) =>
-    assert.strictEqual((await first(operator.contacts.list(workspace)))?.id, made.contact),
-  deleteContact: async ({ operator, workspace, made }) =>
-    assert.isTrue((await operator.contacts.delete(workspace, made.contact)).deleted),
+  listContacts: async ({ operator, workspace, created }) =>
+    assert.strictEqual((await first(operator.contacts.list(workspace)))?.id, created.contact),
+  deleteContact: async ({ operator, workspace, created }) =>
+    assert.isTrue((await operator.contacts.delete(workspace, created.contact)).deleted),
 
   listWorkspaceWebhooks: async ({ operator, workspace, webhook }) =>
     assert.strictEqual((await operator.webhooks.list(workspace))[0]?.id, webhook.id),
@@ -406,13 +409,14 @@ const entries: {
       (await operator.reminders.preview(workspace, { schedule: reminder.schedule, count: 2 })).data,
       2,
     ),
-  runReminder: async ({ operator, workspace, made }) =>
+  runReminder: async ({ operator, workspace, created }) =>
     assert.strictEqual(
-      (await operator.reminders.run(workspace, made.reminder, { idempotencyKey: "once" })).outcome,
+      (await operator.reminders.run(workspace, created.reminder, { idempotencyKey: "once" }))
+        .outcome,
       "accepted",
     ),
-  listReminderRuns: async ({ operator, workspace, made }) =>
-    assert.isUndefined(await first(operator.reminders.runs(workspace, made.reminder))),
+  listReminderRuns: async ({ operator, workspace, created }) =>
+    assert.isUndefined(await first(operator.reminders.runs(workspace, created.reminder))),
 
   getBehaviour: async ({ operator, number }) =>
     assert.strictEqual((await operator.simulator.behaviour(number)).send, "succeed"),
@@ -432,15 +436,15 @@ const entries: {
     assert.strictEqual((await operator.simulator.logOut(number)).status, "disconnected"),
   setRegistered: async ({ operator }) =>
     assert.isNull((await operator.simulator.setRegistered({ phones: null })).phones),
-  tick: async ({ made, operator }) =>
+  tick: async ({ created, operator }) =>
     assert.strictEqual(
-      (await operator.simulator.tick(made.message, { status: "read" })).status,
+      (await operator.simulator.tick(created.message, { status: "read" })).status,
       "read",
     ),
-  listSent: async ({ made, number, operator }) =>
+  listSent: async ({ created, number, operator }) =>
     assert.strictEqual(
       (await first(operator.simulator.sent({ number_id: number })))?.message_id,
-      made.message,
+      created.message,
     ),
   getClock: async ({ operator }) =>
     assert.match((await operator.simulator.clock()).now, /^\d{4}-.*Z$/),
@@ -451,8 +455,8 @@ const entries: {
   },
   settle: async ({ operator }) => assert.deepStrictEqual(await operator.simulator.settle(), {}),
 
-  getMessageTimeline: async ({ made, operator, workspace }) => {
-    const { data, waiting } = await operator.messages.timeline(workspace, made.scheduled)
+  getMessageTimeline: async ({ created, operator, workspace }) => {
+    const { data, waiting } = await operator.messages.timeline(workspace, created.scheduled)
     assert.strictEqual(data[0]?.type, "accepted")
     assert.strictEqual(waiting?.for[0]?.reason, "scheduled")
   },
@@ -465,9 +469,9 @@ const entries: {
       more: false,
     })
   },
-  cancelWorkspaceMessage: async ({ made, operator, workspace }) =>
+  cancelWorkspaceMessage: async ({ created, operator, workspace }) =>
     assert.strictEqual(
-      (await operator.messages.cancel(workspace, made.scheduled)).status,
+      (await operator.messages.cancel(workspace, created.scheduled)).status,
       "cancelled",
     ),
   readFigures: async ({ operator, workspace }) => {
@@ -485,21 +489,21 @@ const entries: {
       reminders: 0,
     })
   },
-  listHeld: async ({ made, operator, workspace }) => {
+  listHeld: async ({ created, operator, workspace }) => {
     await operator.store.restored({ again: true })
-    assert.strictEqual((await first(operator.held.list(workspace)))?.id, made.scheduled)
+    assert.strictEqual((await first(operator.held.list(workspace)))?.id, created.scheduled)
   },
-  releaseHeld: async ({ made, operator, workspace }) => {
+  releaseHeld: async ({ created, operator, workspace }) => {
     await operator.store.restored({ again: true })
-    assert.deepStrictEqual(await operator.held.release(workspace, { ids: [made.scheduled] }), {
+    assert.deepStrictEqual(await operator.held.release(workspace, { ids: [created.scheduled] }), {
       released: 1,
       more: false,
     })
   },
-  markHeldSent: async ({ made, operator, workspace }) => {
+  markHeldSent: async ({ created, operator, workspace }) => {
     await operator.store.restored({ again: true })
     const sent_at = "2026-03-01T09:00:00Z"
-    const marked = await operator.held.markSent(workspace, { ids: [made.scheduled], sent_at })
+    const marked = await operator.held.markSent(workspace, { ids: [created.scheduled], sent_at })
     assert.deepStrictEqual(marked, { marked: 1, more: false })
   },
   cancelHeld: async ({ operator, workspace }) => {
@@ -513,10 +517,10 @@ const entries: {
 }
 
 /** The document of the service, which no entry changes. */
-const documentOf = async (url: string) =>
+const makeDocument = async (url: string) =>
   readDocument((await (await fetch(`${url}/openapi.json`)).json()) as DocumentObject)
 
-let read: ReturnType<typeof documentOf> | undefined
+let read: ReturnType<typeof makeDocument> | undefined
 
 /** Method and path of the latest request that an entry made. */
 let called: ReadonlyArray<string> = []
@@ -542,7 +546,7 @@ const aScene = async (url: string): Promise<Scene> => {
     operator.keys.create(inWorkspace, { version: 2, name: "Second" }),
   ])
   const [message, scheduled, rent, media, check, contact, second] = records
-  const made = {
+  const created = {
     message: message.id,
     scheduled: scheduled.id,
     reminder: rent.id,
@@ -562,7 +566,7 @@ const aScene = async (url: string): Promise<Scene> => {
       const account = { platform: "telegram", phone: to.phone, status: "disconnected" } as const
       return (await operator.numbers.create(inWorkspace, account)).id
     },
-    made,
+    created,
     webhook: { id: endpoint.id, event: event ?? "" },
     linking: async () => {
       const { id } = await client.numbers.connect({})
@@ -581,7 +585,7 @@ layer(Service.layer, { excludeTestServices: true })("every operation by its meth
           // Reads must not differ.
           const isReading = /^(?:get|list)/.test(id)
           await entry(await (isReading ? (toRead ??= aScene(url)) : aScene(url)))
-          const document = await (read ??= documentOf(url))
+          const document = await (read ??= makeDocument(url))
           const [method = "", path = ""] = called
           assert.strictEqual(document.at(path)?.get(method)?.id, id)
         })
@@ -593,7 +597,7 @@ layer(Service.layer, { excludeTestServices: true })("every operation by its meth
     Effect.gen(function* () {
       const { url } = yield* Service
       yield* Effect.promise(async () => {
-        const document = await (read ??= documentOf(url))
+        const document = await (read ??= makeDocument(url))
         const ids = document.operations
           .filter(({ part }) => ["v2", "operator", "emulator"].includes(part))
           .map((operation) => operation.id)
@@ -601,8 +605,8 @@ layer(Service.layer, { excludeTestServices: true })("every operation by its meth
         for (const file of ["client.ts", "operator.ts"]) {
           const source = await readFile(resolve(import.meta.dirname, "../src", file), "utf8")
           const methods = [...source.matchAll(/^ +(\w+): at\./gm)].map(([, name]) => name)
-          const told = [...source.matchAll(/\*\/\n +(\w+): at\./g)].map(([, name]) => name)
-          assert.deepStrictEqual(told, methods)
+          const received = [...source.matchAll(/\*\/\n +(\w+): at\./g)].map(([, name]) => name)
+          assert.deepStrictEqual(received, methods)
         }
       })
     }),

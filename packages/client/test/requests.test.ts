@@ -78,8 +78,10 @@ describe("a request", () => {
     assert.lengthOf(attempts, 2)
     assert.deepEqual<unknown>(value, { ...endpoint, secret: null })
     const first = scripted(answered(201, { ...endpoint, secret: "beef" }))
-    const made = await aClient(first.fetch).webhooks.create({ url: "https://example.com/" })
-    assert.strictEqual(made.secret, "beef")
+    const createdWebhook = await aClient(first.fetch).webhooks.create({
+      url: "https://example.com/",
+    })
+    assert.strictEqual(createdWebhook.secret, "beef")
   })
 
   for (const [what, make] of [
@@ -139,7 +141,7 @@ describe("a request is repeated", () => {
       [1000, 1000],
     ],
   ]
-  for (const [name, outcome, [least, most]] of cases) {
+  for (const [name, outcome, [min, max]] of cases) {
     test(`${name}, with the same idempotency key and body`, async () => {
       const { attempts, fetch } = scripted(outcome, accepted)
       const { millis, value } = await ended(aClient(fetch).messages.send(message))
@@ -148,8 +150,8 @@ describe("a request is repeated", () => {
       const [first, second] = attempts.map(({ headers }) => headers.get("idempotency-key"))
       assert.strictEqual(second, first)
       assert.strictEqual(attempts[1]?.init.body, attempts[0]?.init.body)
-      assert.isAtLeast(millis, least)
-      assert.isAtMost(millis, most)
+      assert.isAtLeast(millis, min)
+      assert.isAtMost(millis, max)
     })
   }
 
@@ -237,19 +239,19 @@ describe("a request is repeated", () => {
     ],
     DELETE: [(fetch) => aClient(fetch).messages.cancel(1), 1, 2],
   }
-  for (const [what, [ask, afterLoss, afterBusy]] of Object.entries(operations)) {
+  for (const [what, [request, afterLoss, afterBusy]] of Object.entries(operations)) {
     test(`if it is ${what}: ${afterLoss === 2 ? "also" : "not"} when it may have been done`, async () => {
       const broken = scripted(lost, accepted)
-      await ended(ask(broken.fetch))
+      await ended(request(broken.fetch))
       assert.lengthOf(broken.attempts, afterLoss)
       const busy = scripted(refused(503, "service_unavailable"), accepted)
-      await ended(ask(busy.fetch))
+      await ended(request(busy.fetch))
       assert.lengthOf(busy.attempts, afterBusy)
       const behindProxy = scripted(() => new Response("", { status: 503 }), accepted)
-      await ended(ask(behindProxy.fetch))
+      await ended(request(behindProxy.fetch))
       assert.lengthOf(behindProxy.attempts, afterLoss)
       const faulty = scripted(refused(500, "internal_error"), accepted)
-      await ended(ask(faulty.fetch))
+      await ended(request(faulty.fetch))
       assert.lengthOf(faulty.attempts, afterLoss)
     })
   }
@@ -344,8 +346,8 @@ describe("a stream of events", () => {
   const event = (data: string) => `event: messages\nid: 7\ndata: ${data}\n\n`
   const first = async (...outcomes: ReadonlyArray<() => Outcome>) => {
     const { attempts, fetch } = scripted(...outcomes)
-    const news = anOperator(fetch).follow(1)
-    const { error, value } = await ended(news.next())
+    const changeFeed = anOperator(fetch).follow(1)
+    const { error, value } = await ended(changeFeed.next())
     return { error, ids: value?.value?.ids, attempts: attempts.length }
   }
 
@@ -373,10 +375,10 @@ describe("a caller's signal", () => {
   test("ends a request that is under way, which rejects with the signal's reason", async () => {
     const { attempts, fetch } = scripted(() => null)
     const ending = new AbortController()
-    const asked = aClient(fetch).me({ signal: ending.signal })
+    const request = aClient(fetch).me({ signal: ending.signal })
     await vi.advanceTimersByTimeAsync(10)
     ending.abort(new Error("enough"))
-    const { error, millis } = await ended(asked)
+    const { error, millis } = await ended(request)
     assert.strictEqual(error?.message, "enough")
     assert.strictEqual(millis, 0)
     assert.lengthOf(attempts, 1)
@@ -386,10 +388,10 @@ describe("a caller's signal", () => {
   test("ends the rest before a repeat", async () => {
     const { attempts, fetch } = scripted(refused(429, "rate_limited", {}, { "retry-after": "30" }))
     const ending = new AbortController()
-    const asked = aClient(fetch).me({ signal: ending.signal })
+    const request = aClient(fetch).me({ signal: ending.signal })
     await vi.advanceTimersByTimeAsync(10)
     ending.abort(new Error("enough"))
-    const { error, millis } = await ended(asked)
+    const { error, millis } = await ended(request)
     assert.strictEqual(error?.message, "enough")
     assert.strictEqual(millis, 0)
     assert.lengthOf(attempts, 1)
@@ -401,10 +403,10 @@ describe("a caller's signal", () => {
       const { fetch } = scripted(() => null)
       const endings = { client: new AbortController(), request: new AbortController() }
       const client = aClient(fetch, { signal: endings.client.signal })
-      const asked = client.me({ signal: endings.request.signal })
+      const request = client.me({ signal: endings.request.signal })
       await vi.advanceTimersByTimeAsync(10)
       endings[which].abort(new Error(which))
-      const { error, millis } = await ended(asked)
+      const { error, millis } = await ended(request)
       assert.strictEqual(error?.message, which)
       assert.strictEqual(millis, 0)
     }

@@ -9,7 +9,7 @@ import { Service, aWorkspace } from "./Service.ts"
 /** More than fits into one chunk of a connection, with varying bytes. */
 const bytes = Uint8Array.from({ length: 300_000 }, (_, at) => (at * 7919) % 251)
 
-const streamOf = (content: Uint8Array): ReadableStream<Uint8Array> =>
+const toStream = (content: Uint8Array): ReadableStream<Uint8Array> =>
   new ReadableStream({
     start(controller) {
       controller.enqueue(content.subarray(0, 100_000))
@@ -18,7 +18,7 @@ const streamOf = (content: Uint8Array): ReadableStream<Uint8Array> =>
     },
   })
 
-async function* piecesOf(content: Uint8Array) {
+async function* getPieces(content: Uint8Array) {
   yield content.subarray(0, 100_000)
   yield content.subarray(100_000)
 }
@@ -43,9 +43,9 @@ layer(Service.layer, { excludeTestServices: true })("with the service", (it) => 
     bytes: () => bytes,
     "a part of a buffer": () => new Uint8Array([0, ...bytes, 0]).subarray(1, -1),
     "a buffer": () => bytes.slice().buffer,
-    "a stream": () => streamOf(bytes),
-    "an async iterable": () => piecesOf(bytes),
-    "a function that gives a stream": () => () => streamOf(bytes),
+    "a stream": () => toStream(bytes),
+    "an async iterable": () => getPieces(bytes),
+    "a function that gives a stream": () => () => toStream(bytes),
   }
   for (const [what, source] of Object.entries(sources)) {
     test(`a file is uploaded from ${what}, byte for byte`, async (url) => {
@@ -75,12 +75,12 @@ layer(Service.layer, { excludeTestServices: true })("with the service", (it) => 
   test("an upload from a function is repeated whole; one from a stream is not repeated", async (url) => {
     const { client, key } = await aWorkspace(url)
     const again = messagingClient({ url, key, fetch: losingTheFirstAnswer() })
-    const media = await again.media.upload({ file: () => streamOf(bytes) })
+    const media = await again.media.upload({ file: () => toStream(bytes) })
     assert.strictEqual(media.size, bytes.length)
     assert.lengthOf((await client.media.list().page()).data, 1)
     const once = messagingClient({ url, key, fetch: losingTheFirstAnswer() })
     const error = await once.media
-      .upload({ file: streamOf(bytes) })
+      .upload({ file: toStream(bytes) })
       .catch((thrown: unknown) => thrown)
     assert.deepInclude(error, { code: "unexpected_answer" })
   })
@@ -119,10 +119,10 @@ layer(Service.layer, { excludeTestServices: true })("with the service", (it) => 
   test("a list is read record by record over its pages, and may be left early", async (url) => {
     const { client } = await aWorkspace(url)
     const to = Array.from({ length: 7 }, () => ({ phone: "+15550100002" }))
-    const made = await client.messages.sendBatch({ to, text: "Hello" })
-    const seen: Array<number> = []
-    for await (const { id } of client.messages.list({ limit: 3 })) seen.push(id)
-    assert.deepStrictEqual(seen, made.map(({ id }) => id).toReversed())
+    const messages = await client.messages.sendBatch({ to, text: "Hello" })
+    const received: Array<number> = []
+    for await (const { id } of client.messages.list({ limit: 3 })) received.push(id)
+    assert.deepStrictEqual(received, messages.map(({ id }) => id).toReversed())
     const sizes: Array<number> = []
     for await (const { data } of client.messages.list({ limit: 3 }).pages()) sizes.push(data.length)
     assert.deepStrictEqual(sizes, [3, 3, 1])
@@ -130,7 +130,7 @@ layer(Service.layer, { excludeTestServices: true })("with the service", (it) => 
     const second = await client.messages.list({ limit: 3, cursor: next_cursor ?? "" }).page()
     assert.deepStrictEqual(
       second.data.map(({ id }) => id),
-      seen.slice(3, 6),
+      received.slice(3, 6),
     )
   })
 

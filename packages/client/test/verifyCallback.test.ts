@@ -15,8 +15,10 @@ const headersFor = (body: string | Uint8Array) => ({
   "service-signature": `v1=${createHmac("sha256", secret).update(`${seconds}.`).update(body).digest("hex")}`,
 })
 
-const verify = (body: string, given: Partial<WebhookRequest> = {}) =>
-  Effect.promise(() => verifyCallback({ body, headers: headersFor(body), secret, now, ...given }))
+const verify = (body: string, overrides: Partial<WebhookRequest> = {}) =>
+  Effect.promise(() =>
+    verifyCallback({ body, headers: headersFor(body), secret, now, ...overrides }),
+  )
 
 const reports: Readonly<Record<string, CallbackReport>> = {
   "msg_id=17&status=SENT": { kind: "message", msg_id: 17, status: "SENT", error: null },
@@ -61,13 +63,13 @@ describe("a callback", () => {
     Effect.gen(function* () {
       const body = "msg_id=17&status=SENT"
       const good = headersFor(body)
-      for (const [given, reason] of [
+      for (const [input, reason] of [
         [{ headers: {} }, "malformed_headers"],
         [{ secret: "a".repeat(64) }, "wrong_signature"],
         [{ body: "msg_id=18&status=SENT" }, "wrong_signature"],
         [{ headers: { ...good, "service-timestamp": "1" } }, "timestamp_out_of_tolerance"],
       ] as const) {
-        assert.deepStrictEqual(yield* verify(body, given), { valid: false, reason })
+        assert.deepStrictEqual(yield* verify(body, input), { valid: false, reason })
       }
     }),
   )

@@ -19,8 +19,10 @@ const headersFor = (text: string, timestamp: number | string = seconds) => ({
   "service-signature": signed(text, timestamp),
 })
 
-const verify = (given: Partial<WebhookRequest> = {}) =>
-  Effect.promise(() => verifyWebhook({ body, headers: headersFor(body), secret, now, ...given }))
+const verify = (overrides: Partial<WebhookRequest> = {}) =>
+  Effect.promise(() =>
+    verifyWebhook({ body, headers: headersFor(body), secret, now, ...overrides }),
+  )
 
 const trusted: Verification = {
   valid: true,
@@ -52,9 +54,9 @@ it.effect.each(vectors)('the documentation\'s test vector "$what" is judged as i
   Effect.gen(function* () {
     const { signature, timestamp } = vector
     const headers = { "service-timestamp": timestamp, "service-signature": signature }
-    const asked = { ...vector, headers }
+    const request = { ...vector, headers }
     const { valid } = yield* Effect.promise(async () =>
-      vector.body.startsWith("{") ? await verifyWebhook(asked) : await verifyCallback(asked),
+      vector.body.startsWith("{") ? await verifyWebhook(request) : await verifyCallback(request),
     )
     assert.strictEqual(valid, vector.valid)
   }),
@@ -71,13 +73,13 @@ describe("a webhook", () => {
     Effect.gen(function* () {
       const bytes = new TextEncoder().encode(body)
       const around = Buffer.from(`xx${body}xx`)
-      for (const given of [
+      for (const input of [
         bytes,
         bytes.buffer,
         Buffer.from(body),
         around.subarray(2, 2 + bytes.length),
       ]) {
-        assert.deepStrictEqual(yield* verify({ body: given }), trusted)
+        assert.deepStrictEqual(yield* verify({ body: input }), trusted)
       }
     }),
   )
@@ -118,7 +120,7 @@ describe("a webhook", () => {
 
   it.effect("of another secret, another body or another time has a wrong signature", () =>
     Effect.gen(function* () {
-      for (const given of [
+      for (const input of [
         { secret: "a".repeat(64) },
         { body: `${body} ` },
         { headers: { ...headersFor(body), "service-timestamp": String(seconds - 1) } },
@@ -129,7 +131,7 @@ describe("a webhook", () => {
           },
         },
       ]) {
-        assert.strictEqual(reason(yield* verify(given)), "wrong_signature")
+        assert.strictEqual(reason(yield* verify(input)), "wrong_signature")
       }
     }),
   )

@@ -286,14 +286,14 @@ const service = createRoute({
   component: lazyPage(() => import("./service/ServicePage.tsx"), "ServicePage"),
 })
 
-const held = createRoute({
+const reserved = createRoute({
   getParentRoute: () => inside,
   path: "/service/held",
   beforeLoad: operatorsOnly,
   component: lazyPage(() => import("./held/HeldPage.tsx"), "HeldPage"),
 })
 
-const heldOf = createRoute({
+const listOnHold = createRoute({
   getParentRoute: () => inside,
   path: "/service/held/$workspaceId",
   beforeLoad: operatorsOnly,
@@ -339,8 +339,8 @@ const tree = root.addChildren([
     settings,
     emulator,
     service,
-    held,
-    heldOf,
+    reserved,
+    listOnHold,
   ]),
 ])
 

@@ -146,13 +146,13 @@ let uniqueCount = 0
 const nextUnique = () => String((uniqueCount += 1)).padStart(4, "0")
 
 /** The word with a number of its own: a test that is tried again must not meet what its first try left behind. */
-export const unique = (word: string): string => `${word} ${nextUnique()}`
+export const unique = (label: string): string => `${label} ${nextUnique()}`
 
 /** A phone that exists, and that no other test writes to. */
 export const uniquePhone = (): string => `+1555070${nextUnique()}`
 
 /** Narrow windows show some things in another place. */
-export const shown = (page: Page, text: string | RegExp) =>
+export const visibleText = (page: Page, text: string | RegExp) =>
   page.getByText(text).filter({ visible: true })
 
 export const signIn = async (page: Page, { operatorToken, url }: TestDashboard): Promise<void> => {

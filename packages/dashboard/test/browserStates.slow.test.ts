@@ -7,7 +7,7 @@ import {
   goTo,
   overflows,
   setUpDashboard,
-  shown,
+  visibleText,
   signIn,
   uniquePhone,
 } from "./browserPages.ts"
@@ -23,7 +23,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
   const { dashboard, onPage, withPage } = setUpDashboard({ isFilled: true })
 
   const messageCount = async (): Promise<number> => {
-    const page = (await dashboard.ask("GET", "/api/v2/messages?limit=1")) as {
+    const page = (await dashboard.request("GET", "/api/v2/messages?limit=1")) as {
       readonly data: ReadonlyArray<{ readonly id: number }>
     }
     return page.data[0]?.id ?? 0
@@ -113,7 +113,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
     onPage(
       "/w/1/contacts",
       async (page) => {
-        await shown(page, "+15550100444").first().waitFor()
+        await visibleText(page, "+15550100444").first().waitFor()
         await page.context().setOffline(true)
         const contacts = page.getByRole("heading", { level: 1, name: "Contacts" })
         const goToSettings = async () => {
@@ -125,7 +125,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
         await goToSettings()
         await page.getByRole("link", { name: "Contacts", exact: true }).click()
         await contacts.waitFor()
-        await shown(page, "+15550100444").first().waitFor()
+        await visibleText(page, "+15550100444").first().waitFor()
         await goToSettings()
         await page.context().setOffline(false)
         await page.getByRole("button", { name: "Try again" }).click()
@@ -161,30 +161,30 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
       "/w/1/contacts",
       async (page) => {
         // The file of that page went with the older server.
-        let gone = 0
+        let missing = 0
         await page.route(/assets\/SettingsPage-[\w-]+\.js/, async (route) => {
-          gone += 1
-          if (gone === 1) await route.fulfill({ status: 404, body: "{}" })
+          missing += 1
+          if (missing === 1) await route.fulfill({ status: 404, body: "{}" })
           else await route.continue()
         })
         await page.getByRole("link", { name: "Settings", exact: true }).click()
         await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor()
-        assert.strictEqual(gone, 2)
+        assert.strictEqual(missing, 2)
       },
       { mayComplain: true },
     ))
 
   it("submits a form once, however often its button is pressed before the answer", () =>
     onPage("/w/1/contacts", async (page) => {
-      let asked = 0
+      let requests = 0
       let answer = () => {}
-      const held = new Promise<void>((resolve) => {
+      const reserved = new Promise<void>((resolve) => {
         answer = resolve
       })
       await page.route("**/contacts", async (route) => {
         if (route.request().method() !== "POST") return route.continue()
-        asked += 1
-        await held
+        requests += 1
+        await reserved
         await route.continue()
       })
       await page.getByRole("button", { name: "Add a contact" }).click()
@@ -197,7 +197,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
       await page.getByLabel("Name", { exact: true }).press("Enter")
       answer()
       await page.getByRole("dialog").waitFor({ state: "detached" })
-      assert.strictEqual(asked, 1)
+      assert.strictEqual(requests, 1)
     }))
 
   it("follows the service's time when the browser's clock is wrong by a day", () =>
@@ -220,7 +220,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
           return tab
         }),
       )
-      for (const tab of tabs) await shown(tab, "Your table is ready").first().waitFor()
+      for (const tab of tabs) await visibleText(tab, "Your table is ready").first().waitFor()
       for (const tab of tabs) await assertCount(tab.getByRole("alert"), 0)
     }))
 
@@ -232,7 +232,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
       name: hostile.slice(0, 100),
       phone: "+15550100445",
     })
-    await dashboard.ask("POST", "/api/v2/messages", {
+    await dashboard.request("POST", "/api/v2/messages", {
       to: { phone: "+15550101001" },
       text: hostile.repeat(5),
     })

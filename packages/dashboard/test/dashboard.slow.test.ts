@@ -8,7 +8,7 @@ import {
   goTo,
   overflows,
   setUpDashboard,
-  shown,
+  visibleText,
   signIn as signInAsOperator,
   unique,
   uniquePhone,
@@ -21,7 +21,7 @@ import { skipsWithoutBrowser } from "./startDashboard.ts"
 import type { TestDashboard } from "./startDashboard.ts"
 
 describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
-  const { dashboard, withPage: withPageOf } = setUpDashboard({ isFilled: true })
+  const { dashboard, withPage: getWithPage } = setUpDashboard({ isFilled: true })
   let proxy: FaultyProxy
   /** Behind the proxy. */
   let service: TestDashboard
@@ -33,7 +33,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
   afterAll(() => proxy?.close())
 
   const withPage = (act: (page: Page) => Promise<void>, options?: PageOptions) =>
-    withPageOf(service, act, options).finally(() => proxy.failWith(null))
+    getWithPage(service, act, options).finally(() => proxy.failWith(null))
   const signIn = (page: Page) => signInAsOperator(page, service)
   const open = (page: Page, name: string) => goTo(page, service, `/w/1/${name}`)
 
@@ -73,7 +73,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       assert.strictEqual(await rows.first().getAttribute("data-message"), second)
       await page.getByRole("button", { name: "failed" }).click()
       await assertCount(rows, 1)
-      await shown(page, "is not registered").waitFor()
+      await visibleText(page, "is not registered").waitFor()
       await page.keyboard.press("j")
       const panel = page.getByRole("complementary", { name: /Message \d+/ })
       await panel.getByText("Why it failed").waitFor()
@@ -88,15 +88,15 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await page.locator("tbody tr").first().waitFor()
       await page.getByText("Live", { exact: true }).waitFor()
       const text = unique("From elsewhere")
-      await service.ask("POST", "/api/v2/messages", { to: { phone: "+15550107777" }, text })
-      await shown(page, text).waitFor()
+      await service.request("POST", "/api/v2/messages", { to: { phone: "+15550107777" }, text })
+      await visibleText(page, text).waitFor()
     }))
 
   it("says why a message waits, and the remedy that it names lets it leave", () =>
     withPage(async (page) => {
       await signIn(page)
       await service.operate("POST", "/admin/v1/workspaces/1/numbers/1/pause", { until: null })
-      await service.ask("POST", "/api/v2/messages", {
+      await service.request("POST", "/api/v2/messages", {
         to: { phone: "+15550106666" },
         text: "Held back",
       })
@@ -112,13 +112,13 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await signIn(page)
       const later = new Date(Date.now() + 7_200_000).toISOString()
       for (const count of [1, 2])
-        await service.ask("POST", "/api/v2/messages", {
+        await service.request("POST", "/api/v2/messages", {
           to: { phone: "+15550105555" },
           text: `Later: ${count}`,
           send_at: later,
         })
       await open(page, "messages")
-      await shown(page, "Later: 2").first().waitFor()
+      await visibleText(page, "Later: 2").first().waitFor()
       for (const row of [0, 1, 2])
         await page.locator("tbody tr").nth(row).getByRole("checkbox").click()
       await page.getByText("1 have left or ended").waitFor()
@@ -197,7 +197,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
     ["nothing", /does not answer/, "away"],
     ["500", /internal_error · req_/, { status: 500, code: "internal_error" }],
     ["429", /again in 30 s/, { status: 429, code: "rate_limited", retryAfterSeconds: 30 }],
-  ] as const)("says what is wrong when the service answers %s, and recovers", (_, words, fault) =>
+  ] as const)("says what is wrong when the service answers %s, and recovers", (_, labels, fault) =>
     withPage(
       async (page) => {
         await signIn(page)
@@ -208,11 +208,11 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
         await page.getByText("Paused", { exact: true }).waitFor()
         proxy.failWith({ on: /\/messages$/, with: fault })
         await page.getByRole("button", { name: "failed" }).click()
-        await page.getByRole("alert").filter({ hasText: words }).waitFor()
+        await page.getByRole("alert").filter({ hasText: labels }).waitFor()
         proxy.failWith(null)
         await page.getByRole("button", { name: "Try again" }).click()
         await assertCount(page.locator("tbody tr"), 1)
-        await shown(page, "is not registered").waitFor()
+        await visibleText(page, "is not registered").waitFor()
       },
       { mayComplain: fault === "away" },
     ),
@@ -241,7 +241,7 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard", () => {
       await page.getByLabel("Operator token").fill(service.operatorToken)
       await page.keyboard.press("Enter")
       await assertCount(page.locator("tbody tr"), 1)
-      await shown(page, "is not registered").waitFor()
+      await visibleText(page, "is not registered").waitFor()
     }))
 
   it.each([1280, 360])(

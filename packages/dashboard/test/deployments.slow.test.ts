@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import type { Page } from "playwright-core"
 import { afterAll, assert, describe, it } from "vitest"
-import { goTo, setUpBrowser, shown, signIn } from "./browserPages.ts"
+import { goTo, setUpBrowser, visibleText, signIn } from "./browserPages.ts"
 import { skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
 import type { TestDashboard } from "./startDashboard.ts"
 
@@ -35,7 +35,7 @@ const seeTheLogout = async (page: Page, dashboard: TestDashboard): Promise<void>
   await goTo(page, dashboard, "/w/1/emulator")
   assert.strictEqual(await press(page, "Log out on the phone"), 200)
   await goTo(page, dashboard, "/w/1/numbers")
-  await shown(page, /logged out/i)
+  await visibleText(page, /logged out/i)
     .first()
     .waitFor()
 }
@@ -52,7 +52,7 @@ const openPortal = async (page: Page, link: string): Promise<void> => {
   await page.getByRole("button", { name: "Open the workspace" }).click()
   await page.getByRole("heading", { level: 1 }).waitFor()
   await page.getByRole("link", { name: "Messages", exact: true }).click()
-  await shown(page, "Your table is ready").first().waitFor()
+  await visibleText(page, "Your table is ready").first().waitFor()
 }
 
 describe.skipIf(skipsWithoutBrowser)("the whole way of operator and customer", () => {

@@ -9,14 +9,14 @@ import { fillWorkspace } from "./screens.ts"
 import { openBrowser, skipsWithoutBrowser, startDashboard } from "./startDashboard.ts"
 
 const root = resolve(import.meta.dirname, "../../..")
-const kept = readdirSync(join(root, "docs/pictures")).filter((file) => file.endsWith(".png"))
+const remaining = readdirSync(join(root, "docs/pictures")).filter((file) => file.endsWith(".png"))
 
 describe("the pictures of the documentation", () => {
   it("are small, and each is shown on a page", () => {
     const pages = ["README.md", ...globSync("docs/**/*.md", { cwd: root })]
       .map((page) => readFileSync(join(root, page), "utf8"))
       .join("\n")
-    for (const file of kept) {
+    for (const file of remaining) {
       assert.isAtMost(statSync(join(root, "docs/pictures", file)).size, 150_000, file)
       assert.include(pages, `pictures/${file})`)
     }
@@ -29,7 +29,7 @@ describe("the pictures of the documentation", () => {
     const browser = await openBrowser()
     try {
       await takeDocsPictures(browser, dashboard, folder)
-      assert.sameMembers(readdirSync(folder), kept)
+      assert.sameMembers(readdirSync(folder), remaining)
     } finally {
       await browser.close()
       await dashboard.stop()

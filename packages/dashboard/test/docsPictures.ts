@@ -12,7 +12,7 @@ interface Picture {
   readonly act: (page: Page, dashboard: TestDashboard) => Promise<unknown>
 }
 
-const shown = (page: Page, text: string | RegExp) =>
+const visibleText = (page: Page, text: string | RegExp) =>
   page.getByText(text).filter({ visible: true }).first().waitFor()
 
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click()
@@ -46,7 +46,7 @@ const ofFirstMessage: ReadonlyArray<Picture> = [
     path: null,
     act: async (page) => {
       await press(page, "Send")
-      await shown(page, /accepted/i)
+      await visibleText(page, /accepted/i)
       await page.getByRole("link", { name: "Emulator", exact: true }).click()
       await page
         .getByRole("link", { name: /15550100002/ })
@@ -74,11 +74,11 @@ const ofLinking: ReadonlyArray<Picture> = [
     file: "link-welcome",
     path: null,
     act: async (page, dashboard) => {
-      const made = (await dashboard.operate("POST", "/admin/v1/workspaces/1/portal-sessions", {
+      const created = (await dashboard.operate("POST", "/admin/v1/workspaces/1/portal-sessions", {
         role: "administrator",
         return_url: "https://shop.example/settings",
       })) as { readonly url: string }
-      const { hash, pathname } = new URL(made.url)
+      const { hash, pathname } = new URL(created.url)
       await page.goto(`${dashboard.url}${pathname}${hash}`)
       await page.getByRole("button", { name: "Open the workspace" }).waitFor()
     },
@@ -90,7 +90,7 @@ const ofLinking: ReadonlyArray<Picture> = [
       await press(page, "Open the workspace")
       await page.getByRole("link", { name: "Numbers", exact: true }).click()
       await press(page, "Link a phone")
-      await shown(page, "Scan a QR code")
+      await visibleText(page, "Scan a QR code")
     },
   },
   {
@@ -109,7 +109,7 @@ const ofLinking: ReadonlyArray<Picture> = [
       await dashboard.operate("POST", `/admin/v1/simulator/numbers/${number}/scan`, {
         phone: "+15550100077",
       })
-      await shown(page, "is linked")
+      await visibleText(page, "is linked")
     },
   },
 ]
@@ -122,10 +122,10 @@ const ofWaiting: ReadonlyArray<Picture> = [
       await dashboard.operate("POST", "/admin/v1/simulator/numbers/1/logout")
       await write(page, "+15550100003", "Your parcel has arrived")
       await press(page, "Send")
-      await shown(page, /accepted/i)
+      await visibleText(page, /accepted/i)
       await page.getByRole("link", { name: "Messages", exact: true }).click()
       await openMessage(page, "Your parcel has arrived")
-      await shown(page, "Why is it waiting?")
+      await visibleText(page, "Why is it waiting?")
     },
   },
   {
@@ -134,7 +134,7 @@ const ofWaiting: ReadonlyArray<Picture> = [
     act: async (page) => {
       await page.getByRole("link", { name: "Go to its number" }).click()
       await page.getByRole("heading", { level: 1 }).waitFor()
-      await shown(page, "Logged out on the phone")
+      await visibleText(page, "Logged out on the phone")
     },
   },
 ]

@@ -4,7 +4,7 @@ import { once } from "node:events"
 import { resolve } from "node:path"
 import type { Page } from "playwright-core"
 import { assert, beforeAll, describe, it } from "vitest"
-import { setUpBrowser, shown } from "./browserPages.ts"
+import { setUpBrowser, visibleText } from "./browserPages.ts"
 import { buildPages, saysLine, skipsWithoutBrowser } from "./startDashboard.ts"
 
 const operatorToken = "operator-token-of-the-test-below-a-path"
@@ -79,10 +79,10 @@ describe.skipIf(skipsWithoutBrowser)("the portal below a path of another server"
       await withPage(example, async (page) => {
         await openByLink(page, link)
         await page.getByRole("link", { name: "Messages", exact: true }).click()
-        await shown(page, "Your table is ready").first().waitFor()
+        await visibleText(page, "Your table is ready").first().waitFor()
         assert.match(page.url(), /^http:\/\/127\.0\.0\.1:\d+\/messaging\/w\/1\/messages/)
         await page.reload()
-        await shown(page, "Your table is ready").first().waitFor()
+        await visibleText(page, "Your table is ready").first().waitFor()
         const back = page.locator('a[href="https://shop.example.com/account"]').first()
         await back.waitFor({ state: "attached" })
         const [{ name, path } = { name: "", path: "" }] = await page.context().cookies(page.url())

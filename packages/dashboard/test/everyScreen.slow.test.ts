@@ -31,8 +31,8 @@ const focused = (page: Page): Promise<number | false | null> =>
     const on = document.activeElement
     if (on === null || on === document.body) return null
     const { height, width } = on.getBoundingClientRect()
-    const seen = on.checkVisibility({ visibilityProperty: true, opacityProperty: true })
-    return seen && width > 0 && height > 0 && (globalThis as unknown as Named).nameOf(on)
+    const observed = on.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+    return observed && width > 0 && height > 0 && (globalThis as unknown as Named).nameOf(on)
   })
 
 /** The controls that Tab has to reach: those of the open dialog, else of the page. */
@@ -53,13 +53,13 @@ const controls = (page: Page): Promise<ReadonlyArray<readonly [name: number, wha
   })
 
 /** How often news may change a page while it is walked: a failing receiver is called again at its times. */
-const changesMost = 3
+const changesMax = 3
 
 /** Goes round a page by Tab, on which nothing changes meanwhile: what has the focus, and how often nothing has. */
 const walked = async (page: Page, name: string) => {
   for (let changes = 0; ; changes += 1) {
     const before = await controls(page)
-    const seen = new Set<number>()
+    const received = new Set<number>()
     let last: number | null = null
     let lost = 0
     for (let tabs = 0; tabs < tabsMax; tabs += 1) {
@@ -69,13 +69,13 @@ const walked = async (page: Page, name: string) => {
       // Between the last control and the first the browser's own bar has it, once a round.
       if (on === null) lost += 1
       // The parts of a time are one element.
-      else if (on !== last && seen.has(on)) break
-      else seen.add(on)
+      else if (on !== last && received.has(on)) break
+      else received.add(on)
       last = on
     }
     const all = await controls(page)
-    const isSame = all.every(([control], place) => before[place]?.[0] === control)
-    if (isSame || changes === changesMost) return { all, lost, seen }
+    const isSame = all.every(([control], index) => before[index]?.[0] === control)
+    if (isSame || changes === changesMax) return { all, lost, received }
   }
 }
 
@@ -102,9 +102,9 @@ describe.skipIf(skipsWithoutBrowser)("every screen", () => {
   it("is walked by Tab from one control to another, and the focus is always to be seen", () =>
     onEvery({}, async (page, name) => {
       await nameElements(page)
-      const { all, lost, seen } = await walked(page, name)
+      const { all, lost, received } = await walked(page, name)
       assert.isAtMost(lost, 1, `${name}: the focus is lost within the page`)
-      const missed = all.filter(([control]) => !seen.has(control))
+      const missed = all.filter(([control]) => !received.has(control))
       assert.deepStrictEqual(missed, [], name)
     }))
 

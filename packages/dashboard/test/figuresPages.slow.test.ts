@@ -7,11 +7,11 @@ import {
   barriers,
   overflows,
   setUpDashboard,
-  shown,
+  visibleText,
 } from "./browserPages.ts"
 import { skipsWithoutBrowser } from "./startDashboard.ts"
 
-interface Made {
+interface Created {
   readonly id: number
 }
 
@@ -19,16 +19,16 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
   const { dashboard, onPage } = setUpDashboard()
 
   const makeWorkspace = async (name: string, fields: object = {}) =>
-    (await dashboard.operate("POST", "/admin/v1/workspaces", { name, ...fields })) as Made
+    (await dashboard.operate("POST", "/admin/v1/workspaces", { name, ...fields })) as Created
 
-  const makeNumber = async ({ id }: Made, status: string) =>
+  const makeNumber = async ({ id }: Created, status: string) =>
     (await dashboard.operate("POST", `/admin/v1/workspaces/${id}/numbers`, {
       platform: "whatsapp",
       phone: `+1555019${String(id).padStart(4, "0")}`,
       status,
-    })) as Made
+    })) as Created
 
-  const send = (workspace: Made, from: Made, fields: object = {}) =>
+  const send = (workspace: Created, from: Created, fields: object = {}) =>
     dashboard.operate("POST", `/admin/v1/workspaces/${workspace.id}/messages`, {
       from: from.id,
       to: { phone: "+15550100111" },
@@ -36,7 +36,7 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
       ...fields,
     })
 
-  const figuresOf = async ({ id }: Made) =>
+  const getFigures = async ({ id }: Created) =>
     (await dashboard.operate("GET", `/admin/v1/workspaces/${id}/figures`)) as {
       readonly buckets: ReadonlyArray<{
         readonly at: string
@@ -80,7 +80,7 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
       phone: "+15550198888",
       label: "<b>Shop</b>",
       status: "disconnected",
-    })) as Made
+    })) as Created
     await dashboard.operate("POST", `/admin/v1/workspaces/${workspace.id}/webhooks`, {
       url: "http://127.0.0.1:65534/no-receiver",
     })
@@ -88,7 +88,7 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
     await dashboard.operate("POST", "/admin/v1/simulator/settle")
     await send(workspace, lost)
     await send(workspace, lost, { send_at: "2099-01-01T00:00:00Z" })
-    const { buckets } = await figuresOf(workspace)
+    const { buckets } = await getFigures(workspace)
     assert.deepStrictEqual([buckets.at(-1)?.accepted, buckets.at(-1)?.sent], [5, 3])
     await onPage(`/w/${workspace.id}/overview`, async (page) => {
       const assertFigure = (name: string, value: string) => {
@@ -97,7 +97,7 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
       }
       await assertFigure("Sent", "3")
       await assertFigure("Waiting now", "2")
-      await shown(page, "95 left").waitFor()
+      await visibleText(page, "95 left").waitFor()
       await page.getByRole("link", { name: "<b>Shop</b>" }).waitFor()
       await page.getByText(/no-receiver: the last delivery failed \(no connection\)/).waitFor()
       // Each time stands where the column of its hour begins.
@@ -166,7 +166,7 @@ describe.skipIf(skipsWithoutBrowser)("pages with figures", () => {
           "/service",
           async (page) => {
             await page.getByText("All is well: the store answers").waitFor()
-            await shown(page, "answers").first().waitFor()
+            await visibleText(page, "answers").first().waitFor()
             await page.getByRole("cell", { name: "server" }).waitFor()
             await page.getByRole("row", { name: /WhatsApp/ }).waitFor()
             await awaitAnswers(page)

@@ -3,18 +3,18 @@ import { createHash } from "node:crypto"
 import { assert, describe, it } from "vitest"
 import { recall, remember, unknownSlot } from "../pages/file/memory.ts"
 import type { FileMemory } from "../pages/file/memory.ts"
-import { checkRows, runOf, textFor, toSlots, unknownPlaceholders } from "../pages/file/plan.ts"
+import { checkRows, getRun, textFor, toSlots, unknownPlaceholders } from "../pages/file/plan.ts"
 import type { FileRow, FileSettings, Slot } from "../pages/file/plan.ts"
 import { sendSlots } from "../pages/file/sending.ts"
 import type { RefusedRow, SendingSteps } from "../pages/file/sending.ts"
-import { digestOf } from "../pages/file/sha256.ts"
+import { digest } from "../pages/file/sha256.ts"
 import { openSheet } from "../pages/file/sheet.ts"
 import type { Sheet } from "../pages/file/sheet.ts"
-import { workAtOnce, workInTurns } from "../pages/file/turns.ts"
+import { workAtOnce, workInSlices } from "../pages/file/turns.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-const sheetOf = (text: string): Sheet => {
+const readSheet = (text: string): Sheet => {
   const sheet = workAtOnce(openSheet(bytes(text)))
   if ("problems" in sheet) throw new Error(JSON.stringify(sheet.problems))
   return sheet
@@ -36,7 +36,7 @@ describe("a digest", () => {
     for (const length of [0, 1, 55, 56, 63, 64, 65, 1000, 65_535, 65_536, 65_537, 200_000]) {
       const content = bytes("é".repeat(length).slice(0, length))
       assert.strictEqual(
-        workAtOnce(digestOf(content)),
+        workAtOnce(digest(content)),
         createHash("sha256").update(content).digest("hex"),
         `${length}`,
       )
@@ -52,17 +52,17 @@ describe("work in turns", () => {
   }
 
   it("lets the page do what it is asked for meanwhile", async () => {
-    let isAsked = false
+    let isRequested = false
     setTimeout(() => {
-      isAsked = true
+      isRequested = true
     })
-    assert.isTrue(await workInTurns(yieldUntil(() => isAsked)))
+    assert.isTrue(await workInSlices(yieldUntil(() => isRequested)))
   })
 
   it("ends when it is stopped", async () => {
     const stop = new AbortController()
     setTimeout(() => stop.abort("other settings"))
-    const work = workInTurns(
+    const work = workInSlices(
       yieldUntil(() => false),
       stop.signal,
     )
@@ -72,9 +72,9 @@ describe("work in turns", () => {
 
 describe("a sheet", () => {
   it("finds the names of columns and the recipients", () => {
-    const named = sheetOf("name;Phone\nAda;+15550100001\n")
+    const named = readSheet("name;Phone\nAda;+15550100001\n")
     assert.deepStrictEqual([named.columns, named.recipients], [["name", "Phone"], 1])
-    const bare = sheetOf("Ada,+15550100001\nBob,+15550100002\n")
+    const bare = readSheet("Ada,+15550100001\nBob,+15550100002\n")
     assert.deepStrictEqual(
       [bare.columns, bare.recipients, bare.rows.length],
       [["column 1", "column 2"], 1, 2],
@@ -106,14 +106,14 @@ describe("a sheet", () => {
 
 describe("the rows of a file", () => {
   it("become texts with their own cells, and nothing else is taken for a name", () => {
-    const sheet = sheetOf("phone,name\n+15550100001,<b>{phone}</b>\n")
+    const sheet = readSheet("phone,name\n+15550100001,<b>{phone}</b>\n")
     const [row = { line: 0, cells: [] }] = sheet.rows
     assert.strictEqual(textFor("Hi { name }, {", sheet, row), "Hi <b>{phone}</b>, {")
     assert.deepStrictEqual(unknownPlaceholders("{name} {nmae}", sheet), ["nmae"])
   })
 
   it("are named by line and column where they are wrong", () => {
-    const sheet = sheetOf(
+    const sheet = readSheet(
       "phone,name,send_at\n0155,Ada,\n,Bob,\n@ada_l,Eve,tomorrow\n+15550100002,Zoe,2026-12-01 09:00Z\n",
     )
     const { problems, rows } = workAtOnce(checkRows(sheet, settings))
@@ -137,7 +137,7 @@ describe("the rows of a file", () => {
   })
 
   it("lack a text only once one is given", () => {
-    const sheet = sheetOf("phone,name\n+15550100001,Ada\n0155,\n")
+    const sheet = readSheet("phone,name\n+15550100001,Ada\n0155,\n")
     const codes = (template: string) =>
       workAtOnce(checkRows(sheet, { ...settings, template })).problems.map(({ code }) => code)
     assert.deepStrictEqual(codes(" "), ["wrong_phone"])
@@ -145,7 +145,9 @@ describe("the rows of a file", () => {
   })
 
   it("have each recipient once, however it is written, unless all are wanted", () => {
-    const sheet = sheetOf("phone,name\n+1 555 010-0001,Ada\n+15550100001,Bob\n@Ada_L,x\n@ada_l,y\n")
+    const sheet = readSheet(
+      "phone,name\n+1 555 010-0001,Ada\n+15550100001,Bob\n@Ada_L,x\n@ada_l,y\n",
+    )
     assert.deepStrictEqual(
       workAtOnce(checkRows(sheet, settings)).repeated.map(({ line }) => line),
       [3, 5],
@@ -155,7 +157,7 @@ describe("the rows of a file", () => {
   })
 })
 
-const rowsOf = (count: number, text: (index: number) => string): ReadonlyArray<FileRow> =>
+const getRows = (count: number, text: (index: number) => string): ReadonlyArray<FileRow> =>
   Array.from({ length: count }, (_, index) => ({
     line: index + 2,
     to: { phone: `+1555010${1000 + index}` },
@@ -166,7 +168,7 @@ const rowsOf = (count: number, text: (index: number) => string): ReadonlyArray<F
 
 describe("the requests of a file", () => {
   it("hold rows of one content, at most 100 each, and every row once", () => {
-    const rows = rowsOf(250, (index) => (index % 2 === 0 ? "even" : "odd"))
+    const rows = getRows(250, (index) => (index % 2 === 0 ? "even" : "odd"))
     const slots = workAtOnce(toSlots(rows, "run"))
     assert.deepStrictEqual(
       slots.map((slot) => [slot.line, slot.rows.length]),
@@ -182,13 +184,13 @@ describe("the requests of a file", () => {
   })
 
   it("have the same keys for the same file and settings, and others for any other", () => {
-    const run = runOf("digest", settings, 0)
-    assert.strictEqual(runOf("digest", { ...settings }, 0), run)
+    const run = getRun("digest", settings, 0)
+    assert.strictEqual(getRun("digest", { ...settings }, 0), run)
     for (const other of [
-      runOf("another", settings, 0),
-      runOf("digest", settings, 1),
-      runOf("digest", { ...settings, template: "Bye" }, 0),
-      runOf("digest", { ...settings, from: 2 }, 0),
+      getRun("another", settings, 0),
+      getRun("digest", settings, 1),
+      getRun("digest", { ...settings, template: "Bye" }, 0),
+      getRun("digest", { ...settings, from: 2 }, 0),
     ])
       assert.notStrictEqual(other, run)
   })
@@ -198,7 +200,7 @@ describe("the requests of a file", () => {
 const startService = (
   fail: (call: number, rows: ReadonlyArray<FileRow>) => Error | "lost" | null,
 ) => {
-  const kept = new Map<string, string>()
+  const stored = new Map<string, string>()
   const accepted: Array<number> = []
   let calls = 0
   const send = async (rows: ReadonlyArray<FileRow>, key: string) => {
@@ -206,10 +208,10 @@ const startService = (
     const failure = fail(calls, rows)
     if (failure instanceof Error) throw failure
     const body = JSON.stringify(rows)
-    const before = kept.get(key)
+    const before = stored.get(key)
     if (before === undefined) accepted.push(...rows.map(({ line }) => line))
     else if (before !== body) throw refusal(422, "idempotency_key_reused")
-    kept.set(key, before ?? body)
+    stored.set(key, before ?? body)
     if (failure === "lost") throw new TypeError("Failed to fetch")
   }
   return { send, accepted, calls: () => calls }
@@ -238,7 +240,7 @@ const run = (slots: ReadonlyArray<Slot>, send: SendingSteps["send"]) => {
 }
 
 describe("sending a file", () => {
-  const rows = rowsOf(250, () => "same")
+  const rows = getRows(250, () => "same")
   const slots = workAtOnce(toSlots(rows, "run"))
   const lines = rows.map(({ line }) => line)
 
@@ -314,7 +316,7 @@ describe("sending a file", () => {
 })
 
 describe("what the browser remembers of a file", () => {
-  const place = () => {
+  const location = () => {
     const items = new Map<string, string>()
     return {
       items,
@@ -338,13 +340,13 @@ describe("what the browser remembers of a file", () => {
   const day = 24 * 3600 * 1000
 
   it("is of that workspace, for 30 days", () => {
-    const kept = place()
-    remember(kept, 1, "digest", memory)
-    assert.deepStrictEqual(recall(kept, 1, "digest", 29 * day), memory)
-    assert.isNull(recall(kept, 2, "digest", 0))
-    assert.isNull(recall(kept, 1, "digest", 31 * day))
-    remember(kept, 1, "newer", { ...memory, at: 31 * day })
-    assert.lengthOf([...kept.items], 1)
+    const stored = location()
+    remember(stored, 1, "digest", memory)
+    assert.deepStrictEqual(recall(stored, 1, "digest", 29 * day), memory)
+    assert.isNull(recall(stored, 2, "digest", 0))
+    assert.isNull(recall(stored, 1, "digest", 31 * day))
+    remember(stored, 1, "newer", { ...memory, at: 31 * day })
+    assert.lengthOf([...stored.items], 1)
   })
 
   it("leaves a request unknown once the service has forgotten its key", () => {

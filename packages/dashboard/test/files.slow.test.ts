@@ -21,14 +21,14 @@ describe("the built dashboard", () => {
     files = await loadDashboard()
   })
 
-  const textOf = (path: string): string => Buffer.from(files.get(path)?.body ?? "").toString()
+  const toText = (path: string): string => Buffer.from(files.get(path)?.body ?? "").toString()
 
   /** The scripts that a script loads at once, itself included. */
-  const scriptsOf = (path: string, known = new Set<string>()): ReadonlySet<string> => {
+  const getScripts = (path: string, known = new Set<string>()): ReadonlySet<string> => {
     if (known.has(path)) return known
     known.add(path)
-    for (const [, name] of textOf(path).matchAll(/(?:from|import)\s*["']\.\/([\w-]+\.js)["']/g))
-      scriptsOf(`assets/${name}`, known)
+    for (const [, name] of toText(path).matchAll(/(?:from|import)\s*["']\.\/([\w-]+\.js)["']/g))
+      getScripts(`assets/${name}`, known)
     return known
   }
 
@@ -36,16 +36,16 @@ describe("the built dashboard", () => {
     [...paths].reduce((sum, path) => sum + (files.get(path)?.gzip?.length ?? 0), 0)
 
   const firstScript = (): string =>
-    /src="\.\/(assets\/[\w-]+\.js)"/.exec(textOf("index.html"))?.[1] ?? ""
+    /src="\.\/(assets\/[\w-]+\.js)"/.exec(toText("index.html"))?.[1] ?? ""
 
   it("needs at most 150 kB of script for the first page, and 20 kB more for any other", () => {
-    const first = scriptsOf(firstScript())
+    const first = getScripts(firstScript())
     assert.isAbove(weigh(first), 0)
     assert.isBelow(weigh(first), firstPageMax)
     const pages = [...files.keys()].filter((path) => /Page-[\w-]+\.js$/.test(path))
     assert.isAbove(pages.length, 0)
     for (const page of pages) {
-      const more = [...scriptsOf(page)].filter((path) => !first.has(path))
+      const more = [...getScripts(page)].filter((path) => !first.has(path))
       assert.isBelow(weigh(more), otherPageMax, page)
     }
   })
@@ -67,7 +67,7 @@ describe("the built dashboard", () => {
   })
 
   it("has no inline script or style, and names files by relative addresses alone", () => {
-    const page = textOf("index.html")
+    const page = toText("index.html")
     assert.notMatch(page, /<style|\sstyle=|\son\w+=/)
     for (const [, source] of page.matchAll(/<script([^>]*)>/g)) assert.include(source, "src=")
     for (const [, address] of page.matchAll(/\s(?:src|href)="([^"]*)"/g))

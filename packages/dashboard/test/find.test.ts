@@ -1,6 +1,6 @@
 /** What the palette finds. */
 import { assert, describe, it } from "vitest"
-import { findByWords } from "../pages/ui/find.ts"
+import { findByLabels } from "../pages/ui/find.ts"
 
 describe("the palette", () => {
   const items = [
@@ -12,7 +12,7 @@ describe("the palette", () => {
     { name: "Renewals" },
     { name: "Send from a file" },
   ]
-  const found = (letters: string) => findByWords(items, letters).map(({ name }) => name)
+  const found = (letters: string) => findByLabels(items, letters).map(({ name }) => name)
 
   it.each([
     ["new", ["New message", "New reminder", "Renewals"]],

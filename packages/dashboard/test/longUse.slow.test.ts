@@ -56,7 +56,7 @@ const pagesOfRound = 19
 describe.skipIf(skipsWithoutBrowser)("a page in long use", () => {
   const { dashboard, onPage } = setUpDashboard({ isFilled: true })
   beforeAll(async () => {
-    await dashboard.ask("POST", "/api/v2/messages/batch", {
+    await dashboard.request("POST", "/api/v2/messages/batch", {
       to: Array.from({ length: 100 }, (_, index) => ({ phone: `+1555019${1000 + index}` })),
       text: "Your table is ready",
     })
@@ -68,7 +68,7 @@ describe.skipIf(skipsWithoutBrowser)("a page in long use", () => {
       const session = await page.context().newCDPSession(page)
       await session.send("Performance.enable")
       const goPages = async (count: number) => {
-        for (let gone = 0; gone < count; gone += pagesOfRound) await goRound(page)
+        for (let missing = 0; missing < count; missing += pagesOfRound) await goRound(page)
         await awaitAnswers(page)
       }
       await goPages(60)

@@ -11,7 +11,7 @@ import {
   loseAnswer,
   overflows,
   setUpDashboard,
-  shown,
+  visibleText,
   unique,
   uniquePhone,
 } from "./browserPages.ts"
@@ -96,7 +96,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       assert.strictEqual(await page.getByLabel("Name", { exact: true }).inputValue(), name)
       await page.getByLabel("Phone or username").fill(phone)
       await page.getByRole("dialog").getByRole("button", { name: "Add a contact" }).click()
-      await shown(page, phone).waitFor()
+      await visibleText(page, phone).waitFor()
       await page.getByRole("button", { name: `Delete ${name}` }).click()
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
       await page.getByText(phone).waitFor({ state: "detached" })
@@ -122,26 +122,26 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
   it("deletes a workspace only once its name was typed", () =>
     onPage("/workspaces", async (page) => {
       const name = unique("Short-lived")
-      const made = (await dashboard.operate("POST", "/admin/v1/workspaces", { name })) as {
+      const created = (await dashboard.operate("POST", "/admin/v1/workspaces", { name })) as {
         id: number
       }
-      await goTo(page, dashboard, `/w/${made.id}/settings`)
+      await goTo(page, dashboard, `/w/${created.id}/settings`)
       await page.getByRole("button", { name: "Delete the workspace…" }).click()
       const typed = page.getByLabel(`Type ${name} to confirm`)
       await typed.fill("Short-lived")
       await page.keyboard.press("Enter")
-      assert.isDefined((await get(String(made.id)))["name"])
+      assert.isDefined((await get(String(created.id)))["name"])
       await typed.fill(name)
       await page.keyboard.press("Enter")
       await page.getByRole("heading", { name: "Workspaces" }).waitFor()
       await page.getByText(name).waitFor({ state: "detached" })
-      assert.isUndefined((await get(String(made.id)))["name"])
+      assert.isUndefined((await get(String(created.id)))["name"])
     }))
 
   it("shows every attempt of a webhook, and sends an event again", () =>
     onPage("/w/1/webhooks", async (page) => {
       await page.getByRole("link", { name: /\/events$/ }).click()
-      await shown(page, "answered 500").first().waitFor()
+      await visibleText(page, "answered 500").first().waitFor()
       await page
         .getByRole("button", { name: /^Send event / })
         .first()
@@ -151,18 +151,18 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
 
   it("leads from the failed attempts alone, which an address names, to delivering them again", () =>
     onPage("/w/1/webhooks", async (page) => {
-      const made = (await dashboard.operate("POST", "/admin/v1/workspaces/1/webhooks", {
+      const created = (await dashboard.operate("POST", "/admin/v1/workspaces/1/webhooks", {
         url: "http://127.0.0.1:65534/no-receiver",
       })) as { readonly id: number }
-      await goTo(page, dashboard, `/w/1/webhooks/${made.id}`)
+      await goTo(page, dashboard, `/w/1/webhooks/${created.id}`)
       await page.getByRole("link", { name: "Failed only" }).click()
       await page.getByText("No attempt failed").waitFor()
       await page.getByRole("button", { name: "Send a test event" }).click()
-      await shown(page, "no connection").first().waitFor()
+      await visibleText(page, "no connection").first().waitFor()
       await page.reload()
-      await shown(page, "no connection").first().waitFor()
+      await visibleText(page, "no connection").first().waitFor()
       assert.match(page.url(), /failed=true/)
-      const newest = (await get(`1/webhooks/${made.id}/deliveries?failed=true`)) as {
+      const newest = (await get(`1/webhooks/${created.id}/deliveries?failed=true`)) as {
         readonly data: ReadonlyArray<{ readonly attempted_at: string }>
       }
       const oldest = Math.min(...newest.data.map(({ attempted_at: at }) => Date.parse(at)))
@@ -175,7 +175,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByRole("button", { name: "Back" }).click()
       await goTo(page, dashboard, "/w/1/webhooks")
       await page.getByRole("row", { name: /no-receiver.*failing/ }).waitFor()
-      await dashboard.operate("DELETE", `/admin/v1/workspaces/1/webhooks/${made.id}`)
+      await dashboard.operate("DELETE", `/admin/v1/workspaces/1/webhooks/${created.id}`)
     }))
 
   it("shows what was sent and answered, and delivers again what was missed", () =>
@@ -227,13 +227,13 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
   it("changes an endpoint, whose secret stays", () =>
     onPage("/w/1/webhooks", async (page) => {
       const url = "http://127.0.0.1:65000/to-change"
-      const made = (await dashboard.operate("POST", "/admin/v1/workspaces/1/webhooks", {
+      const created = (await dashboard.operate("POST", "/admin/v1/workspaces/1/webhooks", {
         url,
       })) as {
         id: number
         secret_last4: string
       }
-      await goTo(page, dashboard, `/w/1/webhooks/${made.id}`)
+      await goTo(page, dashboard, `/w/1/webhooks/${created.id}`)
       await page.getByRole("button", { name: "Change", exact: true }).click()
       const dialog = page.getByRole("dialog")
       assert.strictEqual(await dialog.getByLabel("URL").inputValue(), url)
@@ -243,19 +243,19 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await dialog.getByLabel("URL").fill(`${url}d`)
       await dialog.getByLabel("Sent").uncheck()
       await dialog.getByRole("button", { name: "Save" }).click()
-      await shown(page, `${url}d`).first().waitFor()
+      await visibleText(page, `${url}d`).first().waitFor()
       const { data } = (await dashboard.operate("GET", "/admin/v1/workspaces/1/webhooks")) as {
         data: ReadonlyArray<Record<string, unknown>>
       }
       assert.deepInclude(
-        data.find(({ id }) => id === made.id),
+        data.find(({ id }) => id === created.id),
         {
           url: `${url}d`,
           events: ["message.failed", "message.cancelled", "message.expired"],
-          secret_last4: made.secret_last4,
+          secret_last4: created.secret_last4,
         },
       )
-      await dashboard.operate("DELETE", `/admin/v1/workspaces/1/webhooks/${made.id}`)
+      await dashboard.operate("DELETE", `/admin/v1/workspaces/1/webhooks/${created.id}`)
     }))
 
   it("adds a webhook with its secret shown once, tests it, replaces the secret and deletes it", () =>
@@ -271,7 +271,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByRole("link", { name: path }).click()
       assert.notInclude(await page.content(), secret)
       await page.getByRole("button", { name: "Send a test event" }).click()
-      await shown(page, "no connection").first().waitFor()
+      await visibleText(page, "no connection").first().waitFor()
       await page.getByRole("button", { name: "Replace the secret" }).click()
       await page.getByRole("dialog").getByRole("button", { name: "Replace the secret" }).click()
       const next = (await page.getByRole("dialog").locator("code").textContent()) ?? ""
@@ -325,7 +325,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
   it("shows in the emulator how a number behaves, ticks, and lets time pass", () =>
     onPage("/workspaces", async (page) => {
       const to = { phone: uniquePhone() }
-      await dashboard.ask("POST", "/api/v2/messages", { to, text: "Read me" })
+      await dashboard.request("POST", "/api/v2/messages", { to, text: "Read me" })
       await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(to.phone)}`)
       // The page shows what was pressed before the service knows it.
       const isSet = page.waitForResponse((answer) => answer.request().method() === "PUT")
@@ -363,13 +363,13 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByText(/^(9|10):\d\d left$/).waitFor()
       const first = await pixels(page)
       const flickers = await page.evaluateHandle(() => {
-        const seen: Array<string> = []
+        const received: Array<string> = []
         new MutationObserver(() => {
           const image = document.querySelector<HTMLImageElement>("img[width='248']")
-          if (!image) seen.push("gone")
-          else if (!image.complete) seen.push("loading")
+          if (!image) received.push("gone")
+          else if (!image.complete) received.push("loading")
         }).observe(document.body, { childList: true, subtree: true, attributes: true })
-        return seen
+        return received
       })
       await dashboard.operate("POST", "/admin/v1/simulator/clock/advance", { seconds: 65 })
       await assertEventually(async () => assert.notStrictEqual(await pixels(page), first))
@@ -425,15 +425,15 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
   it("finds messages by a word of their text and by their error, and hostile text is only text", () =>
     onPage("/w/1/messages", async (page) => {
       const hostile = '<img src=x onerror="document.title=1">'
-      const word = unique("Zucchini")
-      for (const text of [`${hostile} ${word}`, "Cucumber"]) {
+      const label = unique("Zucchini")
+      for (const text of [`${hostile} ${label}`, "Cucumber"]) {
         const send = { from: 1, to: { phone: "+15550106602" }, text }
         await dashboard.operate("POST", "/admin/v1/workspaces/1/messages", send)
       }
-      await page.getByLabel("Find by phone or text").fill(word.toUpperCase())
+      await page.getByLabel("Find by phone or text").fill(label.toUpperCase())
       await page.keyboard.press("Enter")
       await assertCount(page.locator("tbody tr"), 1)
-      await shown(page, `${hostile} ${word}`).waitFor()
+      await visibleText(page, `${hostile} ${label}`).waitFor()
       await page.getByLabel("Find by phone or text").fill("no such words")
       await page.keyboard.press("Enter")
       await page.getByText("No message matches").waitFor()
@@ -453,7 +453,7 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await dashboard.operate("POST", path, { ...send, text: "With a reference" })
       const search = new URLSearchParams({ reference: name, from: "1" })
       await goTo(page, dashboard, `/w/1/messages?${search}`)
-      await shown(page, "With a reference").waitFor()
+      await visibleText(page, "With a reference").waitFor()
       await assertCount(page.locator("tbody tr"), 1)
       const number = page.getByLabel("Sending number")
       await assertEventually(async () => assert.strictEqual(await number.inputValue(), "1"))
@@ -536,7 +536,11 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       page.on("requestfinished", (request) => open.delete(request))
       page.on("requestfailed", (request) => open.delete(request))
       const send = (text: string) =>
-        dashboard.ask("POST", "/api/v2/messages", { from: 1, to: { phone: "+15550107777" }, text })
+        dashboard.request("POST", "/api/v2/messages", {
+          from: 1,
+          to: { phone: "+15550107777" },
+          text,
+        })
       const hide = (hidden: boolean) =>
         page.evaluate((value) => {
           Object.defineProperty(document, "hidden", { configurable: true, value })
@@ -547,14 +551,14 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
         assertEventually(async () => assert.strictEqual(open.size, count))
       await page.getByText("Live", { exact: true }).waitFor()
       await assertOpen(1)
-      const [seen, hidden] = [unique("From elsewhere"), unique("While it was hidden")]
-      await send(seen)
-      await shown(page, seen).waitFor()
+      const [lastText, hidden] = [unique("From elsewhere"), unique("While it was hidden")]
+      await send(lastText)
+      await visibleText(page, lastText).waitFor()
       await hide(true)
       await assertOpen(0)
       await send(hidden)
       await hide(false)
-      await shown(page, hidden).waitFor()
+      await visibleText(page, hidden).waitFor()
       await assertOpen(1)
       await dashboard.operate("POST", "/admin/v1/simulator/clock/advance", { seconds: 86_400 })
       await page.getByText(/moved on by (\d\d h|\d+ d)/).waitFor()
@@ -666,6 +670,6 @@ describe.skipIf(skipsWithoutBrowser)("the operator's pages", () => {
       await page.getByLabel("Operator token").waitFor({ state: "detached" })
       assert.strictEqual(await page.getByLabel("Name", { exact: true }).inputValue(), "Kept")
       await page.getByRole("dialog").getByRole("button", { name: "Add a contact" }).click()
-      await shown(page, phone).waitFor()
+      await visibleText(page, phone).waitFor()
     }))
 })

@@ -10,7 +10,7 @@ import { takeDocsPictures } from "./docsPictures.ts"
 import { fillWorkspace, screens } from "./screens.ts"
 import { openBrowser, startDashboard } from "./startDashboard.ts"
 
-const looks = [
+const variants = [
   { look: "light", theme: "light", width: 1280, height: 800 },
   { look: "dark", theme: "dark", width: 1280, height: 800 },
   { look: "narrow", theme: "light", width: 360, height: 740 },
@@ -27,7 +27,7 @@ const endReceiver = await fillWorkspace(dashboard)
 const browser = await openBrowser()
 
 const takeEveryScreen = async () => {
-  for (const { height, look, theme, width } of looks) {
+  for (const { height, look, theme, width } of variants) {
     const context = await browser.newContext({
       colorScheme: theme,
       reducedMotion: "reduce",

@@ -11,13 +11,13 @@ export interface Screen {
   readonly ready: (page: Page) => Promise<unknown>
 }
 
-const text = (words: string | RegExp) => (page: Page) =>
-  page.getByText(words).filter({ visible: true }).first().waitFor()
+const text = (labels: string | RegExp) => (page: Page) =>
+  page.getByText(labels).filter({ visible: true }).first().waitFor()
 
 /** A form is whole once the numbers to choose from are there. */
-const form = (words: string) => async (page: Page) => {
+const form = (labels: string) => async (page: Page) => {
   await page.getByLabel("From", { exact: true }).waitFor()
-  await text(words)(page)
+  await text(labels)(page)
 }
 
 const press = (button: string, then: string | RegExp) => async (page: Page) => {
@@ -163,17 +163,17 @@ const startReceiver = async () => {
 
 /** Fills the workspace of the example, so that no screen is empty. Returns what ends it. */
 export const fillWorkspace = async ({
-  ask,
+  request,
   operate,
   upload,
 }: TestDashboard): Promise<() => Promise<void>> => {
   const receiver = await startReceiver()
-  await ask("POST", "/api/v2/webhooks", { url: receiver.url, description: "Orders" })
-  await ask("POST", "/api/v2/messages/batch", {
+  await request("POST", "/api/v2/webhooks", { url: receiver.url, description: "Orders" })
+  await request("POST", "/api/v2/messages/batch", {
     to: Array.from({ length: 30 }, (_, index) => ({ phone: `+1555010${1001 + index}` })),
     text: "Your table is ready",
   })
-  await ask("POST", "/api/v2/messages", {
+  await request("POST", "/api/v2/messages", {
     to: { phone: "+15550100000" },
     text: "To a phone that does not exist",
   })
@@ -181,12 +181,12 @@ export const fillWorkspace = async ({
     name: "<b>Ada</b>",
     phone: "+15550100444",
   })
-  await ask("POST", "/api/v2/number-checks", {
+  await request("POST", "/api/v2/number-checks", {
     name: "Guests",
     phones: ["+15550100301", "+15550100302", "+15550100000"],
   })
   await upload("table.png", picture)
-  await ask("POST", "/api/v2/reminders", {
+  await request("POST", "/api/v2/reminders", {
     name: "Weekly menu",
     to: { phone: "+15550100302" },
     text: "*This week:* soup",

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import jsQR from "jsqr"
 import type { Page } from "playwright-core"
 import { assert, describe, it } from "vitest"
-import { loginErrorWords } from "../pages/telegram/words.ts"
+import { loginErrorLabels } from "../pages/telegram/words.ts"
 import {
   assertCount,
   assertEventually,
@@ -14,7 +14,7 @@ import {
   goTo,
   loseAnswer,
   setUpDashboard,
-  shown,
+  visibleText,
   unique,
   uniquePhone,
 } from "./browserPages.ts"
@@ -45,7 +45,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
   })
 
   /** Every phone that the workspace has a message for, as often as it has one. */
-  const phonesOf = async (workspace: number, prefix: string): Promise<ReadonlyArray<string>> => {
+  const getPhones = async (workspace: number, prefix: string): Promise<ReadonlyArray<string>> => {
     const phones: Array<string> = []
     let cursor = ""
     do {
@@ -66,8 +66,8 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
 
   describe("from a file", () => {
     const path = "/w/1/messages/file"
-    const phoneOf = (index: number) => `+1555020${String(index).padStart(4, "0")}`
-    const phones = Array.from({ length: 500 }, (_, index) => phoneOf(index))
+    const toPhone = (index: number) => `+1555020${String(index).padStart(4, "0")}`
+    const phones = Array.from({ length: 500 }, (_, index) => toPhone(index))
     /** Ten texts, so that ten requests send it. */
     const guests = `\uFEFFphone;table\r\n${phones
       .map((phone, index) => `${phone};"${index % 10}; by the ""window"""`)
@@ -101,7 +101,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
           await page.getByRole("button", { name: "Send the other 350 messages" }).click()
           await page.getByText("500 of 500").waitFor()
           await page.getByText("The service accepted 500 messages.").waitFor()
-          assert.deepStrictEqual(await phonesOf(1, "+1555020"), phones)
+          assert.deepStrictEqual(await getPhones(1, "+1555020"), phones)
         },
         { mayComplain: true },
       ))
@@ -112,11 +112,11 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         await chooseFile(page, `phone;seat\n${seats.join("\n")}\n`)
         await page.getByLabel("Text", { exact: true }).fill("Your seat: {seat}")
         let release: () => void = () => undefined
-        const held = new Promise<void>((resolve) => {
+        const reserved = new Promise<void>((resolve) => {
           release = resolve
         })
         await page.route("**/messages/batch?*", async (route) => {
-          await held
+          await reserved
           await route.continue()
         })
         await page.getByRole("button", { name: "Send 3 messages" }).click()
@@ -127,7 +127,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         await page.getByText("A file is being sent").waitFor({ state: "detached" })
         await page.goBack()
         await page.getByText("The service accepted 3 messages.").waitFor()
-        assert.lengthOf(await phonesOf(1, "+1555023"), 3)
+        assert.lengthOf(await getPhones(1, "+1555023"), 3)
       }))
 
     it("sends nothing twice from another browser either, and asks before it does so on purpose", () =>
@@ -135,7 +135,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         await fill(page)
         await page.getByRole("button", { name: "Send 500 messages" }).click()
         await page.getByText("500 of 500").waitFor()
-        assert.deepStrictEqual(await phonesOf(1, "+1555020"), phones)
+        assert.deepStrictEqual(await getPhones(1, "+1555020"), phones)
         await page.getByRole("button", { name: "Another file" }).click()
         await fill(page)
         await page.getByText("This browser sent this file already").waitFor()
@@ -172,7 +172,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         await page.getByText("The service accepted 1 message.").waitFor()
         await page.getByText("The service refused 1 row:").first().waitFor()
         await page.getByRole("row", { name: /^4 \+9995550210002/ }).waitFor()
-        assert.deepStrictEqual(await phonesOf(1, "+1555021"), ["+15550210001"])
+        assert.deepStrictEqual(await getPhones(1, "+1555021"), ["+15550210001"])
       }))
 
     for (const mode of ["live", "test"] as const)
@@ -205,20 +205,20 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
 
     it("stops where the plan has no messages left, and goes on when it has", () =>
       onPage(path, async (page) => {
-        const made = (await dashboard.operate("POST", "/admin/v1/workspaces", {
+        const created = (await dashboard.operate("POST", "/admin/v1/workspaces", {
           name: "Small plan",
         })) as { id: number; plan: object }
         const plan = (messages_remaining: number) =>
-          dashboard.operate("PATCH", `/admin/v1/workspaces/${made.id}`, {
-            plan: { ...made.plan, messages_remaining },
+          dashboard.operate("PATCH", `/admin/v1/workspaces/${created.id}`, {
+            plan: { ...created.plan, messages_remaining },
           })
         await plan(2)
-        await dashboard.operate("POST", `/admin/v1/workspaces/${made.id}/numbers`, {
+        await dashboard.operate("POST", `/admin/v1/workspaces/${created.id}/numbers`, {
           platform: "whatsapp",
           phone: "+15550220000",
           label: "",
         })
-        await goTo(page, dashboard, `/w/${made.id}/messages/file`)
+        await goTo(page, dashboard, `/w/${created.id}/messages/file`)
         await chooseFile(
           page,
           `phone,text\n${[1, 2, 3].map((each) => `+1555022000${each},Text ${each}`).join("\n")}`,
@@ -230,7 +230,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         await plan(1)
         await page.getByRole("button", { name: "Go on" }).click()
         await page.getByText("The service accepted 3 messages.").waitFor()
-        assert.lengthOf(await phonesOf(made.id, "+1555022"), 3)
+        assert.lengthOf(await getPhones(created.id, "+1555022"), 3)
       }))
   })
 
@@ -309,7 +309,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       const { data } = await get(`messages?to=${encodeURIComponent(phone)}`)
       assert.isNotNull(data[0]?.["media"])
       await goTo(page, dashboard, `/w/1/messages?find=${encodeURIComponent(phone)}`)
-      await shown(page, "With an image").first().click()
+      await visibleText(page, "With an image").first().click()
       await page.getByRole("complementary").getByText("With an image").waitFor()
       await goTo(page, dashboard, `/w/1/emulator?phone=${encodeURIComponent(phone)}`)
       await page.getByRole("navigation", { name: "Phones" }).getByText("An image").first().waitFor()
@@ -377,7 +377,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page.getByLabel("Pattern").fill("30 2 28 3 *")
       await page.getByText("moved: the clocks skip its time").first().waitFor()
       await page.getByText("Clocks change from +01:00 to +02:00").first().waitFor()
-      await shown(page, /Mar.*20(27|32).*03:00 \+02:00/)
+      await visibleText(page, /Mar.*20(27|32).*03:00 \+02:00/)
         .first()
         .waitFor()
       await page.getByLabel("Pattern").fill("30 2 30 2 *")
@@ -443,7 +443,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       await page.getByRole("button", { name: "Add and log in" }).click()
       await page.getByText("How to log in").waitFor()
     }
-    const beginByCode = async (page: Page) => {
+    const startByCode = async (page: Page) => {
       await page.getByLabel("Enter a code").check()
       await page.getByRole("button", { name: "Begin" }).click()
     }
@@ -468,7 +468,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
     it("logs in by code and password, and takes a wrong one again", () =>
       onPage("/w/1/numbers", async (page) => {
         await addAccount(page, uniquePhone())
-        await beginByCode(page)
+        await startByCode(page)
         await give(page, "Code", "00000")
         await assertInvalid(page.getByLabel("Code", { exact: true }))
         await give(page, "Code", "22222")
@@ -500,7 +500,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
     it("says why a login failed or is over, and begins again", () =>
       onPage("/w/1/numbers", async (page) => {
         await addAccount(page, `${uniquePhone()}0000`)
-        await beginByCode(page)
+        await startByCode(page)
         await page.getByText("This phone has no Telegram account.").waitFor()
         await page.getByRole("button", { name: "Begin" }).click()
         await page.getByRole("img", { name: "QR code to scan" }).waitFor()
@@ -520,7 +520,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       const row = /why it failed: (.*?)Telegram's own word/.exec(contract)?.[1] ?? ""
       const codes = [...row.matchAll(/`(\w+)`/g)].map(([, code = ""]) => code)
       assert.isAbove(codes.length, 9)
-      assert.deepStrictEqual(Object.keys(loginErrorWords).toSorted(), codes.toSorted())
+      assert.deepStrictEqual(Object.keys(loginErrorLabels).toSorted(), codes.toSorted())
     })
   })
 
@@ -532,7 +532,7 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       const { client_id: client } = (await dashboard.operate("GET", "/admin/v1/workspaces/1")) as {
         client_id: number
       }
-      await dashboard.ask("POST", "/api/v1/send_msg/", {
+      await dashboard.request("POST", "/api/v1/send_msg/", {
         client_id: client,
         api_key: key.key,
         whatsapp_client: 1,
@@ -584,6 +584,6 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
       })) as { id: number }
       await dashboard.operate("PATCH", `/admin/v1/workspaces/${id}`, { account_disabled: true })
       await goTo(page, dashboard, `/w/${id}/messages/new`)
-      await shown(page, "what it sends waits until it is enabled again").waitFor()
+      await visibleText(page, "what it sends waits until it is enabled again").waitFor()
     }))
 })

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { assert, it } from "vitest"
 import { alerts, alertsOverTime, raisedBy, thresholds } from "../pages/service/alerts.ts"
-import { alertWords } from "../pages/service/words.ts"
+import { alertTexts } from "../pages/service/words.ts"
 
 const rules = [
   ...readFileSync(
@@ -34,7 +34,7 @@ it("each alert of the page has the rule's threshold, severity and title", () => 
     assert.isNotEmpty(compared, name)
     for (const [, number] of compared) assert.strictEqual(Number(number), thresholds[name], name)
     assert.strictEqual(rule?.severity, severity)
-    if (name !== "MessagingWorkerDies") assert.strictEqual(alertWords[name].title, rule?.summary)
+    if (name !== "MessagingWorkerDies") assert.strictEqual(alertTexts[name].title, rule?.summary)
   }
 })
 

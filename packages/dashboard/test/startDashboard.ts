@@ -12,7 +12,7 @@ import { promisify } from "node:util"
 import { chromium } from "playwright-core"
 import type { Browser, Page } from "playwright-core"
 
-const places = [
+const paths = [
   process.env["CHROMIUM"] ?? "",
   "/usr/bin/chromium",
   "/usr/bin/google-chrome",
@@ -20,7 +20,7 @@ const places = [
 ]
 
 /** Undefined on a machine without one. */
-const browserPath: string | undefined = places.find((place) => place !== "" && existsSync(place))
+const browserPath: string | undefined = paths.find((path) => path !== "" && existsSync(path))
 
 /** In CI a missing browser fails the tests. */
 export const skipsWithoutBrowser = browserPath === undefined && process.env["CI"] === undefined
@@ -81,7 +81,7 @@ export interface TestDashboard {
   readonly serviceUrl: string
   readonly operatorToken: string
   /** Sends a request with the live key; returns its answer. */
-  readonly ask: (method: string, path: string, body?: unknown) => Promise<unknown>
+  readonly request: (method: string, path: string, body?: unknown) => Promise<unknown>
   /** Sends a request of the operator; returns its answer. */
   readonly operate: (method: string, path: string, body?: unknown) => Promise<unknown>
   /** Uploads a file to the workspace of the example; returns the answer. */
@@ -108,7 +108,7 @@ export const saysLine = (child: ChildProcess, line: RegExp): Promise<RegExpExecA
   })
 
 /** The bundles that the runner makes, which start in a quarter of the processor time; else the sources. */
-const programOf = (name: "server" | "worker"): string =>
+const getProgram = (name: "server" | "worker"): string =>
   process.env["VITEST"] === undefined
     ? resolve(app, `../../apps/${name}/src/main.ts`)
     : resolve(app, `../../dist/${name}/main.js`)
@@ -117,7 +117,7 @@ const { NODE_COMPILE_CACHE, PATH } = process.env
 
 /** Starts a program of the service. */
 const startProgram = (name: "server" | "worker", env: Readonly<Record<string, string>>) => {
-  const child = spawn(process.execPath, [programOf(name)], {
+  const child = spawn(process.execPath, [getProgram(name)], {
     env: { NODE_COMPILE_CACHE, PATH, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   })
@@ -196,7 +196,7 @@ export const startDashboard = async ({
       url: adminOrigin,
       serviceUrl: origin,
       operatorToken,
-      ask: request(origin, liveKey.trim()),
+      request: request(origin, liveKey.trim()),
       operate: request(adminOrigin, operatorToken),
       upload: uploadTo(origin, liveKey.trim()),
       stop,

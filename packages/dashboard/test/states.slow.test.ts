@@ -1,7 +1,7 @@
 /** Each screen in each of its states, before a real service whose answers a proxy delays, replaces or drops. */
 import type { Locator, Page } from "playwright-core"
 import { assert, beforeAll, describe, it } from "vitest"
-import { assertCount, assertInvalid, setUpDashboard, shown, unique } from "./browserPages.ts"
+import { assertCount, assertInvalid, setUpDashboard, visibleText, unique } from "./browserPages.ts"
 import { requestIdOfFaults, startFaultyProxy } from "./faultyProxy.ts"
 import type { Fault, FaultyProxy, FaultyProxyOptions } from "./faultyProxy.ts"
 import { skipsWithoutBrowser } from "./startDashboard.ts"
@@ -10,9 +10,9 @@ interface ReadScreen {
   readonly name: string
   readonly path: string
   /** The request whose answer the screen is about. */
-  readonly asks: RegExp
+  readonly requests: RegExp
   /** What only that answer puts on the screen. */
-  readonly shows: string | ((page: Page) => Locator)
+  readonly expected: string | ((page: Page) => Locator)
 }
 
 const workspace = "GET /admin/v1/workspaces/1"
@@ -21,116 +21,116 @@ const readScreens: ReadonlyArray<ReadScreen> = [
   {
     name: "workspaces",
     path: "/workspaces",
-    asks: /^GET \/admin\/v1\/workspaces$/,
-    shows: "Example",
+    requests: /^GET \/admin\/v1\/workspaces$/,
+    expected: "Example",
   },
   {
     name: "overview",
     path: "/w/1/overview",
-    asks: new RegExp(`${workspace}/figures$`),
-    shows: "Messages that ended",
+    requests: new RegExp(`${workspace}/figures$`),
+    expected: "Messages that ended",
   },
   {
     name: "messages",
     path: "/w/1/messages?status=%5B%22sent%22%5D",
-    asks: new RegExp(`${workspace}/messages$`),
-    shows: "Your table is ready",
+    requests: new RegExp(`${workspace}/messages$`),
+    expected: "Your table is ready",
   },
   {
     name: "message panel",
     path: "/w/1/messages?open=1",
-    asks: /\/timeline$/,
-    shows: (page) => page.getByRole("list", { name: "What happened" }).locator("li"),
+    requests: /\/timeline$/,
+    expected: (page) => page.getByRole("list", { name: "What happened" }).locator("li"),
   },
   {
     name: "numbers",
     path: "/w/1/numbers",
-    asks: new RegExp(`${workspace}/numbers$`),
-    shows: (page) => page.getByRole("main").getByRole("listitem"),
+    requests: new RegExp(`${workspace}/numbers$`),
+    expected: (page) => page.getByRole("main").getByRole("listitem"),
   },
   {
     name: "number",
     path: "/w/1/numbers/1",
-    asks: new RegExp(`${workspace}/numbers$`),
-    shows: "The number connects directly.",
+    requests: new RegExp(`${workspace}/numbers$`),
+    expected: "The number connects directly.",
   },
   {
     name: "link",
     path: "/w/1/numbers/1/link",
-    asks: new RegExp(`${workspace}/numbers/1$`),
-    shows: "is linked",
+    requests: new RegExp(`${workspace}/numbers/1$`),
+    expected: "is linked",
   },
   {
     name: "reminders",
     path: "/w/1/reminders",
-    asks: new RegExp(`${workspace}/reminders$`),
-    shows: "Weekly menu",
+    requests: new RegExp(`${workspace}/reminders$`),
+    expected: "Weekly menu",
   },
   {
     name: "reminder",
     path: "/w/1/reminders/1",
-    asks: new RegExp(`${workspace}/reminders/1$`),
-    shows: "Clocks change from",
+    requests: new RegExp(`${workspace}/reminders/1$`),
+    expected: "Clocks change from",
   },
   {
     name: "webhooks",
     path: "/w/1/webhooks",
-    asks: new RegExp(`${workspace}/webhooks$`),
-    shows: "/events",
+    requests: new RegExp(`${workspace}/webhooks$`),
+    expected: "/events",
   },
   {
     name: "webhook log",
     path: "/w/1/webhooks/1",
-    asks: /\/webhooks\/1\/deliveries$/,
-    shows: "message.sent",
+    requests: /\/webhooks\/1\/deliveries$/,
+    expected: "message.sent",
   },
   {
     name: "media",
     path: "/w/1/media",
-    asks: new RegExp(`${workspace}/media$`),
-    shows: "table.png",
+    requests: new RegExp(`${workspace}/media$`),
+    expected: "table.png",
   },
   {
     name: "number checks",
     path: "/w/1/number-checks",
-    asks: new RegExp(`${workspace}/number-checks$`),
-    shows: "Guests",
+    requests: new RegExp(`${workspace}/number-checks$`),
+    expected: "Guests",
   },
   {
     name: "number check",
     path: "/w/1/number-checks/1",
-    asks: new RegExp(`${workspace}/number-checks/1$`),
-    shows: "3 of 3 asked",
+    requests: new RegExp(`${workspace}/number-checks/1$`),
+    expected: "3 of 3 asked",
   },
   {
     name: "contacts",
     path: "/w/1/contacts",
-    asks: new RegExp(`${workspace}/contacts$`),
-    shows: "+15550100444",
+    requests: new RegExp(`${workspace}/contacts$`),
+    expected: "+15550100444",
   },
   {
     name: "settings",
     path: "/w/1/settings",
-    asks: new RegExp(`${workspace}$`),
-    shows: "Name of the plan",
+    requests: new RegExp(`${workspace}$`),
+    expected: "Name of the plan",
   },
   {
     name: "emulator",
     path: "/w/1/emulator?phone=%2B15550101001",
-    asks: /\/simulator\/sent$/,
-    shows: (page) => page.getByRole("button", { name: "Read it" }),
+    requests: /\/simulator\/sent$/,
+    expected: (page) => page.getByRole("button", { name: "Read it" }),
   },
   {
     name: "service",
     path: "/service",
-    asks: /^GET \/admin\/v1\/figures$/,
-    shows: "Each reports itself every 15 seconds.",
+    requests: /^GET \/admin\/v1\/figures$/,
+    expected: "Each reports itself every 15 seconds.",
   },
   {
     name: "held",
     path: "/service/held",
-    asks: /^GET \/admin\/v1\/held$/,
-    shows: "The service holds nothing",
+    requests: /^GET \/admin\/v1\/held$/,
+    expected: "The service holds nothing",
   },
 ]
 
@@ -286,16 +286,17 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
     )
   }
 
-  it.each(readScreens)("keeps what it shows: $name", ({ asks, path, shows }) =>
+  it.each(readScreens)("keeps what it shows: $name", ({ requests, path, expected }) =>
     behindProxy(async (page, { failWith, url }) => {
-      const found = () => (typeof shows === "string" ? shown(page, shows) : shows(page)).first()
-      failWith({ on: asks, with: "held" })
+      const found = () =>
+        (typeof expected === "string" ? visibleText(page, expected) : expected(page)).first()
+      failWith({ on: requests, with: "held" })
       // The document counts as loaded only once its first requests are answered.
       await page.goto(url + path, { waitUntil: "commit" })
       await page.getByRole("status", { name: "Loading" }).first().waitFor()
       await page.getByRole("heading", { level: 1 }).waitFor()
 
-      failWith({ on: asks, with: broken })
+      failWith({ on: requests, with: broken })
       await alert(page, `internal_error · ${requestIdOfFaults}`).waitFor()
       failWith(null)
       await tryAgain(page)
@@ -306,27 +307,27 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
         [limited, "again in 30 s"],
         [notAllowed, "Your role does not allow this."],
       ] as const
-      for (const [fault, says] of refusals) {
-        failWith({ on: asks, with: fault })
+      for (const [fault, message] of refusals) {
+        failWith({ on: requests, with: fault })
         await askAgain(page)
-        await alert(page, says).waitFor()
-        assert.isTrue(await found().isVisible(), `${says}: what was shown stays`)
+        await alert(page, message).waitFor()
+        assert.isTrue(await found().isVisible(), `${message}: what was shown stays`)
       }
       await assertCount(page.getByRole("button", { name: "Try again" }), 0)
 
-      const away = alert(page, "The service does not answer.")
+      const unavailable = alert(page, "The service does not answer.")
       for (const fault of ["away", "cut", "hollow"] as const) {
-        failWith({ on: asks, with: fault })
+        failWith({ on: requests, with: fault })
         await askAgain(page)
-        while (!(await away.isVisible())) await page.clock.fastForward(1000)
+        while (!(await unavailable.isVisible())) await page.clock.fastForward(1000)
         assert.isTrue(await found().isVisible(), `${fault}: what was shown stays`)
         failWith(null)
         await tryAgain(page)
-        await away.waitFor({ state: "detached" })
+        await unavailable.waitFor({ state: "detached" })
       }
 
       const address = page.url()
-      failWith({ on: asks, with: ended })
+      failWith({ on: requests, with: ended })
       await askAgain(page)
       await page.getByRole("dialog", { name: "Your session has ended" }).waitFor()
       await assertCount(page.getByRole("alert").filter({ hasText: "Do it again" }), 0)
@@ -363,10 +364,10 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
         [broken, `internal_error · ${requestIdOfFaults}`],
         ["away", "The service does not answer."],
       ] as const
-      for (const [fault, says] of refusals) {
+      for (const [fault, message] of refusals) {
         failWith({ on: form.sends, with: fault })
         await button.click()
-        await alert(page, says).waitFor()
+        await alert(page, message).waitFor()
       }
       failWith({ on: form.sends, with: ended })
       await button.click()
@@ -379,9 +380,9 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
 
   it("says what is empty, not found and gone, and has a heading on each", () =>
     behindProxy(async (page, { url }) => {
-      for (const [, path, says] of bare) {
+      for (const [, path, message] of bare) {
         await page.goto(url + path)
-        await shown(page, says).first().waitFor()
+        await visibleText(page, message).first().waitFor()
         await assertCount(page.getByRole("heading", { level: 1 }), 1)
       }
     }))
@@ -392,7 +393,7 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       await page.goto(`${url}/w/1/messages?find=table`)
       await page.getByLabel("Operator token").fill(dashboard.operatorToken)
       await page.keyboard.press("Enter")
-      await shown(page, "Your table is ready").first().waitFor()
+      await visibleText(page, "Your table is ready").first().waitFor()
       assert.strictEqual(page.url(), `${url}/w/1/messages?find=table`)
       for (const elsewhere of ["//elsewhere.example/x", "/\\elsewhere.example", "/.//x.example"]) {
         await page.context().clearCookies()
@@ -409,16 +410,16 @@ describe.skipIf(skipsWithoutBrowser)("every screen in every state", () => {
       async (page, { url }) => {
         const opened = page.waitForResponse(/\/admin\/v1\/events/)
         await page.goto(`${url}/w/1/messages`)
-        await shown(page, "Your table is ready").first().waitFor()
+        await visibleText(page, "Your table is ready").first().waitFor()
         await opened
         // Past what the page asks for once the stream is open.
         await page.clock.runFor(3000)
         await page.getByText(/^Page 1 · /).waitFor()
         const text = unique("Behind a proxy that buffers")
-        await dashboard.ask("POST", "/api/v2/messages", { to: { phone: "+15550100610" }, text })
+        await dashboard.request("POST", "/api/v2/messages", { to: { phone: "+15550100610" }, text })
         await page.getByRole("button", { name: "Connecting: hold the page still" }).waitFor()
         await page.clock.fastForward(10_000)
-        await shown(page, text).first().waitFor()
+        await visibleText(page, text).first().waitFor()
       },
       { buffersStreams: true },
     ))

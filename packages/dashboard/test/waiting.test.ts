@@ -3,9 +3,9 @@ import { assert, it } from "vitest"
 import { sentences } from "../pages/messages/waiting.ts"
 import type { WaitsFor } from "../pages/messages/timeline.ts"
 import {
-  disconnectedWords,
+  disconnectedTexts,
   linkRemedies,
-  pausedWords,
+  pausedTexts,
   resumeRemedies,
 } from "../pages/messages/words.ts"
 
@@ -16,16 +16,21 @@ const first = (reason: WaitsFor["reason"], because: string) =>
   })[0]
 
 it("names the remedy of every reason that a user must end", () => {
-  const { connection_lost: _, ...needUser } = disconnectedWords
-  for (const [because, says] of Object.entries(needUser)) {
+  const { connection_lost: _, ...needUser } = disconnectedTexts
+  for (const [because, message] of Object.entries(needUser)) {
     const ends = linkRemedies[because] ?? null
     assert.isNotNull(ends, because)
-    assert.deepEqual(first("not_connected", because), { says, remedy: "link", ends, until: null })
+    assert.deepEqual(first("not_connected", because), {
+      message,
+      remedy: "link",
+      ends,
+      until: null,
+    })
   }
-  for (const [because, says] of Object.entries(pausedWords)) {
+  for (const [because, message] of Object.entries(pausedTexts)) {
     const ends = resumeRemedies[because] ?? null
     assert.isNotNull(ends, because)
-    assert.deepEqual(first("paused", because), { says, remedy: "resume", ends, until: null })
+    assert.deepEqual(first("paused", because), { message, remedy: "resume", ends, until: null })
   }
 })
 

@@ -27,7 +27,7 @@ export interface AdjustableClock {
 }
 
 interface Sleeper {
-  readonly moment: number
+  readonly instant: number
   readonly isDeferrable: boolean
   readonly latch: Latch.Latch
 }
@@ -43,15 +43,15 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
   const wallNanos = () => system.currentTimeNanosUnsafe() + offsetNanos()
   const monotonicNanos = () => system.monotonicTimeNanosUnsafe() + offsetNanos()
 
-  const lieDown = (moment: number, isDeferrable: boolean): Sleeper => {
-    const sleeper: Sleeper = { moment, isDeferrable, latch: Latch.makeUnsafe() }
-    const later = sleepers.findIndex((other) => other.moment > moment)
+  const lieDown = (instant: number, isDeferrable: boolean): Sleeper => {
+    const sleeper: Sleeper = { instant, isDeferrable, latch: Latch.makeUnsafe() }
+    const later = sleepers.findIndex((other) => other.instant > instant)
     sleepers.splice(later === -1 ? sleepers.length : later, 0, sleeper)
     return sleeper
   }
 
-  const firstOf = (deferrable: boolean): number | null =>
-    sleepers.find(({ isDeferrable }) => isDeferrable === deferrable)?.moment ?? null
+  const getFirst = (deferrable: boolean): number | null =>
+    sleepers.find(({ isDeferrable }) => isDeferrable === deferrable)?.instant ?? null
 
   const getUp = (sleeper: Sleeper): void => {
     const index = sleepers.indexOf(sleeper)
@@ -62,7 +62,7 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
   // system time may be set back.
   const untilMoment = (sleeper: Sleeper): Effect.Effect<void> =>
     Effect.suspend(() => {
-      const left = sleeper.moment - now()
+      const left = sleeper.instant - now()
       if (left <= 0) return Effect.void
       sleeper.latch.closeUnsafe()
       return Effect.raceFirst(sleeper.latch.await, system.sleep(Duration.millis(left))).pipe(
@@ -97,14 +97,14 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
         if (millis <= offset) return offset
         offset = millis
         const present = now()
-        const ahead = sleepers.findIndex(({ moment }) => moment > present)
+        const ahead = sleepers.findIndex(({ instant }) => instant > present)
         const due = sleepers.splice(0, ahead === -1 ? sleepers.length : ahead)
         // Sleepers still ahead wake only to sleep for the shorter rest.
         for (const sleeper of [...due, ...sleepers]) sleeper.latch.openUnsafe()
         return offset
       }),
-    nextWake: Effect.sync(() => firstOf(false)),
-    nextDeferrable: Effect.sync(() => firstOf(true)),
+    nextWake: Effect.sync(() => getFirst(false)),
+    nextDeferrable: Effect.sync(() => getFirst(true)),
   }
 }
 
@@ -113,8 +113,8 @@ export const makeAdjustableClock = (system: Clock.Clock, startOffset: number): A
 
 /** The clock's handle, when it can be moved. */
 export interface MovableClock {
-  /** Moves service time to `moment` (epoch milliseconds), never back. */
-  moveTo(moment: number): Effect.Effect<void, StoreUnavailable>
+  /** Moves service time to `instant` (epoch milliseconds), never back. */
+  moveTo(instant: number): Effect.Effect<void, StoreUnavailable>
   /** The earliest end of a sleep in this process that has work then; null for none. */
   readonly nextWake: Effect.Effect<number | null>
   /** The same for mere tidying. */
@@ -142,7 +142,8 @@ export const timeTravel = Effect.gen(function* timeTravel() {
       const tidies = isTidied ? null : yield* clock.nextDeferrable
       const now = yield* Clock.currentTimeMillis
       if (now >= target) return
-      const reach = (moment: number | null) => (moment === null || moment <= now ? target : moment)
+      const reach = (instant: number | null) =>
+        instant === null || instant <= now ? target : instant
       // System time passes too: first finishes what has fallen due meanwhile.
       const worked = Math.min(target, due === null ? target : Math.max(now, due), reach(wake))
       const next = Math.min(worked, reach(tidies))
@@ -186,13 +187,13 @@ export const layerStoredClock = ({
       const handle = makeAdjustableClock(yield* Clock.Clock, yield* store.clockOffset)
       if (poll !== null) {
         let pause = poll
-        const look = Effect.gen(function* look() {
+        const check = Effect.gen(function* check() {
           const offset = yield* store.clockOffset
           const isMoved = offset !== (yield* handle.offset)
           pause = isMoved ? poll : Math.min(pause * growth, poll * longestPause)
           yield* handle.setOffset(offset)
         })
-        yield* look.pipe(
+        yield* check.pipe(
           // The next poll may find the store answering again.
           Effect.ignore,
           Effect.andThen(Effect.suspend(() => realTime.sleep(pause))),
@@ -201,8 +202,8 @@ export const layerStoredClock = ({
         )
       }
       const movable: MovableClock = {
-        moveTo: Effect.fn("MovableClock.moveTo")(function* moveTo(moment: number) {
-          const ahead = moment - (yield* handle.clock.currentTimeMillis)
+        moveTo: Effect.fn("MovableClock.moveTo")(function* moveTo(instant: number) {
+          const ahead = instant - (yield* handle.clock.currentTimeMillis)
           const offset = yield* store.raiseClockOffset((yield* handle.offset) + Math.max(0, ahead))
           yield* handle.setOffset(offset)
         }),

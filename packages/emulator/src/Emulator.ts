@@ -149,10 +149,10 @@ const makeScan = Effect.gen(function* makeScan() {
     Effect.gen(function* choosePhone() {
       const known = attempt.phone ?? number.phone
       if (known !== null) return known
-      const held = (yield* numbers.list(number.workspaceId)).map(({ phone }) => phone)
+      const reserved = (yield* numbers.list(number.workspaceId)).map(({ phone }) => phone)
       for (;;) {
         const phone = madeUpPhone(ids)
-        if (!held.includes(phone)) return phone
+        if (!reserved.includes(phone)) return phone
       }
     })
 
@@ -172,16 +172,16 @@ const makeScan = Effect.gen(function* makeScan() {
 const makeSent = Effect.gen(function* makeSent() {
   const { messages, phones } = yield* Store
   const cursors = yield* makeCursors
-  return Effect.fn("Emulator.sent")(function* sent(given: ListSent) {
-    const query = yield* Effect.fromResult(decodeSent(given))
+  return Effect.fn("Emulator.sent")(function* sent(input: ListSent) {
+    const query = yield* Effect.fromResult(decodeSent(input))
     const filter: SentFilter = {
       numberId: (query.numberId as NumberId | undefined) ?? null,
       workspaceId: (query.workspaceId as WorkspaceId | undefined) ?? null,
       to: query.to ?? null,
     }
     const { numberId, to, workspaceId } = filter
-    const page = yield* cursors.page(query, ["sent", numberId, workspaceId, to], (asked) =>
-      phones.sent(filter, asked),
+    const page = yield* cursors.page(query, ["sent", numberId, workspaceId, to], (request) =>
+      phones.sent(filter, request),
     )
     const found = yield* messages.byIds(page.items.flatMap(({ messageId }) => messageId ?? []))
     const byId = new Map(found.map((message) => [message.id, message]))

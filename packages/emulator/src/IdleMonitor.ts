@@ -28,12 +28,12 @@ export const makeCountingScheduler = () => {
     }
   })
   const rest = Effect.callback<void>((resume) => {
-    const look = () => {
+    const check = () => {
       if (scheduled === 0) resume(Effect.void)
-      else setImmediate(look)
+      else setImmediate(check)
     }
     // Promises that have settled continue before this turn.
-    setImmediate(look)
+    setImmediate(check)
   })
   return { scheduler, rest }
 }
@@ -72,13 +72,13 @@ interface Waiting {
 }
 
 export const makeClockWaits = () => {
-  const places = new Set<Waiting>()
+  const positions = new Set<Waiting>()
 
   const enter = (numberId: NumberId, millis: number) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
-      const place: Waiting = { numberId, until: now + millis }
-      places.add(place)
-      return place
+      const location: Waiting = { numberId, until: now + millis }
+      positions.add(location)
+      return location
     })
 
   return {
@@ -89,14 +89,14 @@ export const makeClockWaits = () => {
         : Effect.acquireUseRelease(
             enter(numberId, millis),
             () => (Number.isFinite(millis) ? Effect.sleep(millis) : Effect.never),
-            (place) => Effect.sync(() => places.delete(place)),
+            (location) => Effect.sync(() => positions.delete(location)),
           ),
     /** An attempt whose moment has come needs no more time, even if its fiber has not run yet. */
     parked: Effect.map(
       Clock.currentTimeMillis,
       (now) =>
         new Set(
-          Array.from(places)
+          Array.from(positions)
             .filter(({ until }) => until > now)
             .map(({ numberId }) => numberId),
         ),
@@ -129,12 +129,12 @@ export class Idle extends Context.Service<
           let mayChange = true
           let lastSeen = ""
           const pause = pauses()
-          let looks = 0
-          const untilNextLook =
+          let checks = 0
+          const untilNextCheck =
             localRest === null
               ? pause
               : Effect.suspend(() =>
-                  looks++ < looksWithoutPause ? localRest : Effect.andThen(pause, localRest),
+                  checks++ < looksWithoutPause ? localRest : Effect.andThen(pause, localRest),
                 )
           const waitTimer = yield* FiberHandle.make()
           const waitedEnough = Effect.sync(() => {
@@ -142,13 +142,13 @@ export class Idle extends Context.Service<
           })
           for (;;) {
             // A fiber that moving time woke runs before it can count as waiting.
-            yield* untilNextLook
+            yield* untilNextCheck
             // Before the poll: what waits for the clock then still does when the store is asked.
             const waiting = yield* parked.parked
             const { inFlight, isCalling, isDue, nextDue } = yield* look
-            const seen = inFlight.map(({ attempt }) => attempt).join()
-            if (seen !== lastSeen) {
-              lastSeen = seen
+            const lastText = inFlight.map(({ attempt }) => attempt).join()
+            if (lastText !== lastSeen) {
+              lastSeen = lastText
               mayChange = true
               // Polls are not counted for it: those of a busy store take their time.
               yield* FiberHandle.run(waitTimer, Effect.andThen(sleep(waitMillis), waitedEnough))

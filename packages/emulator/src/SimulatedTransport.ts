@@ -101,7 +101,7 @@ const arrive = (
         numberId: message.numberId,
         to: shownRecipient(message.to),
         text: message.text,
-        media: message.media === null ? null : shownMedia(message.media),
+        media: message.media === null ? null : publicMedia(message.media),
         at: yield* Clock.currentTimeMillis,
       },
       breaks ? { ...behaviour, send: "succeed" } : null,
@@ -173,11 +173,11 @@ export const layerTransport: Layer.Layer<
     })
 
     const checkPhones = Effect.fn("SimulatedTransport.checkPhones")(
-      (numberId: NumberId, asked: ReadonlyArray<Phone>): Effect.Effect<PhonesOutcome> =>
+      (numberId: NumberId, requests: ReadonlyArray<Phone>): Effect.Effect<PhonesOutcome> =>
         whenAnswering(numberId, () =>
           Effect.map(phones.registered, (registered) => ({
             _tag: "Checked" as const,
-            registered: new Set(asked.filter((phone) => isRegistered(registered, phone))),
+            registered: new Set(requests.filter((phone) => isRegistered(registered, phone))),
           })),
         ),
     )
@@ -223,7 +223,7 @@ const groupProblem = (name: string, groups: ReadonlyArray<string>): SendOutcome 
 const canBeRead = (media: OutgoingMedia): Effect.Effect<boolean> =>
   Effect.match(Stream.runDrain(media.content), { onSuccess: () => true, onFailure: () => false })
 
-const shownMedia = ({ fileName, mimeType, size, sha256 }: OutgoingMedia): SentMedia => ({
+const publicMedia = ({ fileName, mimeType, size, sha256 }: OutgoingMedia): SentMedia => ({
   fileName,
   mimeType,
   size,
@@ -344,7 +344,7 @@ const makeLogins = (ids: typeof Ids.Service) => {
   })
 
   /** The login's current state; null without one. */
-  const loginOf = (numberId: NumberId): Effect.Effect<Login | null> =>
+  const getLogin = (numberId: NumberId): Effect.Effect<Login | null> =>
     Effect.map(Clock.currentTimeMillis, (now) => {
       const login = logins.get(numberId)
       if (login === undefined) return null
@@ -365,7 +365,7 @@ const makeLogins = (ids: typeof Ids.Service) => {
     remove: (numberId: NumberId) => logins.delete(numberId),
     keep,
     freshQr,
-    loginOf,
+    getLogin,
   }
 }
 
@@ -430,7 +430,7 @@ const hasAccount = (phones: SimulatedPhones, phone: Phone) =>
 const make = Effect.gen(function* make() {
   const { phones } = yield* Store
   const logins = makeLogins(yield* Ids)
-  const { freshQr, keep, loginOf } = logins
+  const { freshQr, keep, getLogin } = logins
   const { letIn, letInOrFail } = yield* makeLetIn(logins)
 
   /** Runs a step with typed text. */
@@ -439,7 +439,7 @@ const make = Effect.gen(function* make() {
     state: TelegramLoginView["state"],
     take: (login: Login) => Effect.Effect<AfterSecret>,
   ) {
-    const login = yield* loginOf(numberId)
+    const login = yield* getLogin(numberId)
     if (login === null) return null
     return login.view.state === state ? yield* take(login) : login.view
   })
@@ -447,22 +447,22 @@ const make = Effect.gen(function* make() {
   const port = TelegramLogin.of({
     isConfigured: true,
     begin: Effect.fn("SimulatedLogin.begin")(function* begin(numberId, request) {
-      const before = yield* loginOf(numberId)
+      const before = yield* getLogin(numberId)
       if (before !== null && !isOver(before)) return null
       const now = yield* Clock.currentTimeMillis
       const expiresAt = now + telegramLoginMillis
-      const begun = { qr: null, codeSentTo: null, expiresAt, error: null }
+      const started = { qr: null, codeSentTo: null, expiresAt, error: null }
       if (request.method === "qr") {
-        const view = { ...begun, state: "showing_qr", qr: freshQr(now) } as const
+        const view = { ...started, state: "showing_qr", qr: freshQr(now) } as const
         return keep(numberId, { view, phone: null }).view
       }
-      const view = { ...begun, state: "code_sent", codeSentTo: "app" } as const
+      const view = { ...started, state: "code_sent", codeSentTo: "app" } as const
       const login: Login = { view, phone: request.phone.slice(1) }
       const refusal = yield* hasAccount(phones, request.phone)
       return keep(numberId, refusal === null ? login : failed(login, refusal)).view
     }),
     look: Effect.fn("SimulatedLogin.look")((numberId) =>
-      Effect.map(loginOf(numberId), (login) => login?.view ?? null),
+      Effect.map(getLogin(numberId), (login) => login?.view ?? null),
     ),
     giveCode: Effect.fn("SimulatedLogin.giveCode")((numberId, code) =>
       typed(numberId, "code_sent", (login): Effect.Effect<AfterSecret> => {
@@ -478,14 +478,14 @@ const make = Effect.gen(function* make() {
       ),
     ),
     cancel: Effect.fn("SimulatedLogin.cancel")(function* cancel(numberId) {
-      const login = yield* loginOf(numberId)
+      const login = yield* getLogin(numberId)
       if (login === null || login.view.state === "connected") return false
       return logins.remove(numberId)
     }),
   })
 
   const scan: SimulatedAppsPort["scan"] = Effect.fnUntraced(function* scan(number, phone) {
-    const login = yield* loginOf(number.id)
+    const login = yield* getLogin(number.id)
     return login?.view.state === "showing_qr" ? yield* letIn(number, { ...login, phone }) : null
   })
 

@@ -74,7 +74,7 @@ export interface WorldOptions {
    * The maximum number of steps at one moment; a world that needs more never becomes idle. Default:
    * 5,000,000.
    */
-  readonly maxStepsAtOneMoment?: number
+  readonly maxStepsPerInstant?: number
 }
 
 interface Task {
@@ -111,7 +111,7 @@ export class World {
   /** Called before each step, to decide about faults between any two. */
   beforeStep: (() => void) | null = null
   /** Called with each task before it runs, and its place in the pool. */
-  onStep: ((process: Process, place: number) => void) | null = null
+  onStep: ((process: Process, index: number) => void) | null = null
   readonly #schedule: Chance
   readonly #drivesItself: boolean
   readonly #maxStepsAtOneMoment: number
@@ -129,14 +129,14 @@ export class World {
   constructor({
     drivesItself = false,
     freedom = inOrder,
-    maxStepsAtOneMoment = 5_000_000,
+    maxStepsPerInstant = 5_000_000,
     seed,
     start,
   }: WorldOptions) {
     this.now = start
     this.freedom = freedom
     this.#drivesItself = drivesItself
-    this.#maxStepsAtOneMoment = maxStepsAtOneMoment
+    this.#maxStepsAtOneMoment = maxStepsPerInstant
     this.#schedule = new Chance(`${seed}/schedule`)
     this.#drawYield()
     this.outside = this.process("outside")
@@ -169,7 +169,7 @@ export class World {
   add(process: Process, run: () => void): void {
     if (process.state === "dead") return
     if (process.state === "paused") {
-      process.held.push(run)
+      process.pending.push(run)
       return
     }
     this.#tasks.push({ process, run })
@@ -196,11 +196,11 @@ export class World {
   #takeTask(): Task | undefined {
     const tasks = this.#tasks
     if (this.freedom.shuffle) {
-      const place = tasks.length < 2 ? 0 : this.#schedule.below(tasks.length)
-      const task = tasks[place]
+      const index = tasks.length < 2 ? 0 : this.#schedule.below(tasks.length)
+      const task = tasks[index]
       const last = tasks.pop()
-      if (task !== undefined && last !== undefined && last !== task) tasks[place] = last
-      if (task !== undefined) this.onStep?.(task.process, place)
+      if (task !== undefined && last !== undefined && last !== task) tasks[index] = last
+      if (task !== undefined) this.onStep?.(task.process, index)
       return task
     }
     const task = tasks[this.#first++]
@@ -225,7 +225,7 @@ export class World {
     const task = this.#takeTask()
     this.steps++
     if (task === undefined || task.process.state === "dead") return true
-    if (task.process.state === "paused") task.process.held.push(task.run)
+    if (task.process.state === "paused") task.process.pending.push(task.run)
     else task.run()
     return true
   }
@@ -245,19 +245,19 @@ export class World {
   }
 
   /** Calls `fire` as a task of the process at that moment. Returns a function that cancels it. */
-  at(process: Process, moment: number, fire: () => void): () => void {
+  at(process: Process, instant: number, fire: () => void): () => void {
     const rank = this.freedom.shuffle ? this.#schedule.word() : 0
-    const timer: Timer = { at: moment, rank, seq: this.#seq++, process, fire, isCancelled: false }
+    const timer: Timer = { at: instant, rank, seq: this.#seq++, process, fire, isCancelled: false }
     const heap = this.#timers
-    let place = heap.push(timer) - 1
-    while (place > 0) {
-      const up = (place - 1) >> 1
+    let index = heap.push(timer) - 1
+    while (index > 0) {
+      const up = (index - 1) >> 1
       const above = heap[up]
       if (above === undefined || !isEarlier(timer, above)) break
-      heap[place] = above
-      place = up
+      heap[index] = above
+      index = up
     }
-    heap[place] = timer
+    heap[index] = timer
     return () => {
       timer.isCancelled = true
     }
@@ -268,9 +268,9 @@ export class World {
     const first = heap[0]
     const last = heap.pop()
     if (first === undefined || last === undefined || first === last) return first
-    let place = 0
+    let index = 0
     for (;;) {
-      let down = 2 * place + 1
+      let down = 2 * index + 1
       const [left, right] = [heap[down], heap[down + 1]]
       if (left === undefined) break
       let child = left
@@ -279,10 +279,10 @@ export class World {
         down++
       }
       if (!isEarlier(child, last)) break
-      heap[place] = child
-      place = down
+      heap[index] = child
+      index = down
     }
-    heap[place] = last
+    heap[index] = last
     return first
   }
 
@@ -314,9 +314,9 @@ export class World {
   }
 
   /** Runs everything up to that moment. */
-  runUntil(moment: number): void {
+  runUntil(instant: number): void {
     this.quiesce()
-    while (this.moveOn(moment)) continue
+    while (this.moveOn(instant)) continue
   }
 }
 
@@ -327,7 +327,7 @@ export class World {
 export class Process {
   state: "alive" | "paused" | "dead" = "alive"
   /** Tasks that wait until it resumes. */
-  held: Array<() => void> = []
+  pending: Array<() => void> = []
   /** Milliseconds that its clock is ahead of the world's. */
   skew = 0
   readonly world: World
@@ -394,7 +394,7 @@ export class Process {
   kill(): void {
     if (this.state === "dead") return
     this.state = "dead"
-    this.held = []
+    this.pending = []
     const watchers = [...this.#deathWatch]
     this.#deathWatch.clear()
     for (const died of watchers) died()
@@ -410,14 +410,14 @@ export class Process {
   pause(): void {
     if (this.state !== "alive") return
     this.state = "paused"
-    this.held.push(...this.world.withdraw(this))
+    this.pending.push(...this.world.withdraw(this))
   }
 
   resume(): void {
     if (this.state !== "paused") return
     this.state = "alive"
-    const { held } = this
-    this.held = []
-    for (const run of held) this.world.add(this, run)
+    const { pending } = this
+    this.pending = []
+    for (const run of pending) this.world.add(this, run)
   }
 }

@@ -50,15 +50,15 @@ it.effect("another process's work in flight delays time for two seconds at most"
 )
 
 it.effect("a lane that another process drains delays time until it is empty", () => {
-  let looks = 0
+  let checks = 0
   return Effect.gen(function* () {
     const waiting = yield* stalled
     yield* TestClock.adjust("40 seconds")
     assert.isUndefined(waiting.pollUnsafe())
     yield* TestClock.adjust("20 seconds")
     assert.isDefined(waiting.pollUnsafe())
-    assert.strictEqual(looks, 101)
-  }).pipe(Effect.provide(anIdle(() => (++looks > 100 ? null : `message 1 ${looks}`))))
+    assert.strictEqual(checks, 101)
+  }).pipe(Effect.provide(anIdle(() => (++checks > 100 ? null : `message 1 ${checks}`))))
 })
 
 it.effect("a receiver's call delays time for 16 s at most: then its worker has died", () =>

@@ -124,8 +124,8 @@ const remoteServerLayer = Layer.effect(
         { target: { kind: "group", group: "team" }, code: "group_not_found" },
       ],
       namesPictures: true,
-      take: (id, taking) =>
-        Effect.sync(() => behaviours.set(id, { ...defaultBehaviour, send: sends[taking] })),
+      take: (id, claiming) =>
+        Effect.sync(() => behaviours.set(id, { ...defaultBehaviour, send: sends[claiming] })),
       logOut: (id) => Effect.sync(() => statuses.set(id, "disconnected")),
       logIn: (id) => Effect.sync(() => statuses.set(id, "connected")),
       seen: (id) =>

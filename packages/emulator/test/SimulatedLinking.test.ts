@@ -14,8 +14,8 @@ const byCode: LinkingRequest = { ...byQr, method: "phone_code", phone: "15550001
 const said = (request: LinkingRequest) =>
   Effect.gen(function* () {
     const linking = yield* NumberLinking
-    const begun = yield* Clock.currentTimeMillis
-    const since = Effect.map(Clock.currentTimeMillis, (now) => (now - begun) / 1000)
+    const started = yield* Clock.currentTimeMillis
+    const since = Effect.map(Clock.currentTimeMillis, (now) => (now - started) / 1000)
     const events: Array<readonly [at: number, event: LinkingEvent]> = []
     const running = yield* Stream.runForEach(linking.link(request), (event) =>
       Effect.map(since, (at) => events.push([at, event])),
@@ -46,9 +46,9 @@ describe("linking a simulated phone", () => {
       const [at, event] = events[0]!
       assert.strictEqual(at, 0)
       assert.strictEqual(ended, 180)
-      const shown = event._tag === "PairingCodeShown" ? event.pairingCode : undefined
-      assert.match(String(shown?.code), /^[0-9A-Z]{8}$/)
-      assert.strictEqual(shown?.expiresAt, 180_000)
+      const visible = event._tag === "PairingCodeShown" ? event.pairingCode : undefined
+      assert.match(String(visible?.code), /^[0-9A-Z]{8}$/)
+      assert.strictEqual(visible?.expiresAt, 180_000)
     }),
   )
 })

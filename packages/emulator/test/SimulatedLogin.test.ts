@@ -23,7 +23,7 @@ const byCode = { method: "code", phone: "+15550100002" as Phone } as const
 /** Two numbers of a workspace, and the calls of their store. */
 const scene = () => {
   const numbers = new Map([1, 2].map((id) => [id as NumberId, aNumber(id)]))
-  const told: Array<unknown> = []
+  const reported: Array<unknown> = []
   const woken: Array<string> = []
   const layer = layerLogin.pipe(
     Layer.provide([
@@ -42,7 +42,7 @@ const scene = () => {
             Effect.sync(() => {
               const number = { ...numbers.get(id)!, status, phone: phone ?? null }
               numbers.set(id, number)
-              told.push([id, status, phone, callback?.type, reason])
+              reported.push([id, status, phone, callback?.type, reason])
               return number
             }),
         },
@@ -51,26 +51,26 @@ const scene = () => {
       Ids.layerRandom,
     ]),
   )
-  return { layer, told, woken }
+  return { layer, reported, woken }
 }
 
 describe("an account that is let in", () => {
   it.effect(
     "is reported as every connected number is: to its callback, and to all that waits",
     () => {
-      const { layer, told, woken } = scene()
+      const { layer, reported, woken } = scene()
       return Effect.gen(function* () {
         const { begin, giveCode } = yield* TelegramLogin
         yield* begin(1 as NumberId, byCode)
         yield* giveCode(1 as NumberId, "12345")
-        assert.deepStrictEqual(told, [[1, "connected", "15550100002", "connected", null]])
+        assert.deepStrictEqual(reported, [[1, "connected", "15550100002", "connected", null]])
         assert.deepStrictEqual(woken, ["lanes", "number_checks"])
       }).pipe(Effect.provide(layer))
     },
   )
 
   it.effect("is let in for one number of its workspace, also when two ask for it at once", () => {
-    const { layer, told } = scene()
+    const { layer, reported } = scene()
     return Effect.gen(function* () {
       const { begin, giveCode } = yield* TelegramLogin
       const both = [1, 2].map((id) => id as NumberId)
@@ -86,7 +86,7 @@ describe("an account that is let in", () => {
         ),
         ["connected", "phone_of_another_number", "connected"],
       )
-      assert.lengthOf(told, 1)
+      assert.lengthOf(reported, 1)
     }).pipe(Effect.provide(layer))
   })
 })

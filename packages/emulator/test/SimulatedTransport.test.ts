@@ -285,7 +285,7 @@ describe("a simulated phone asked for registered phones", () => {
   const here = phone("+4915112345678")
   const nowhere = phone("+4915112340000")
 
-  const ask = (numberId = number) =>
+  const request = (numberId = number) =>
     PhoneDirectory.use((directory) => directory.checkPhones(numberId, [here, nowhere]))
 
   const checked = (...registered: ReadonlyArray<Phone>): PhonesOutcome => ({
@@ -297,11 +297,11 @@ describe("a simulated phone asked for registered phones", () => {
     onRemoteServer(
       Effect.gen(function* () {
         const state = yield* RemoteServerState
-        assert.deepStrictEqual(yield* ask(), checked(here))
+        assert.deepStrictEqual(yield* request(), checked(here))
         state.registered = [nowhere]
-        assert.deepStrictEqual(yield* ask(), checked(nowhere))
+        assert.deepStrictEqual(yield* request(), checked(nowhere))
         state.registered = []
-        assert.deepStrictEqual(yield* ask(), checked())
+        assert.deepStrictEqual(yield* request(), checked())
       }),
     ),
   )
@@ -310,12 +310,12 @@ describe("a simulated phone asked for registered phones", () => {
     onRemoteServer(
       Effect.gen(function* () {
         yield* behave({ latencyMillis: 1000 })
-        const asking = yield* Effect.forkChild(ask())
+        const requesting = yield* Effect.forkChild(request())
         yield* TestClock.adjust(999)
-        assert.isUndefined(asking.pollUnsafe())
+        assert.isUndefined(requesting.pollUnsafe())
         assert.deepStrictEqual(yield* parked, [number])
         yield* TestClock.adjust(1)
-        assert.deepStrictEqual(yield* Fiber.join(asking), checked(here))
+        assert.deepStrictEqual(yield* Fiber.join(requesting), checked(here))
         assert.deepStrictEqual(yield* parked, [])
       }),
     ),
@@ -325,11 +325,11 @@ describe("a simulated phone asked for registered phones", () => {
     onRemoteServer(
       Effect.gen(function* () {
         yield* behave({ send: "hang" })
-        const asking = yield* Effect.forkChild(ask())
+        const requesting = yield* Effect.forkChild(request())
         yield* TestClock.adjust("1 day")
-        assert.isUndefined(asking.pollUnsafe())
+        assert.isUndefined(requesting.pollUnsafe())
         assert.deepStrictEqual(yield* parked, [number])
-        yield* Fiber.interrupt(asking)
+        yield* Fiber.interrupt(requesting)
         assert.deepStrictEqual(yield* parked, [])
       }),
     ),
@@ -340,7 +340,7 @@ describe("a simulated phone asked for registered phones", () => {
       Effect.gen(function* () {
         for (const send of ["fail", "drop"] as const) {
           yield* behave({ send })
-          assert.deepStrictEqual(yield* ask(), checked(here))
+          assert.deepStrictEqual(yield* request(), checked(here))
         }
         const { behaviours } = yield* RemoteServerState
         assert.strictEqual(behaviours.get(number)?.send, "drop")
@@ -353,13 +353,13 @@ describe("a simulated phone asked for registered phones", () => {
       Effect.gen(function* () {
         const { statuses } = yield* RemoteServerState
         yield* behave({ latencyMillis: 1000 })
-        const asking = yield* Effect.forkChild(ask())
+        const requesting = yield* Effect.forkChild(request())
         yield* TestClock.adjust(500)
         statuses.set(number, "disconnected")
-        assert.deepStrictEqual(yield* ask(), { _tag: "NotConnected" })
+        assert.deepStrictEqual(yield* request(), { _tag: "NotConnected" })
         yield* TestClock.adjust(500)
-        assert.deepStrictEqual(yield* Fiber.join(asking), { _tag: "NotConnected" })
-        assert.deepStrictEqual(yield* ask(999 as NumberId), { _tag: "NotConnected" })
+        assert.deepStrictEqual(yield* Fiber.join(requesting), { _tag: "NotConnected" })
+        assert.deepStrictEqual(yield* request(999 as NumberId), { _tag: "NotConnected" })
       }),
     ),
   )
@@ -370,7 +370,7 @@ describe("a simulated phone asked for registered phones", () => {
         const { unavailable } = yield* RemoteServerState
         for (const operation of ["find", "behaviour", "registered"] as const) {
           unavailable.add(operation)
-          assert.deepStrictEqual(yield* ask(), { _tag: "Postponed", afterMillis: 1000 })
+          assert.deepStrictEqual(yield* request(), { _tag: "Postponed", afterMillis: 1000 })
           unavailable.delete(operation)
         }
       }),

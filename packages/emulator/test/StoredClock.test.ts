@@ -7,11 +7,11 @@ import { storeWith } from "@messaging-service/testkit"
 
 /** A store whose offset other processes can raise too. */
 const aStore = (start: number) => {
-  const stored = { offset: start, looks: 0 }
+  const stored = { offset: start, checks: 0 }
   const layer = storeWith({
     system: {
       clockOffset: Effect.sync(() => {
-        stored.looks++
+        stored.checks++
         return stored.offset
       }),
       raiseClockOffset: (to) => Effect.sync(() => (stored.offset = Math.max(stored.offset, to))),
@@ -74,9 +74,9 @@ describe("layerStoredClock", () => {
       const { stored, layer } = aStore(0)
       const system = yield* Clock.Clock
       const looksIn = Effect.fnUntraced(function* (millis: number) {
-        const before = stored.looks
+        const before = stored.checks
         yield* TestClock.adjust(millis).pipe(Effect.provideService(Clock.Clock, system))
-        return stored.looks - before
+        return stored.checks - before
       })
       yield* Effect.gen(function* () {
         yield* looksIn(5000)

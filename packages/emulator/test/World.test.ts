@@ -32,7 +32,7 @@ const writers = (process: Process, written: Array<string>) =>
     ),
   )
 
-const orderOf = (seed: string, shuffle: boolean) => {
+const runOrder = (seed: string, shuffle: boolean) => {
   const { process, world } = aWorld({
     seed,
     freedom: { shuffle, yieldEvery: shuffle ? 3 : Infinity },
@@ -68,24 +68,24 @@ describe("idleness", () => {
 
   it("stops at each moment on the way, in order", () => {
     const { process, world } = aWorld()
-    const moments: Array<number> = []
+    const instants: Array<number> = []
     for (const millis of [300, 100, 200, 100]) {
       run(
         process,
         Effect.andThen(
           Effect.sleep(millis),
-          Effect.sync(() => moments.push(world.now - start)),
+          Effect.sync(() => instants.push(world.now - start)),
         ),
       )
     }
     world.quiesce()
     assert.isTrue(world.moveOn(start + 1000))
     world.runUntil(start + 1000)
-    assert.deepStrictEqual(moments, [100, 100, 200, 300])
+    assert.deepStrictEqual(instants, [100, 100, 200, 300])
   })
 
   it("is refused to a world that never ends at one moment", () => {
-    const { process, world } = aWorld({ maxStepsAtOneMoment: 1000 })
+    const { process, world } = aWorld({ maxStepsPerInstant: 1000 })
     run(process, Effect.forever(Effect.yieldNow))
     assert.throws(() => world.quiesce(), "does not come to rest")
   })
@@ -111,13 +111,13 @@ describe("idleness", () => {
 
 describe("the schedule", () => {
   it("runs tasks in order unless they are drawn", () => {
-    assert.strictEqual(orderOf("a", false), "abcdabcdabcdabcd")
-    assert.strictEqual(orderOf("b", false), orderOf("a", false))
+    assert.strictEqual(runOrder("a", false), "abcdabcdabcdabcd")
+    assert.strictEqual(runOrder("b", false), runOrder("a", false))
   })
 
   it("is the same for the same seed, and differs for another", () => {
-    assert.strictEqual(orderOf("a", true), orderOf("a", true))
-    const orders = new Set(["a", "b", "c", "d", "e"].map((seed) => orderOf(seed, true)))
+    assert.strictEqual(runOrder("a", true), runOrder("a", true))
+    const orders = new Set(["a", "b", "c", "d", "e"].map((seed) => runOrder(seed, true)))
     assert.strictEqual(orders.size, 5)
   })
 })

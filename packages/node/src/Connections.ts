@@ -39,9 +39,9 @@ type LookUp = (hostname: string, workspaceId: WorkspaceId) => ReturnType<Resolve
  */
 export const sharedLookUps = (resolve: Resolver): Effect.Effect<LookUp, never, Scope.Scope> =>
   Effect.map(RcMap.make({ lookup: resolve }), (underWay) => {
-    const places = makeBulkhead<WorkspaceId>(sharedLimits.nameLookUps)
+    const positions = makeBulkhead<WorkspaceId>(sharedLimits.nameLookUps)
     return (hostname, workspaceId) =>
-      Effect.scoped(Effect.andThen(places.acquire(workspaceId), RcMap.get(underWay, hostname)))
+      Effect.scoped(Effect.andThen(positions.acquire(workspaceId), RcMap.get(underWay, hostname)))
   })
 
 /** The `hostname` of a parsed URL without the brackets of an IPv6 literal. */
@@ -86,7 +86,7 @@ export interface ConnectionSettings {
 export const dialTcp: ConnectionSettings["dial"] = (options) => connect(options)
 
 /** Scheme, host and, unless it is the scheme's default, port. */
-export const originOf = ({ protocol, hostname, port }: OutboundUrl): string =>
+export const getOrigin = ({ protocol, hostname, port }: OutboundUrl): string =>
   `${protocol}//${hostname}${port === "" ? "" : `:${port}`}`
 
 /**
@@ -114,7 +114,7 @@ export const openConnection = (
 const scopedSocket = <A extends Socket>(
   make: () => A,
   ready: string,
-  reasonOf: (error: unknown) => EgressError["reason"],
+  toReason: (error: unknown) => EgressError["reason"],
 ): Effect.Effect<A, EgressError, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -133,7 +133,7 @@ const scopedSocket = <A extends Socket>(
     Effect.flatMap(({ socket, becomesReady }) =>
       Effect.tryPromise({
         try: () => becomesReady.then(() => socket),
-        catch: (cause) => new EgressError({ reason: reasonOf(cause), cause }),
+        catch: (cause) => new EgressError({ reason: toReason(cause), cause }),
       }),
     ),
   )
@@ -236,7 +236,7 @@ export const nameServerResolver = ({
   servers,
   timeoutMillis = 4000,
 }: NameServerOptions = {}): Resolver => {
-  const hosts = hostsOf(hostsFile)
+  const hosts = getHosts(hostsFile)
   return (hostname) =>
     Effect.gen(function* () {
       const name = hostname.toLowerCase().replace(/\.$/, "")
@@ -282,7 +282,7 @@ const ask = (
 type Hosts = ReadonlyMap<string, ReadonlyArray<string>>
 
 /** Names of a hosts file, read on demand when the file has changed. */
-const hostsOf = (path: string): Effect.Effect<Hosts, EgressError> => {
+const getHosts = (path: string): Effect.Effect<Hosts, EgressError> => {
   let known: Hosts = new Map()
   let version = ""
   const read = () => {
@@ -345,7 +345,7 @@ interface Post {
 }
 
 /** Makes the post; `connecting` opens a connection to the origin when no idle one exists. */
-export type PostOverKept = (
+export type PostOverPool = (
   target: PostTarget,
   request: PostRequest,
   limits: PostLimits,
@@ -360,9 +360,9 @@ export type PostOverKept = (
  *
  * Undici's own `Agent` would open connections beyond these bounds: docs/decisions/kept-connections.md.
  */
-export const postOverKept = (
+export const postOverPool = (
   idleMillis: number = defaultIdleMillis,
-): Effect.Effect<PostOverKept, never, Scope.Scope> =>
+): Effect.Effect<PostOverPool, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
       Effect.sync(() => new IdleConnections(idleMillis)),
@@ -371,23 +371,23 @@ export const postOverKept = (
     postOver,
   )
 
-const postOver = (idle: IdleConnections): PostOverKept => {
-  const postKept: PostOverKept = (target, request, limits, connecting) =>
+const postOver = (idle: IdleConnections): PostOverPool => {
+  const postPooled: PostOverPool = (target, request, limits, connecting) =>
     Effect.callback((resume) => {
       const deadline = performance.now() + limits.timeoutMillis
       const post: Post = { target, request, limits, deadline }
       const onFresh = Effect.suspend(() =>
         onOpened(idle, target.origin, request.workspaceId, connecting, (connection) =>
           Effect.callback<PostAnswer, EgressError>((answer) =>
-            new CallOnKeptConnection(idle, connection, post, lost, answer).start(),
+            new CallOnPooledConnection(idle, connection, post, lost, answer).start(),
           ),
         ),
       )
       const waiting = idle.take(target.origin)
       if (waiting === undefined) return resume(onFresh)
-      return new CallOnKeptConnection(idle, waiting, post, onFresh, resume).start()
+      return new CallOnPooledConnection(idle, waiting, post, onFresh, resume).start()
     })
-  return postKept
+  return postPooled
 }
 
 class IdleConnections {
@@ -478,12 +478,12 @@ export const loadUndici: Effect.Effect<typeof import("undici")> = Effect.promise
 
 /** A client over that one socket. It is useless once the socket closes. */
 export const clientOver = (
-  { Client: Made }: Effect.Success<typeof loadUndici>,
+  { Client: Created }: Effect.Success<typeof loadUndici>,
   origin: string,
   socket: Socket,
   idleMillis: number = defaultIdleMillis,
 ): Client => {
-  const client = new Made(origin, clientOptions(socket, idleMillis))
+  const client = new Created(origin, clientOptions(socket, idleMillis))
   client.once("connect", () => passOverContinue(socket))
   return client
 }
@@ -503,10 +503,10 @@ const passOverContinue = (socket: Socket): void => {
   )
   if (parserKey === undefined) return
   const parser = (socket as unknown as Record<symbol, AnswerParser>)[parserKey]
-  const given = parser?.onHeadersComplete
-  if (parser === undefined || given === undefined) return
+  const input = parser?.onHeadersComplete
+  if (parser === undefined || input === undefined) return
   parser.onHeadersComplete = (status, ...rest) =>
-    given.call(parser, status === 100 ? 102 : status, ...rest)
+    input.call(parser, status === 100 ? 102 : status, ...rest)
 }
 
 const clientOptions = (socket: Socket, idleMillis: number): Client.Options => {
@@ -525,7 +525,7 @@ const clientOptions = (socket: Socket, idleMillis: number): Client.Options => {
       queueMicrotask(() => {
         if (first) answer(null, socket)
         // A second connection would skip the checks.
-        else answer(gone, null)
+        else answer(deleted, null)
       })
     },
   }
@@ -538,7 +538,7 @@ type Answering = (answer: Effect.Effect<PostAnswer, EgressError>) => void
  * per second. The result is the status, even when the body breaks off, is too long or does not end in time.
  * The caller decides about `ifGone`: the connection broke before the call, and nothing was sent.
  */
-class CallOnKeptConnection implements Dispatcher.DispatchHandler {
+class CallOnPooledConnection implements Dispatcher.DispatchHandler {
   readonly #idle: IdleConnections
   readonly #connection: Connection
   readonly #post: Post
@@ -554,13 +554,13 @@ class CallOnKeptConnection implements Dispatcher.DispatchHandler {
     idle: IdleConnections,
     connection: Connection,
     post: Post,
-    ifGone: Effect.Effect<PostAnswer, EgressError>,
+    ifMissing: Effect.Effect<PostAnswer, EgressError>,
     resume: Answering,
   ) {
     this.#idle = idle
     this.#connection = connection
     this.#post = post
-    this.#ifGone = ifGone
+    this.#ifGone = ifMissing
     this.#resume = resume
   }
 
@@ -614,7 +614,7 @@ class CallOnKeptConnection implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
     this.#giveUp()
-    if (cause === gone) this.#answerWith(this.#ifGone)
+    if (cause === deleted) this.#answerWith(this.#ifGone)
     else this.#end(new EgressError({ reason: "connection", cause }))
   }
 
@@ -644,9 +644,9 @@ class CallOnKeptConnection implements Dispatcher.DispatchHandler {
   }
 }
 
-const gone = new Error("the connection was lost before the call")
+const deleted = new Error("the connection was lost before the call")
 
-const lost = Effect.fail(new EgressError({ reason: "connection", cause: gone }))
+const lost = Effect.fail(new EgressError({ reason: "connection", cause: deleted }))
 
 const enough = new Error("no more is read")
 

@@ -40,9 +40,9 @@ interface DiskSpace {
   readonly whole: number
 }
 
-type LookAtDisk = (directory: string) => Promise<DiskSpace>
+type DiskCheck = (directory: string) => Promise<DiskSpace>
 
-const lookAtDisk: LookAtDisk = async (directory) => {
+const checkDisk: DiskCheck = async (directory) => {
   const { bavail, blocks, bsize } = await statfs(directory)
   return { free: bavail * bsize, whole: blocks * bsize }
 }
@@ -56,39 +56,39 @@ const reserveShare = 0.05
 const full = (cause: string) => new MediaFilesError({ reason: "full", cause })
 
 /** Reserved bytes of a disk: the given number, else the smaller of 1 GiB and 5 % of the disk. */
-const reserveOf = (given: number | null, { whole }: DiskSpace): number =>
-  given ?? Math.min(sharedLimits.diskReserve.whole, whole * reserveShare)
+const toReserve = (value: number | null, { whole }: DiskSpace): number =>
+  value ?? Math.min(sharedLimits.diskReserve.whole, whole * reserveShare)
 
 /** Some file systems do not report their size; their own errors say when they are full. */
 const hasLess = ({ free, whole }: DiskSpace, bytes: number): boolean => whole > 0 && free < bytes
 
-const lookAt = (look: LookAtDisk, directory: string) =>
+const lookAt = (check: DiskCheck, directory: string) =>
   Effect.tryPromise({
-    try: () => look(directory),
+    try: () => check(directory),
     catch: (cause) => new MediaFilesError({ reason: "io", cause }),
   })
 
 /** Fails with `full` when the disk has less free space than the reserve. */
-const requireReserve = (look: LookAtDisk, directory: string, given: number | null) =>
-  lookAt(look, directory).pipe(
+const requireReserve = (check: DiskCheck, directory: string, value: number | null) =>
+  lookAt(check, directory).pipe(
     Effect.flatMap((space) =>
-      hasLess(space, reserveOf(given, space))
+      hasLess(space, toReserve(value, space))
         ? Effect.fail(full("the free disk space is below the reserve"))
         : Effect.void,
     ),
   )
 
-const roomOf = (look: LookAtDisk, directory: string, given: number | null) =>
-  Effect.map(lookAt(look, directory), (space) =>
-    space.whole === 0 ? null : { free: space.free, reserve: reserveOf(given, space) },
+const reservedSpace = (check: DiskCheck, directory: string, value: number | null) =>
+  Effect.map(lookAt(check, directory), (space) =>
+    space.whole === 0 ? null : { free: space.free, reserve: toReserve(value, space) },
   )
 
 /**
  * Bytes that a disk has free, and those that media leave to everything else; null where the file system does not
  * report its size.
  */
-export const examineDisk = (directory: string, given: number | null) =>
-  roomOf(lookAtDisk, directory, given)
+export const examineDisk = (directory: string, value: number | null) =>
+  reservedSpace(checkDisk, directory, value)
 
 /** Where a directory of media files has the complete ones. */
 const completeFiles = (directory: string) => join(directory, "files")
@@ -106,11 +106,11 @@ export const holdsMediaFile = (directory: string, storageKey: string): Effect.Ef
  * Writes a small file into each directory and removes it. Fails when a directory refuses it, or when
  * its disk is full.
  */
-const tryWriting = (look: LookAtDisk, directories: ReadonlyArray<string>, name: string) =>
+const tryWriting = (check: DiskCheck, directories: ReadonlyArray<string>, name: string) =>
   Effect.tryPromise({
     try: async () => {
       for (const directory of directories) {
-        if (hasLess(await look(directory), floorBytes)) throw full("the disk is full")
+        if (hasLess(await check(directory), floorBytes)) throw full("the disk is full")
         const path = join(directory, name)
         await writeFile(path, name, { mode: 0o600 })
         await rm(path)
@@ -128,7 +128,7 @@ const directoryPermissions = 0o700
 const abandonedMillis = 24 * 60 * 60 * 1000
 
 /** Number of bytes of a file between two checks of the disk. */
-const bytesBetweenLooks = 1024 * 1024
+const bytesBetweenChecks = 1024 * 1024
 
 /** How long a readiness result stays valid, in real time. */
 const readySeconds = 5
@@ -148,7 +148,7 @@ interface DiskMediaFilesOptions {
   /** Another directory that must be writable for the process to be ready. */
   readonly alsoWritable?: string
   /** Replaces the disk, for tests. */
-  readonly lookAtDisk?: LookAtDisk
+  readonly lookAtDisk?: DiskCheck
 }
 
 /** Fails when it cannot create the directory. */
@@ -159,19 +159,19 @@ export const layerDiskMediaFiles = (
     MediaFiles,
     Effect.gen(function* () {
       const ids = yield* Ids
-      const kept = completeFiles(options.directory)
+      const stored = completeFiles(options.directory)
       const temporary = join(options.directory, "temporary")
-      yield* onDisk(() => mkdir(kept, { recursive: true, mode: directoryPermissions }))
+      yield* onDisk(() => mkdir(stored, { recursive: true, mode: directoryPermissions }))
       yield* onDisk(() => mkdir(temporary, { recursive: true, mode: directoryPermissions }))
       yield* options.alone === true ? removeAll(temporary) : removeAbandoned(temporary)
 
-      const look = options.lookAtDisk ?? lookAtDisk
-      const room = requireReserve(look, temporary, options.reserveBytes ?? null)
+      const check = options.lookAtDisk ?? checkDisk
+      const room = requireReserve(check, temporary, options.reserveBytes ?? null)
       const ready = rememberedFor(
         readySeconds,
         Effect.suspend(() =>
           tryWriting(
-            look,
+            check,
             [temporary, ...(options.alsoWritable === undefined ? [] : [options.alsoWritable])],
             `probe-${ids.hex(32)}`,
           ),
@@ -183,10 +183,10 @@ export const layerDiskMediaFiles = (
         open: Effect.fn("MediaFiles.open")(function* (storageKey: string) {
           const sha256 = storageKeyForm.exec(storageKey)?.[1]
           if (sha256 === undefined) return yield* new MediaFilesError({ reason: "not_found" })
-          const path = join(kept, storageKey)
+          const path = join(stored, storageKey)
           const { size, firstBytes } = yield* inspect(path).pipe(
             Effect.tapError(({ reason }) =>
-              reason === "not_found" ? requireFiles(kept) : Effect.void,
+              reason === "not_found" ? requireFiles(stored) : Effect.void,
             ),
           )
           return storedContent(path, size, sha256, yield* sniffMimeType(firstBytes))
@@ -204,17 +204,17 @@ export const layerDiskMediaFiles = (
           const storageKey = `${ids.hex(32)}-${sha256}`
           const keep = Effect.uninterruptible(
             onDisk(async () => {
-              await rename(path, join(kept, storageKey))
-              await synchronize(kept)
+              await rename(path, join(stored, storageKey))
+              await synchronize(stored)
             }),
           )
           return { ...storedContent(path, size, sha256, mimeType), storageKey, keep }
         }),
         room,
-        space: roomOf(look, temporary, options.reserveBytes ?? null),
+        space: reservedSpace(check, temporary, options.reserveBytes ?? null),
         remove: Effect.fn("MediaFiles.remove")(function* remove(storageKey: string) {
           if (!storageKeyForm.test(storageKey)) return
-          yield* onDisk(() => rm(join(kept, storageKey), { force: true }))
+          yield* onDisk(() => rm(join(stored, storageKey), { force: true }))
         }),
         ready,
         removeAbandoned: removeAbandoned(temporary),
@@ -236,32 +236,32 @@ const requireFiles = (directory: string) =>
   })
 
 /** Runs at most once in that many seconds of real time; all callers share the result. */
-const rememberedFor = <A, E>(seconds: number, ask: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+const rememberedFor = <A, E>(seconds: number, call: Effect.Effect<A, E>): Effect.Effect<A, E> => {
   let answer: Deferred.Deferred<A, E> | undefined
   let goodUntil = 0
   return Effect.suspend(() => {
     const now = systemClock.currentTimeMillisUnsafe()
     if (answer !== undefined && now < goodUntil) return Deferred.await(answer)
-    const asked = Deferred.makeUnsafe<A, E>()
-    answer = asked
+    const request = Deferred.makeUnsafe<A, E>()
+    answer = request
     goodUntil = now + seconds * 1000
     // One caller may give up before a slow disk answers; the others still wait for it.
-    return Effect.andThen(Effect.forkDetach(Deferred.into(ask, asked)), Deferred.await(asked))
+    return Effect.andThen(Effect.forkDetach(Deferred.into(call, request)), Deferred.await(request))
   })
 }
 
-const codeOf = (cause: unknown): unknown =>
+const toCode = (cause: unknown): unknown =>
   cause instanceof Error && "code" in cause ? cause.code : undefined
 
 const ioError = (cause: unknown) =>
   new MediaFilesError({
-    reason: ["ENOSPC", "EDQUOT"].includes(String(codeOf(cause))) ? "full" : "io",
+    reason: ["ENOSPC", "EDQUOT"].includes(String(toCode(cause))) ? "full" : "io",
     cause,
   })
 
 /** Opens for reading; a missing file has its own result. */
 const readError = (cause: unknown) =>
-  codeOf(cause) === "ENOENT" ? new MediaFilesError({ reason: "not_found", cause }) : ioError(cause)
+  toCode(cause) === "ENOENT" ? new MediaFilesError({ reason: "not_found", cause }) : ioError(cause)
 
 const onDisk = <A>(
   operation: () => Promise<A>,
@@ -334,7 +334,7 @@ const writeInto = <E>(
         return Effect.fail(new MediaFilesError({ reason: "too_large" }))
       }
       if (size < sniffedBytes) sample.set(chunk.subarray(0, sniffedBytes - size), size)
-      const due = Math.floor((size + chunk.length) / bytesBetweenLooks) > Math.floor(size / bytesBetweenLooks) // prettier-ignore
+      const due = Math.floor((size + chunk.length) / bytesBetweenChecks) > Math.floor(size / bytesBetweenChecks) // prettier-ignore
       size += chunk.length
       hash.update(chunk)
       // From where the last one ended, and completely, unlike `write`.

@@ -30,14 +30,14 @@ import {
   loadUndici,
   nameServerResolver,
   openConnection,
-  originOf,
+  getOrigin,
   plainHeaders,
-  postOverKept,
+  postOverPool,
   sharedLookUps,
   withoutBrackets,
 } from "./Connections.ts"
-import type { ConnectionSettings, PostOverKept, Resolver } from "./Connections.ts"
-import { areKnown, codingsOf, decoded } from "./contentCodings.ts"
+import type { ConnectionSettings, PostOverPool, Resolver } from "./Connections.ts"
+import { areKnown, getCodings, decoded } from "./contentCodings.ts"
 
 /** Headers of every GET. */
 const requestHeaders = { accept: "*/*", "user-agent": "Service-Media/2" }
@@ -138,7 +138,7 @@ const limitedBody = (
 ): Stream.Stream<Uint8Array, EgressError> =>
   Stream.suspend(() => {
     const tooLarge = new EgressError({ reason: "too_large" })
-    const codings = codingsOf(answer.headers["content-encoding"])
+    const codings = getCodings(answer.headers["content-encoding"])
     if (!areKnown(codings))
       return Stream.fail(new EgressError({ reason: "coding", cause: codings }))
     const isPlain = codings.length === 0
@@ -202,7 +202,7 @@ export const layerEgress = (options: EgressOptions = {}): Layer.Layer<Egress> =>
       return Egress.of({
         allows: allowsOver(outbound),
         fetch: fetchOver(outbound),
-        post: postOver(outbound, yield* postOverKept(options.idleMillis)),
+        post: postOver(outbound, yield* postOverPool(options.idleMillis)),
       })
     }),
   )
@@ -251,7 +251,7 @@ const fetchOver = ({ connectTimeoutMillis, settings, sleep }: Outbound) =>
     } satisfies EgressAnswer
   })
 
-const postOver = ({ settings, sleep }: Outbound, post: PostOverKept): Egress["Service"]["post"] => {
+const postOver = ({ settings, sleep }: Outbound, post: PostOverPool): Egress["Service"]["post"] => {
   const targets = memoize((text) => postTarget(text, settings.rule, true))
   const secureTargets = memoize((text) => postTarget(text, settings.rule, false))
   const postTo = (text: string, request: PostRequest, limits: PostLimits) => {
@@ -275,7 +275,7 @@ const defaultConnectTimeoutMillis = 5000
 const postTarget = (text: string, rule: OutboundRule, allowHttp: boolean) =>
   Result.map(readable(text, rule, allowHttp), (url) => ({
     url,
-    origin: originOf(url),
+    origin: getOrigin(url),
     path: `${url.pathname}${url.search}`,
   }))
 
@@ -289,7 +289,7 @@ const getOver =
       const undici = yield* loadUndici
       const socket = yield* connect(url)
       const client = yield* Effect.acquireRelease(
-        Effect.sync(() => clientOver(undici, originOf(url), socket)),
+        Effect.sync(() => clientOver(undici, getOrigin(url), socket)),
         (opened) => Effect.promise(() => opened.destroy()),
       )
       const response = yield* Effect.tryPromise({
@@ -318,12 +318,12 @@ const requested = (
   init: Omit<RequestInit, "redirect" | "signal">,
 ): Effect.Effect<Response, EgressError, Scope.Scope> =>
   Effect.gen(function* () {
-    const given = yield* Effect.acquireRelease(
+    const input = yield* Effect.acquireRelease(
       Effect.sync(() => new AbortController()),
       (controller) => Effect.sync(() => controller.abort()),
     )
     return yield* Effect.tryPromise({
-      try: () => fetch(url, { ...init, redirect: "manual", signal: given.signal }),
+      try: () => fetch(url, { ...init, redirect: "manual", signal: input.signal }),
       catch: connectionError,
     })
   })
@@ -344,26 +344,26 @@ const get = ({ href }: OutboundUrl): Effect.Effect<Hop<Response>, EgressError, S
 const beginningMillis = 1000
 
 /** The beginning of the content, as far as it arrives before `enough`. */
-const beginningOf = (
+const getBeginning = (
   { body }: Response,
-  mostBytes: number,
+  maxBytes: number,
   enough: Effect.Effect<void>,
 ): Effect.Effect<Uint8Array> => {
-  const kept = new Uint8Array(mostBytes)
+  const stored = new Uint8Array(maxBytes)
   let length = 0
   const read = async () => {
     if (body === null) return
     const reader = body.getReader()
-    while (length < mostBytes) {
+    while (length < maxBytes) {
       const { done, value } = await reader.read()
       if (done) return
-      const part = value.subarray(0, mostBytes - length)
-      kept.set(part, length)
+      const part = value.subarray(0, maxBytes - length)
+      stored.set(part, length)
       length += part.length
     }
   }
   const reading = Effect.ignore(Effect.tryPromise(read))
-  return Effect.map(Effect.raceFirst(reading, enough), () => kept.subarray(0, length))
+  return Effect.map(Effect.raceFirst(reading, enough), () => stored.subarray(0, length))
 }
 
 /**
@@ -408,7 +408,7 @@ export const layerFetchEgress: Layer.Layer<Egress> = Layer.effect(
             headers: Object.fromEntries(response.headers),
             ...(keptBytes === undefined
               ? {}
-              : { beginning: yield* beginningOf(response, keptBytes, sleep(beginningMillis)) }),
+              : { beginning: yield* getBeginning(response, keptBytes, sleep(beginningMillis)) }),
           }
         })
         return yield* within(sleep, limits.timeoutMillis, Effect.scoped(answered))

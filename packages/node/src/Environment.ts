@@ -30,10 +30,10 @@ export const trueOrFalse = variable("true or false", (text) =>
 )
 
 /** A variable that accepts a whole number within bounds. */
-export const wholeNumber = (least: number, most: number) =>
-  variable(`a whole number from ${least} to ${most}`, (text) => {
+export const wholeNumber = (min: number, max: number) =>
+  variable(`a whole number from ${min} to ${max}`, (text) => {
     const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
-    return value >= least && value <= most ? value : undefined
+    return value >= min && value <= max ? value : undefined
   })
 
 const unitBytes: Readonly<Record<string, number>> = {
@@ -67,7 +67,7 @@ export const readVariables = <const Fields extends Schema.Struct.Fields>(
   fields: Fields,
   environment: Environment,
 ): Effect.Effect<VariablesOf<Fields>, CannotStart> => {
-  const given = Object.fromEntries(
+  const input = Object.fromEntries(
     Object.keys(fields).flatMap((name) => {
       const value = environment[name]
       return value === undefined || value === "" ? [] : [[name, value]]
@@ -76,7 +76,7 @@ export const readVariables = <const Fields extends Schema.Struct.Fields>(
   return Schema.decodeUnknownEffect(
     Schema.Struct(fields) as Schema.Struct<Fields> & { readonly DecodingServices: never },
     { errors: "all" },
-  )(given).pipe(Effect.mapError((error) => new CannotStart({ message: complaint(error.issue) })))
+  )(input).pipe(Effect.mapError((error) => new CannotStart({ message: complaint(error.issue) })))
 }
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()

@@ -29,7 +29,7 @@ const pieceBytes = 16 * 1024
 type Done = (error?: Error | null) => void
 
 /** A request with its response, and its start. */
-interface Asked {
+interface PendingRequest {
   readonly response: ServerResponse
   readonly begin: () => void
 }
@@ -40,7 +40,7 @@ interface Chunk {
   readonly encoding: BufferEncoding
 }
 
-const piecesOf = ({ chunk, encoding }: Chunk): ReadonlyArray<Chunk> => {
+const getPieces = ({ chunk, encoding }: Chunk): ReadonlyArray<Chunk> => {
   if (chunk.length <= pieceBytes) return [{ chunk, encoding }]
   const bytes = typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk
   return Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, index) => ({
@@ -62,7 +62,7 @@ export class ClientConnection extends Duplex {
   readonly #socket: Socket
   /** In the order of the requests, which is that of the responses. */
   readonly #underWay = new Set<ServerResponse>()
-  #waiting: Array<Asked> = []
+  #waiting: Array<PendingRequest> = []
   /** Received and not yet parsed. */
   #held: Buffer | null = null
   /** Bytes of the current body, in which no other request can begin. */
@@ -119,9 +119,9 @@ export class ClientConnection extends Duplex {
     this.#bodyBytes = Math.max(0, Number(request.headers["content-length"] ?? 0) - sliceBytes)
     this.#sliceBytes =
       request.headers["transfer-encoding"] === undefined ? sliceBytes : chunkedSliceBytes
-    const asked = { response, begin }
-    if (this.#isFull() || this.#waiting.length > 0) this.#waiting.push(asked)
-    else this.#begin(asked)
+    const requested = { response, begin }
+    if (this.#isFull() || this.#waiting.length > 0) this.#waiting.push(requested)
+    else this.#begin(requested)
   }
 
   /** Accepts no more requests: the connection closes with the last running response. */
@@ -155,7 +155,7 @@ export class ClientConnection extends Duplex {
     return this.#underWay.size >= sharedLimits.pipelinedRequests.whole
   }
 
-  #begin({ begin, response }: Asked): void {
+  #begin({ begin, response }: PendingRequest): void {
     this.#underWay.add(response)
     response.once("close", () => {
       this.#underWay.delete(response)
@@ -185,12 +185,12 @@ export class ClientConnection extends Duplex {
   }
 
   #nextSlice(): Buffer | null {
-    const held = this.#held
-    if (held === null) return null
+    const reserved = this.#held
+    if (reserved === null) return null
     const size = this.#bodyBytes > 0 ? this.#bodyBytes : this.#sliceBytes
-    const slice = held.subarray(0, size)
+    const slice = reserved.subarray(0, size)
     this.#bodyBytes = Math.max(0, this.#bodyBytes - slice.length)
-    this.#held = held.length > slice.length ? held.subarray(slice.length) : null
+    this.#held = reserved.length > slice.length ? reserved.subarray(slice.length) : null
     return slice
   }
 
@@ -242,7 +242,7 @@ export class ClientConnection extends Duplex {
 
   #writeAll(chunks: ReadonlyArray<Chunk>, done: Done): void {
     this.#isWriting = true
-    this.#writeNext(chunks.flatMap(piecesOf), (error) => {
+    this.#writeNext(chunks.flatMap(getPieces), (error) => {
       this.#isWriting = false
       done(error)
     })
@@ -295,7 +295,7 @@ const limits = {
 const stallCheckMillis = 5_000
 
 /** A connection ends after this many checks in a row without progress: 30 s. */
-const stalledLooksMax = 6
+const stalledChecksMax = 6
 
 /** How long a stop waits for running responses, in real time: as long as for the worker's attempts. */
 const drainMillis = 8500
@@ -324,7 +324,7 @@ export interface ListenOptions {
 }
 
 /** URL of a server that listens there. */
-export const addressOf = (host: string, port: number): string =>
+export const getAddress = (host: string, port: number): string =>
   `http://${host.includes(":") ? `[${host}]` : host}:${port}`
 
 /** Binds the address; fails with a line that names the port's variable or `HOST`. */
@@ -334,18 +334,18 @@ export const listen = Effect.fnUntraced(function* listen(
   { behindProxy = false, docsUrl, portVariable = "PORT" }: ListenOptions = {},
 ): Effect.fn.Return<HttpListener, CannotStart, Scope.Scope> {
   let docsOrigin = docsUrl ?? ""
-  const answerOf = (refusal: Refusal) => refusalAnswer(refusal, docsOrigin)
-  const requests = makeRequests(answerOf)
+  const toAnswer = (refusal: Refusal) => refusalAnswer(refusal, docsOrigin)
+  const requests = makeRequests(toAnswer)
   const connections = makeConnections(behindProxy)
   const server = yield* Effect.acquireRelease(
     Effect.sync(() => connections.serveThrough(createServer(limits, requests.schedule))),
     (opened) => Effect.sync(() => closeNow(opened)),
   )
   server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
-    answerUnreadable(socket, answerOf(unreadableRefusal(error.code))),
+    answerUnreadable(socket, toAnswer(unreadableRefusal(error.code))),
   )
   const bound = yield* bind(server, host, port, portVariable)
-  docsOrigin = docsUrl ?? addressOf(host, bound)
+  docsOrigin = docsUrl ?? getAddress(host, bound)
   yield* Effect.forkScoped(
     Effect.forever(
       Effect.andThen(sleepInRealTime(stallCheckMillis), Effect.sync(connections.endStalled)),
@@ -362,7 +362,7 @@ export const listen = Effect.fnUntraced(function* listen(
   })
 
   return {
-    url: addressOf(host, bound),
+    url: getAddress(host, bound),
     stopping: stopping.await,
     serve: (app) =>
       Effect.scoped(
@@ -412,7 +412,7 @@ const bindFailure = (error: NodeJS.ErrnoException, host: string, port: string): 
 interface Open {
   readonly address: string
   /** Number of checks in a row that found no progress of the client. */
-  stalledLooks: number
+  stalledChecks: number
 }
 
 /** Client connections, with a maximum in all and one per address. */
@@ -438,11 +438,11 @@ const makeConnections = (behindProxy: boolean) => {
    */
   const makeRoom = (): boolean => {
     if (open.size < whole) return true
-    let most = 0
+    let max = 0
     let chosen: ClientConnection | undefined
     for (const [connection, { address }] of open) {
-      const holds = countByAddress.get(address) ?? 0
-      if (holds > most && connection.isIdle) [most, chosen] = [holds, connection]
+      const openCount = countByAddress.get(address) ?? 0
+      if (openCount > max && connection.isIdle) [max, chosen] = [openCount, connection]
     }
     if (chosen === undefined) return false
     forget(chosen)
@@ -452,13 +452,13 @@ const makeConnections = (behindProxy: boolean) => {
 
   const accept = (socket: Socket, serve: (connection: Duplex) => void) => {
     const address = addressGroup(socket.remoteAddress ?? "")
-    const holds = countByAddress.get(address) ?? 0
-    if (isClosing || (!behindProxy && holds >= share.most) || !makeRoom()) {
+    const openCount = countByAddress.get(address) ?? 0
+    if (isClosing || (!behindProxy && openCount >= share.most) || !makeRoom()) {
       socket.destroy()
       return
     }
     const connection = new ClientConnection(socket)
-    open.set(connection, { address, stalledLooks: 0 })
+    open.set(connection, { address, stalledChecks: 0 })
     countByAddress.set(address, (countByAddress.get(address) ?? 0) + 1)
     connection.once("close", () => forget(connection))
     serve(connection)
@@ -479,8 +479,8 @@ const makeConnections = (behindProxy: boolean) => {
     /** Ends connections whose clients have read nothing for too long. */
     endStalled: () => {
       for (const [connection, known] of open) {
-        known.stalledLooks = connection.isStalled() ? known.stalledLooks + 1 : 0
-        if (known.stalledLooks >= stalledLooksMax) connection.destroy()
+        known.stalledChecks = connection.isStalled() ? known.stalledChecks + 1 : 0
+        if (known.stalledChecks >= stalledChecksMax) connection.destroy()
       }
     },
     /** Each connection closes with the last of its current responses. */
@@ -492,7 +492,7 @@ const makeConnections = (behindProxy: boolean) => {
 }
 
 /** Running responses, and requests that wait for the service. */
-const makeRequests = (answerOf: (refusal: Refusal) => RefusalAnswer) => {
+const makeRequests = (toAnswer: (refusal: Refusal) => RefusalAnswer) => {
   const underWay = new Set<ServerResponse>()
   const allAnswered = Latch.makeUnsafe(true)
   let waiting: Array<readonly [IncomingMessage, ServerResponse]> = []
@@ -506,7 +506,7 @@ const makeRequests = (answerOf: (refusal: Refusal) => RefusalAnswer) => {
       if (underWay.size === 0) allAnswered.openUnsafe()
     })
     const by = hasWrongHost(request)
-      ? refusing(answerOf(malformed))
+      ? refusing(toAnswer(malformed))
       : (listener ?? startingHealth(request.method, request.url))
     if (by === undefined) waiting.push([request, response])
     else by(request, response)

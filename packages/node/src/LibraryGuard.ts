@@ -15,7 +15,7 @@ interface Guarded {
 /** The connection whose library runs, or started what runs. */
 const running = new AsyncLocalStorage<Guarded>()
 
-const isTaken = (error: unknown): boolean => {
+const isClaimed = (error: unknown): boolean => {
   const guarded = running.getStore()
   if (guarded === undefined || !(error instanceof Error) || !guarded.isItsOwn(error)) return false
   guarded.onFault(error)
@@ -30,10 +30,10 @@ let isWatching = false
 const watchProcess = () => {
   if (isWatching) return
   isWatching = true
-  const emit = process.emit.bind(process) as (...given: ReadonlyArray<unknown>) => boolean
+  const emit = process.emit.bind(process) as (...args: ReadonlyArray<unknown>) => boolean
   Object.assign(process, {
-    emit: (...given: ReadonlyArray<unknown>) =>
-      (reports.has(given[0]) && isTaken(given[1])) || emit(...given),
+    emit: (...args: ReadonlyArray<unknown>) =>
+      (reports.has(args[0]) && isClaimed(args[1])) || emit(...args),
   })
 }
 

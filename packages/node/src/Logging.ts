@@ -32,16 +32,16 @@ export interface LogEntry {
 }
 
 /** Only the messages of errors: their other fields may be secret or endless. */
-const wordsOf = (value: unknown): string =>
+const describe = (value: unknown): string =>
   value instanceof Error ? `${value.name}: ${value.message}` : String(value)
 
-const textOf = (message: unknown): string =>
-  (Array.isArray(message) ? message : [message]).map(wordsOf).join(" ")
+const toText = (message: unknown): string =>
+  (Array.isArray(message) ? message : [message]).map(describe).join(" ")
 
 const valueOf = (annotation: unknown): LogValue =>
   annotation === null || typeof annotation === "number" || typeof annotation === "boolean"
     ? annotation
-    : wordsOf(annotation)
+    : describe(annotation)
 
 /** The arguments of an Effect logger, as an entry. */
 export const logEntry = ({
@@ -53,7 +53,7 @@ export const logEntry = ({
 }: Logger.Options<unknown>): LogEntry => ({
   at: date,
   level: logLevel.toLowerCase(),
-  message: textOf(message),
+  message: toText(message),
   fields: Object.fromEntries(
     Object.entries(fiber.getRef(References.CurrentLogAnnotations)).map(([name, value]) => [
       name,

@@ -49,7 +49,7 @@ export const layerNativeHmac: Layer.Layer<never> = Layer.succeed(HmacSha256, nat
 export const systemClock: Clock.Clock = Clock.Clock.defaultValue()
 
 /** Interval of the checks for a clock jump, and the milliseconds that count as one. */
-const leapLookMillis = 5000
+const clockJumpCheckMillis = 5000
 const leapMillis = 1000
 
 /** How far the clock is ahead of the steady one, which stops while the machine is paused. */
@@ -58,17 +58,17 @@ const lead = (): number => Date.now() - performance.now()
 /** See `RealTime`. */
 export const untilLeaptOver = (
   sleep: (duration: Duration.Input) => Effect.Effect<void>,
-  leadOf: () => number = lead,
+  readLead: () => number = lead,
 ): Effect.Effect<void> =>
   Effect.suspend(() => {
-    let least = leadOf()
-    const look = Effect.map(sleep(leapLookMillis), () => {
-      const found = leadOf()
+    let min = readLead()
+    const check = Effect.map(sleep(clockJumpCheckMillis), () => {
+      const found = readLead()
       // A clock set back makes no sleep too long, and may be corrected again.
-      least = Math.min(least, found)
-      return found - least >= leapMillis
+      min = Math.min(min, found)
+      return found - min >= leapMillis
     })
-    return Effect.asVoid(Effect.repeat(look, { until: (leapt) => leapt }))
+    return Effect.asVoid(Effect.repeat(check, { until: (leapt) => leapt }))
   })
 
 const sleepOnSystemClock = (duration: Duration.Input): Effect.Effect<void> =>

@@ -29,7 +29,7 @@ const longestAnswer = 8192
 const defaultPorts: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 }
 const socksPort = 1080
 
-const credentialsOf = ({ password, username }: URL) =>
+const toCredentials = ({ password, username }: URL) =>
   [decodeURIComponent(username), decodeURIComponent(password)] as const
 
 /** The head of the final answer, or its beginning: interim ones (RFC 9110, 15.2) come before it. */
@@ -43,7 +43,7 @@ const throughFirstLine = (bytes: Buffer): number => {
 
 function* httpExchange(proxy: URL, { host, port }: ProxyTarget): Exchange {
   const target = `${host.includes(":") ? `[${host}]` : host}:${port}`
-  const basic = Buffer.from(credentialsOf(proxy).join(":")).toString("base64")
+  const basic = Buffer.from(toCredentials(proxy).join(":")).toString("base64")
   const lines = [
     `CONNECT ${target} HTTP/1.1`,
     `Host: ${target}`,
@@ -75,7 +75,7 @@ const socksRequest = ({ host, port }: ProxyTarget): Uint8Array => {
 const socksLogin = (proxy: URL): Uint8Array =>
   Uint8Array.of(
     1,
-    ...credentialsOf(proxy).flatMap((part) => {
+    ...toCredentials(proxy).flatMap((part) => {
       const encoded = Buffer.from(part)
       return [encoded.length, ...encoded]
     }),
@@ -97,7 +97,7 @@ function* socksExchange(proxy: URL, target: ProxyTarget): Exchange {
   return reply === 0 ? null : "target_refused"
 }
 
-const problemOf = (error: NodeJS.ErrnoException): ProxyProblem => {
+const toProblem = (error: NodeJS.ErrnoException): ProxyProblem => {
   const { code = "" } = error
   if (code === "ENOTFOUND" || code.startsWith("EAI_")) return "dns"
   return /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_|SELF_|UNABLE_|EPROTO$)/.test(code) ? "tls" : "connection"
@@ -117,30 +117,30 @@ const tryProxy = (proxy: URL, target: ProxyTarget): Effect.Effect<ProxyProblem |
     const exchange = (proxy.protocol === "socks5:" ? socksExchange : httpExchange)(proxy, target)
     const socket = openSocket(proxy)
     let received: Buffer = Buffer.alloc(0)
-    let turn = exchange.next()
+    let step = exchange.next()
     const end = (problem: ProxyProblem | null) => {
       socket.destroy()
       resume(Effect.succeed(problem))
     }
-    const say = () => {
-      if (turn.done === true) end(turn.value)
-      else socket.write(turn.value.send)
+    const print = () => {
+      if (step.done === true) end(step.value)
+      else socket.write(step.value.send)
     }
-    socket.on("error", (error) => end(problemOf(error)))
+    socket.on("error", (error) => end(toProblem(error)))
     socket.on("close", () => end("connection"))
-    socket.once(proxy.protocol === "https:" ? "secureConnect" : "connect", say)
+    socket.once(proxy.protocol === "https:" ? "secureConnect" : "connect", print)
     socket.on("data", (piece: Buffer) => {
       received = Buffer.concat([received, piece])
-      while (turn.done !== true) {
-        const length = turn.value.complete(received)
+      while (step.done !== true) {
+        const length = step.value.complete(received)
         if (length === 0) {
           if (received.length > longestAnswer) end("unexpected_answer")
           return
         }
         const answer = received.subarray(0, length)
         received = received.subarray(length)
-        turn = exchange.next(answer)
-        say()
+        step = exchange.next(answer)
+        print()
       }
     })
     return Effect.sync(() => void socket.destroy())

@@ -12,7 +12,7 @@ type Content = AsyncIterable<Uint8Array>
 type Decoder = (content: Content) => Content
 
 /** Servers use one or two. Each of a bomb's codings multiplies its work. */
-const mostCodings = 5
+const maxCodings = 5
 
 /** Errors arrive at the reader of the decoded content. */
 const reportedToReader = () => undefined
@@ -93,14 +93,14 @@ const gunzipTwice: Decoder = async function* gunzipTwice(content) {
 }
 
 /** Codings in the order in which the server applied them. */
-export const codingsOf = (contentEncoding: string | undefined): ReadonlyArray<string> =>
+export const getCodings = (contentEncoding: string | undefined): ReadonlyArray<string> =>
   (contentEncoding ?? "")
     .split(",")
     .map((coding) => coding.trim().toLowerCase())
     .filter((coding) => coding !== "" && coding !== "identity")
 
 export const areKnown = (codings: ReadonlyArray<string>): boolean =>
-  codings.length <= mostCodings && codings.every((coding) => decoders.has(coding))
+  codings.length <= maxCodings && codings.every((coding) => decoders.has(coding))
 
 /** What a decoder says of content that ends too early, as that of a broken connection does. */
 const endedEarly = "Z_BUF_ERROR"

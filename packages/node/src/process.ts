@@ -1,5 +1,5 @@
 /** For the apps of this repository, which listen, log, and stop in good order. Private. */
-export { addressOf, listen } from "./HttpListener.ts"
+export { getAddress, listen } from "./HttpListener.ts"
 export type { HttpListener, ListenOptions } from "./HttpListener.ts"
 export { announce, isTerminal, withLogging, logStop, terminalWriter } from "./Logging.ts"
 export { runProcess, runProgram } from "./runProgram.ts"

@@ -93,7 +93,7 @@ const longestStopMillis = 9500
  * The format of the line about a failure. Read from the environment itself: a wrong variable is such a
  * failure. A command answers a person.
  */
-const formatOf = (line: ReadonlyArray<string>): LogSettings["format"] =>
+const toFormat = (line: ReadonlyArray<string>): LogSettings["format"] =>
   line.length === 0 && process.env["LOG_FORMAT"] === "json" ? "json" : "pretty"
 
 /**
@@ -111,7 +111,7 @@ export const runProcess = (program: Program): void => {
     disableErrorReporting: true,
     teardown: (exit, onExit) => {
       if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return onExit(0)
-      const text = fatalLine(formatOf(line), complaint(exit.cause), Date.now())
+      const text = fatalLine(toFormat(line), complaint(exit.cause), Date.now())
       process.stderr.write(`${text}\n`)
       onExit(1)
     },

@@ -8,7 +8,7 @@ import type { Socket } from "node:net"
 import { Duplex } from "node:stream"
 import { ClientConnection } from "../src/HttpListener.ts"
 
-const most = sharedLimits.pipelinedRequests.whole
+const max = sharedLimits.pipelinedRequests.whole
 
 /** A socket whose remote end the test plays. */
 class FakeSocket extends Duplex {
@@ -32,46 +32,46 @@ class FakeSocket extends Duplex {
 }
 
 /** Enough turns of the event loop to pass on everything possible. */
-const turns = Effect.repeat(
+const ticks = Effect.repeat(
   Effect.promise(() => new Promise((resolve) => setImmediate(resolve))),
   { times: 40 },
 )
 
 /** A connection whose slices each hold a request, as the test decides. */
-const aConnection = (headersOf: () => Record<string, string> = () => ({})) => {
+const aConnection = (getHeaders: () => Record<string, string> = () => ({})) => {
   const socket = new FakeSocket()
   const connection = new ClientConnection(socket as unknown as Socket)
   const slices: Array<number> = []
-  const begun: Array<EventEmitter> = []
+  const started: Array<EventEmitter> = []
   connection.on("data", (slice: Buffer) => {
     slices.push(slice.length)
     const response = new EventEmitter()
-    const request = { headers: headersOf() }
+    const request = { headers: getHeaders() }
     connection.schedule(request as IncomingMessage, response as unknown as ServerResponse, () =>
-      begun.push(response),
+      started.push(response),
     )
   })
-  return { socket, connection, slices, begun }
+  return { socket, connection, slices, started }
 }
 
 describe("a client's connection", () => {
   it.effect("passes on nothing more at its maximum of requests in flight", () =>
     Effect.gen(function* () {
-      const { begun, slices, socket } = aConnection()
+      const { started, slices, socket } = aConnection()
       for (let chunk = 0; chunk < 3; chunk++) socket.arrive(Buffer.alloc(65_536))
-      yield* turns
-      assert.strictEqual(begun.length, most)
+      yield* ticks
+      assert.strictEqual(started.length, max)
       assert.deepStrictEqual(
         slices,
-        Array.from({ length: most }, () => 1024),
+        Array.from({ length: max }, () => 1024),
       )
       assert.isTrue(socket.isPaused())
 
-      begun[0]!.emit("close")
-      begun[1]!.emit("close")
-      yield* turns
-      assert.strictEqual(begun.length, most + 2)
-      assert.strictEqual(slices.length, most + 2)
+      started[0]!.emit("close")
+      started[1]!.emit("close")
+      yield* ticks
+      assert.strictEqual(started.length, max + 2)
+      assert.strictEqual(slices.length, max + 2)
       assert.isTrue(socket.isPaused())
     }),
   )
@@ -94,11 +94,11 @@ describe("a client's connection", () => {
         })
         socket.arrive(Buffer.alloc(20 * 1024))
       }
-      yield* turns
+      yield* ticks
       assert.lengthOf(order, 40)
       assert.isBelow(order.indexOf("b"), 3)
-      for (let place = 4; place < 36; place += 2) {
-        assert.sameMembers(order.slice(place, place + 2), ["a", "b"])
+      for (let index = 4; index < 36; index += 2) {
+        assert.sameMembers(order.slice(index, index + 2), ["a", "b"])
       }
     }),
   )
@@ -107,23 +107,23 @@ describe("a client's connection", () => {
     Effect.gen(function* () {
       const socket = new FakeSocket()
       const connection = new ClientConnection(socket as unknown as Socket)
-      const begun: Array<number> = []
+      const started: Array<number> = []
       const responses = Array.from({ length: 30 }, () => new EventEmitter())
       connection.once("data", () => {
         for (const [index, response] of responses.entries()) {
           const request = { headers: {} } as IncomingMessage
           connection.schedule(request, response as unknown as ServerResponse, () =>
-            begun.push(index),
+            started.push(index),
           )
         }
       })
       socket.arrive(Buffer.alloc(2000))
-      yield* turns
+      yield* ticks
       for (let answered = 0; answered < responses.length; answered++) {
-        assert.strictEqual(begun.length, Math.min(answered + most, responses.length))
+        assert.strictEqual(started.length, Math.min(answered + max, responses.length))
         responses[answered]!.emit("close")
       }
-      assert.deepStrictEqual(begun, [...responses.keys()])
+      assert.deepStrictEqual(started, [...responses.keys()])
     }),
   )
 
@@ -132,7 +132,7 @@ describe("a client's connection", () => {
       const bodies = ["40000", "0"]
       const { slices, socket } = aConnection(() => ({ "content-length": bodies.shift() ?? "0" }))
       socket.arrive(Buffer.alloc(50_000))
-      yield* turns
+      yield* ticks
       // Data after the head may have been body, so much of the 40,000 may be past it.
       assert.deepStrictEqual(slices.slice(0, 3), [1024, 40_000 - 1024, 1024])
     }),
@@ -143,7 +143,7 @@ describe("a client's connection", () => {
       const requests = [{ "transfer-encoding": "chunked" }]
       const { slices, socket } = aConnection(() => requests[0]!)
       socket.arrive(Buffer.alloc(20_000))
-      yield* turns
+      yield* ticks
       assert.deepStrictEqual(slices.slice(0, 3), [1024, 4096, 4096])
     }),
   )
@@ -156,16 +156,16 @@ describe("a client's connection", () => {
         connection.isStalled()
         assert.isFalse(connection.isStalled(), "nothing to read")
         connection.write("a".repeat(50_000), "latin1")
-        yield* turns
+        yield* ticks
         connection.isStalled()
         assert.isTrue(connection.isStalled(), "nothing read")
         socket.unread[0]!.read()
-        yield* turns
+        yield* ticks
         assert.isFalse(connection.isStalled(), "a piece was read")
         assert.isTrue(connection.isStalled(), "and no other")
         for (let piece = 1; piece < 4; piece++) {
           socket.unread[piece]!.read()
-          yield* turns
+          yield* ticks
         }
         assert.deepStrictEqual(
           socket.unread.map(({ bytes }) => bytes),

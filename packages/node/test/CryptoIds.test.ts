@@ -7,9 +7,9 @@ describe("layerCryptoIds", () => {
   it.effect("request ids are letters and digits only, and never repeat", () =>
     Effect.gen(function* () {
       const ids = yield* Ids
-      const made = Array.from({ length: 10_000 }, () => requestId(ids))
-      for (const id of made) assert.match(id, /^req_[0-9A-Za-z]{24}$/)
-      assert.strictEqual(new Set(made).size, made.length)
+      const created = Array.from({ length: 10_000 }, () => requestId(ids))
+      for (const id of created) assert.match(id, /^req_[0-9A-Za-z]{24}$/)
+      assert.strictEqual(new Set(created).size, created.length)
     }).pipe(Effect.provide(layerCryptoIds)),
   )
 

@@ -150,13 +150,13 @@ describe("a stored content", () => {
   it.effect("of an interrupted upload leaves nothing", () =>
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
-        const begun = yield* Deferred.make<void>()
+        const started = yield* Deferred.make<void>()
         const upload = Stream.concat(
           Stream.make(png),
-          Stream.fromEffect(Effect.andThen(Deferred.succeed(begun, undefined), Effect.never)),
+          Stream.fromEffect(Effect.andThen(Deferred.succeed(started, undefined), Effect.never)),
         )
         const fiber = yield* Effect.forkChild(keep(files, upload, 1000))
-        yield* Deferred.await(begun)
+        yield* Deferred.await(started)
         assert.strictEqual((yield* filesIn(directory)).length, 1)
         yield* Fiber.interrupt(fiber)
         assert.deepStrictEqual(yield* filesIn(directory), [])
@@ -209,10 +209,10 @@ describe("open and remove", () => {
     inMediaFiles((files, directory) =>
       Effect.gen(function* () {
         const { storageKey } = yield* keep(files, Stream.make(png), 1000)
-        const away = join(directory, "away")
-        yield* Effect.promise(() => rename(join(directory, "media"), away))
+        const unavailable = join(directory, "away")
+        yield* Effect.promise(() => rename(join(directory, "media"), unavailable))
         assert.strictEqual(yield* reason(files.open(storageKey)), "io")
-        yield* Effect.promise(() => rename(away, join(directory, "media")))
+        yield* Effect.promise(() => rename(unavailable, join(directory, "media")))
         assert.deepStrictEqual(yield* read((yield* files.open(storageKey)).content), png)
       }),
     ),
@@ -281,7 +281,7 @@ describe("keep", () => {
   it.effect("a spooled content stays under its key, after its scope and its process", () =>
     Effect.gen(function* () {
       const directory = yield* aDirectory
-      const kept = yield* Effect.scoped(
+      const stored = yield* Effect.scoped(
         Effect.gen(function* () {
           const files = yield* MediaFiles
           const spooled = yield* files.spool(inChunks(png, 10), 1000)
@@ -290,14 +290,14 @@ describe("keep", () => {
           return spooled
         }),
       ).pipe(Effect.provide(at(directory)))
-      assert.deepStrictEqual(yield* filesIn(directory), [`media/files/${kept.storageKey}`])
-      const opened = yield* MediaFiles.use((files) => files.open(kept.storageKey)).pipe(
+      assert.deepStrictEqual(yield* filesIn(directory), [`media/files/${stored.storageKey}`])
+      const opened = yield* MediaFiles.use((files) => files.open(stored.storageKey)).pipe(
         Effect.provide(at(directory)),
       )
       assert.deepStrictEqual(yield* read(opened.content), png)
       assert.deepStrictEqual(
         [opened.size, opened.sha256, opened.mimeType],
-        [kept.size, kept.sha256, kept.mimeType],
+        [stored.size, stored.sha256, stored.mimeType],
       )
     }),
   )

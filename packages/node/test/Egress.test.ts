@@ -219,10 +219,10 @@ describe("fetch", () => {
 
   it.effect("interrupting a call closes its connection", () =>
     Effect.gen(function* () {
-      const asked = Promise.withResolvers<void>()
-      const server = yield* aServer(() => asked.resolve())
+      const request = Promise.withResolvers<void>()
+      const server = yield* aServer(() => request.resolve())
       const fiber = yield* Effect.forkChild(get(server.origin))
-      yield* Effect.promise(() => asked.promise)
+      yield* Effect.promise(() => request.promise)
       yield* Fiber.interrupt(fiber)
       yield* server.allClosed
     }).pipe(unguarded()),

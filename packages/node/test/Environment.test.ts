@@ -19,8 +19,8 @@ describe("a size", () => {
   for (const [text, bytes] of sizes) {
     it.effect(`${text} is ${bytes} bytes`, () =>
       Effect.gen(function* () {
-        const given = yield* readVariables({ SIZE: byteSize }, { SIZE: text })
-        assert.strictEqual(given.SIZE, bytes)
+        const input = yield* readVariables({ SIZE: byteSize }, { SIZE: text })
+        assert.strictEqual(input.SIZE, bytes)
       }),
     )
   }

@@ -84,11 +84,11 @@ describe("by the host's fetch", () => {
       })
       assert.strictEqual((yield* post(server.origin)).status, 307)
       assert.deepStrictEqual(bodies, [`POST {"text":"✓"}`])
-      const kept = yield* post(server.origin, { keptBytes: 7 })
-      assert.deepStrictEqual([kept.status, kept.beginning], [307, Buffer.from("x".repeat(7))])
+      const stored = yield* post(server.origin, { keptBytes: 7 })
+      assert.deepStrictEqual([stored.status, stored.beginning], [307, Buffer.from("x".repeat(7))])
       const stuck = yield* aServer((_, response) => void response.write("begun"))
-      const begun = yield* post(stuck.origin, { keptBytes: 7 })
-      assert.strictEqual(Buffer.from(begun.beginning ?? []).toString(), "begun")
+      const started = yield* post(stuck.origin, { keptBytes: 7 })
+      assert.strictEqual(Buffer.from(started.beginning ?? []).toString(), "begun")
     }).pipe(allowing(true)),
   )
 
@@ -100,8 +100,8 @@ describe("by the host's fetch", () => {
       const stuck = yield* aServer((_, response) => void response.write("begun"))
       assert.strictEqual(yield* reason(get(stuck.origin, { timeoutMillis: 200 })), "timeout")
       yield* Effect.all([silent.allClosed, stuck.allClosed])
-      const gone = yield* Effect.scoped(aServer(() => undefined))
-      assert.strictEqual(yield* reason(post(gone.origin)), "connection")
+      const deleted = yield* Effect.scoped(aServer(() => undefined))
+      assert.strictEqual(yield* reason(post(deleted.origin)), "connection")
     }).pipe(allowing(true)),
   )
 })

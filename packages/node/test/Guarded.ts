@@ -45,13 +45,13 @@ export const reason = <A, R>(effect: Effect.Effect<A, EgressError, R>) =>
 
 /** A resolver with a list of answers; it repeats the last one. */
 export const answering = (...answers: ReadonlyArray<ReadonlyArray<string>>) => {
-  const asked: Array<string> = []
+  const requests: Array<string> = []
   const resolve: Resolver = (hostname) =>
     Effect.sync(() => {
-      asked.push(hostname)
-      return answers[Math.min(asked.length, answers.length) - 1]!
+      requests.push(hostname)
+      return answers[Math.min(requests.length, answers.length) - 1]!
     })
-  return { asked, resolve }
+  return { requests, resolve }
 }
 
 /**

@@ -24,7 +24,7 @@ const aClient = Effect.map(
   ),
   (agent) => (url: string) =>
     Effect.callback<Answer, Error>((resume) => {
-      const asked = request(url, { agent }, (response) => {
+      const requested = request(url, { agent }, (response) => {
         let body = ""
         response.setEncoding("utf8").on("data", (chunk: string) => {
           body += chunk
@@ -35,8 +35,8 @@ const aClient = Effect.map(
         })
         response.once("error", (error) => resume(Effect.fail(error)))
       })
-      asked.once("error", (error) => resume(Effect.fail(error)))
-      asked.end()
+      requested.once("error", (error) => resume(Effect.fail(error)))
+      requested.end()
     }),
 )
 
@@ -54,15 +54,15 @@ const greeting = Effect.succeed(text("hello"))
 
 /** An app whose response the test decides, and a signal for its first request. */
 const anAppUnderWay = Effect.gen(function* () {
-  const asked = yield* Deferred.make<void>()
+  const requested = yield* Deferred.make<void>()
   const answer = yield* Deferred.make<string>()
   const app = Effect.andThen(
-    Deferred.succeed(asked, undefined),
+    Deferred.succeed(requested, undefined),
     Effect.map(Deferred.await(answer), (words) => text(words)),
   ).pipe(Effect.interruptible)
   return {
     app,
-    asked: Deferred.await(asked),
+    requests: Deferred.await(requested),
     answer: (words: string) => Deferred.succeed(answer, words),
   }
 })
@@ -71,8 +71,8 @@ describe("the listener", () => {
   it.effect("makes requests wait while the service is being built", () =>
     Effect.gen(function* () {
       const listener = yield* listen("127.0.0.1", 0)
-      const ask = yield* aClient
-      const early = yield* Effect.forkChild(ask(listener.url), { startImmediately: true })
+      const call = yield* aClient
+      const early = yield* Effect.forkChild(call(listener.url), { startImmediately: true })
       yield* aSilentConnection(listener.url)
       yield* Effect.forkChild(listener.serve(greeting))
       const { body, status } = yield* Fiber.join(early)
@@ -97,18 +97,18 @@ describe("the listener", () => {
     Effect.gen(function* () {
       const listener = yield* listen("127.0.0.1", 0)
       yield* Effect.forkChild(listener.serve(greeting))
-      const statusOf = (headers: ReadonlyArray<string>) =>
+      const getStatus = (headers: ReadonlyArray<string>) =>
         Effect.callback<number | undefined>((resume) => {
-          const asking = request(listener.url, { headers: [...headers], agent: false })
-          asking.on("response", (answer) => {
+          const requesting = request(listener.url, { headers: [...headers], agent: false })
+          requesting.on("response", (answer) => {
             answer.resume()
             resume(Effect.succeed(answer.statusCode))
           })
-          asking.end()
+          requesting.end()
         })
-      assert.strictEqual(yield* statusOf(["Host", "one.example", "HOST", "two.example"]), 400)
-      assert.strictEqual(yield* statusOf(["Host", "one.example", "Host", "one.example"]), 400)
-      assert.strictEqual(yield* statusOf(["Host", "one.example", "X-Host", "host"]), 200)
+      assert.strictEqual(yield* getStatus(["Host", "one.example", "HOST", "two.example"]), 400)
+      assert.strictEqual(yield* getStatus(["Host", "one.example", "Host", "one.example"]), 400)
+      assert.strictEqual(yield* getStatus(["Host", "one.example", "X-Host", "host"]), 200)
     }),
   )
 
@@ -166,12 +166,12 @@ describe("the listener", () => {
 
   it.effect("a stop accepts no new connection, lets answers in flight end, and then is done", () =>
     Effect.gen(function* () {
-      const { answer, app, asked } = yield* anAppUnderWay
+      const { answer, app, requests } = yield* anAppUnderWay
       const listener = yield* listen("127.0.0.1", 0)
       const serving = yield* Effect.forkChild(listener.serve(app))
-      const ask = yield* aClient
-      const underWay = yield* Effect.forkChild(ask(listener.url))
-      yield* asked
+      const call = yield* aClient
+      const underWay = yield* Effect.forkChild(call(listener.url))
+      yield* requests
       const stopping = yield* Effect.forkChild(Fiber.interrupt(serving), { startImmediately: true })
       const other = yield* aClient
       assert.match(String(yield* Effect.flip(other(listener.url))), /ECONNREFUSED/)
@@ -187,8 +187,8 @@ describe("the listener", () => {
     Effect.gen(function* () {
       const listener = yield* listen("127.0.0.1", 0)
       const serving = yield* Effect.forkChild(listener.serve(greeting))
-      const ask = yield* aClient
-      const { headers } = yield* ask(listener.url)
+      const call = yield* aClient
+      const { headers } = yield* call(listener.url)
       assert.strictEqual(headers.connection, "keep-alive")
       yield* aSilentConnection(listener.url)
       // The clock does not move: anything that waits for a timeout would never end.
@@ -198,12 +198,12 @@ describe("the listener", () => {
 
   it.effect("a stop abandons an answer that does not come, in time", () =>
     Effect.gen(function* () {
-      const { app, asked } = yield* anAppUnderWay
+      const { app, requests } = yield* anAppUnderWay
       const listener = yield* listen("127.0.0.1", 0)
       const serving = yield* Effect.forkChild(listener.serve(app))
-      const ask = yield* aClient
-      const underWay = yield* Effect.forkChild(Effect.flip(ask(listener.url)))
-      yield* asked
+      const call = yield* aClient
+      const underWay = yield* Effect.forkChild(Effect.flip(call(listener.url)))
+      yield* requests
       const stopping = yield* Effect.forkChild(Fiber.interrupt(serving), { startImmediately: true })
       yield* TestClock.adjust("8 seconds")
       assert.isUndefined(stopping.pollUnsafe())

@@ -6,7 +6,7 @@ import { Effect, Fiber, Layer } from "effect"
 import { connect, Socket } from "node:net"
 import { text } from "node:stream/consumers"
 import { interruptEverywhere } from "@messaging-service/testkit"
-import { loadUndici, postOverKept } from "../src/Connections.ts"
+import { loadUndici, postOverPool } from "../src/Connections.ts"
 import { layerEgress } from "../src/Egress.ts"
 import type { EgressOptions } from "../src/Egress.ts"
 import { realTimeLayer } from "../src/NodeServices.ts"
@@ -51,8 +51,8 @@ const post = (
     ),
   )
 
-const statusOf = (url: string, given?: Parameters<typeof post>[1]) =>
-  Effect.map(post(url, given), ({ status }) => status)
+const getStatus = (url: string, input?: Parameters<typeof post>[1]) =>
+  Effect.map(post(url, input), ({ status }) => status)
 
 const reason = <A, R>(effect: Effect.Effect<A, EgressError, R>) =>
   Effect.map(Effect.flip(effect), (error) => error.reason)
@@ -155,13 +155,13 @@ describe("post", () => {
 
   it.effect("returns a redirect without following it", () =>
     Effect.gen(function* () {
-      let asked = 0
+      let requests = 0
       const server = yield* aServer((request, response) => {
-        asked++
+        requests++
         response.writeHead(request.url === "/" ? 307 : 200, { location: "/other" }).end()
       })
-      assert.strictEqual(yield* statusOf(server.origin), 307)
-      assert.strictEqual(asked, 1)
+      assert.strictEqual(yield* getStatus(server.origin), 307)
+      assert.strictEqual(requests, 1)
     }).pipe(unguarded()),
   )
 
@@ -171,7 +171,7 @@ describe("post", () => {
         response.writeEarlyHints({ link: "</style.css>; rel=preload" })
         response.writeHead(202).end()
       })
-      assert.strictEqual(yield* statusOf(server.origin), 202)
+      assert.strictEqual(yield* getStatus(server.origin), 202)
     }).pipe(unguarded()),
   )
 
@@ -184,7 +184,7 @@ describe("post", () => {
         response.on("drain", more)
         more()
       })
-      assert.strictEqual(yield* statusOf(server.origin), 200)
+      assert.strictEqual(yield* getStatus(server.origin), 200)
       yield* server.allClosed
     }).pipe(unguarded()),
   )
@@ -194,7 +194,7 @@ describe("post", () => {
       const server = yield* aServer((_, response) => {
         response.writeHead(200, { "content-length": "1001" }).flushHeaders()
       })
-      assert.strictEqual(yield* statusOf(server.origin), 200)
+      assert.strictEqual(yield* getStatus(server.origin), 200)
       yield* server.allClosed
     }).pipe(unguarded()),
   )
@@ -203,8 +203,8 @@ describe("post", () => {
     Effect.gen(function* () {
       const endless = yield* aServer((_, response) => response.writeHead(204 + 1).flushHeaders())
       /** A limit that ends before the status is there says nothing: the next one is twice as long. */
-      const statusWithin = (timeoutMillis: number): ReturnType<typeof statusOf> =>
-        statusOf(endless.origin, { limits: { timeoutMillis } }).pipe(
+      const statusWithin = (timeoutMillis: number): ReturnType<typeof getStatus> =>
+        getStatus(endless.origin, { limits: { timeoutMillis } }).pipe(
           Effect.catch((error) =>
             timeoutMillis > 10_000 ? Effect.fail(error) : statusWithin(2 * timeoutMillis),
           ),
@@ -214,14 +214,14 @@ describe("post", () => {
       const torn = yield* aTcpServer((socket) =>
         socket.end("HTTP/1.1 500 No\r\ncontent-length: 100\r\n\r\nhalf of it"),
       )
-      assert.strictEqual(yield* statusOf(torn.origin), 500)
+      assert.strictEqual(yield* getStatus(torn.origin), 500)
     }).pipe(unguarded()),
   )
 
   it.effect("an answer that does not begin in time is a timeout, and its connection closes", () =>
     Effect.gen(function* () {
       const server = yield* aServer(() => undefined)
-      const call = statusOf(server.origin, { limits: { timeoutMillis: 30 } })
+      const call = getStatus(server.origin, { limits: { timeoutMillis: 30 } })
       assert.strictEqual(yield* reason(call), "timeout")
       yield* server.allClosed
     }).pipe(unguarded()),
@@ -255,10 +255,10 @@ describe("post", () => {
 
   it.effect("interrupting a call closes its connection", () =>
     Effect.gen(function* () {
-      const asked = Promise.withResolvers<void>()
-      const server = yield* aServer(() => asked.resolve())
+      const request = Promise.withResolvers<void>()
+      const server = yield* aServer(() => request.resolve())
       const fiber = yield* Effect.forkChild(post(server.origin))
-      yield* Effect.promise(() => asked.promise)
+      yield* Effect.promise(() => request.promise)
       yield* Fiber.interrupt(fiber)
       yield* server.allClosed
     }).pipe(unguarded()),
@@ -298,7 +298,7 @@ describe("kept connections", () => {
       const server = yield* aServer((_, response) => {
         response.writeHead(200, { connection: "close" }).end()
       })
-      for (let call = 0; call < 3; call++) assert.strictEqual(yield* statusOf(server.origin), 200)
+      for (let call = 0; call < 3; call++) assert.strictEqual(yield* getStatus(server.origin), 200)
       assert.strictEqual(server.connections(), 3)
     }).pipe(unguarded()),
   )
@@ -312,7 +312,7 @@ describe("kept connections", () => {
         socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"))
       })
       for (let call = 0; call < 4; call++) {
-        assert.strictEqual(yield* statusOf(server.origin), 200)
+        assert.strictEqual(yield* getStatus(server.origin), 200)
         accepted[call]?.destroy()
         // The close must travel to this side of the connection.
         yield* closed(dialled[call]!)
@@ -336,9 +336,9 @@ describe("kept connections", () => {
         if (++calls === 2) response.socket?.destroy()
         else response.end()
       })
-      assert.strictEqual(yield* statusOf(server.origin), 200)
+      assert.strictEqual(yield* getStatus(server.origin), 200)
       assert.strictEqual(yield* reason(post(server.origin)), "connection")
-      assert.strictEqual(yield* statusOf(server.origin), 200)
+      assert.strictEqual(yield* getStatus(server.origin), 200)
       // One call was one request: a failing call is never repeated behind the caller's back.
       assert.deepStrictEqual([calls, server.connections()], [3, 2])
     }).pipe(unguarded()),
@@ -362,7 +362,7 @@ describe("kept connections", () => {
       const server = yield* aServer((_, response) => {
         response.writeHead(200, { "keep-alive": "timeout=100000, max=100000" }).end()
       })
-      assert.strictEqual(yield* statusOf(server.origin), 200)
+      assert.strictEqual(yield* getStatus(server.origin), 200)
       yield* server.allClosed
     }).pipe(unguarded({ idleMillis: 30 })),
   )
@@ -377,7 +377,7 @@ describe("kept connections", () => {
         if (waiting.length === side) for (const answer of waiting.splice(0)) answer()
       })
       /** So many at once. */
-      const postsOf = (workspace: number, count: number) =>
+      const postMany = (workspace: number, count: number) =>
         Effect.suspend(() => {
           side = count
           const posts = Array.from({ length: count }, () =>
@@ -385,12 +385,12 @@ describe("kept connections", () => {
           )
           return Effect.all(posts, { concurrency: "unbounded" })
         })
-      yield* postsOf(1, most + 5)
+      yield* postMany(1, most + 5)
       assert.strictEqual(server.connections(), most + 5)
       // All but five were kept. Those that workspace 2 takes over count as its own.
-      yield* postsOf(2, most)
+      yield* postMany(2, most)
       assert.strictEqual(server.connections(), most + 5)
-      yield* postsOf(1, most + 1)
+      yield* postMany(1, most + 1)
       assert.strictEqual(server.connections(), most + 6)
     }).pipe(unguarded()),
   )
@@ -493,11 +493,11 @@ it.effect("a post that is interrupted anywhere leaves no connection behind", () 
       }),
       (socket) => Effect.sync(() => socket.destroy()),
     )
-    const kept = yield* postOverKept()
+    const getStored = yield* postOverPool()
     const target = { origin: "http://receiver.example", path: "/" }
     const request = { workspaceId, headers: {}, body: "{}", allowHttp: true }
     yield* loadUndici
-    const posted = kept(target as Parameters<typeof kept>[0], request, limits, connecting)
+    const posted = getStored(target as Parameters<typeof getStored>[0], request, limits, connecting)
     yield* interruptEverywhere(posted, (operation) =>
       Effect.sync(() => {
         const isClosed = sockets.every(({ destroyed }) => destroyed)

@@ -14,12 +14,12 @@ export const rejects = async () => { void Promise.resolve().then(() => { throw n
 export const throws = async () => { setTimeout(() => { throw new Error("thrown") }, 1) }
 `
 
-const program = (given: string) => `
+const program = (text: string) => `
 import { guard } from "./guarded.mjs"
 import { rejects, throws } from "./node_modules/library/index.mjs"
 const guarded = await guard((error) => console.log("ended: " + error.message))
 setTimeout(() => console.log("lives"), 50)
-${given}
+${text}
 `
 
 const directory = mkdtempSync(join(tmpdir(), "guard-"))
@@ -44,10 +44,10 @@ interface Ended {
 }
 
 /** The exit code and the output of a program. */
-const run = (given: string) =>
+const run = (text: string) =>
   Effect.promise(async () => {
     const main = join(directory, "main.mjs")
-    await writeFile(main, program(given))
+    await writeFile(main, program(text))
     return new Promise<Ended>((resolve) => {
       execFile(process.execPath, [main], (error, out, err) => {
         resolve({ code: error === null ? 0 : error.code, out, err })
@@ -84,10 +84,10 @@ it.live("all other errors end the process as they would without the guard", () =
       `rejects()`,
       `throws()`,
     ]
-    for (const given of foreign) {
-      const { code, err, out } = yield* run(given)
-      assert.deepStrictEqual([code, out], [1, ""], given)
-      assert.match(err, /mine|rejected|thrown/, given)
+    for (const text of foreign) {
+      const { code, err, out } = yield* run(text)
+      assert.deepStrictEqual([code, out], [1, ""], text)
+      assert.match(err, /mine|rejected|thrown/, text)
     }
     assert.strictEqual((yield* run(`${ends}void Promise.reject(new Error("mine"))`)).code, 3)
     assert.strictEqual((yield* run(`${ends}throws()`)).code, 4)

@@ -6,11 +6,11 @@ import { withLogging } from "../src/process.ts"
 it.effect("a field without a value is null in JSON, and not a text", () =>
   Effect.gen(function* () {
     const lines: Array<string> = []
-    const quiet = { ...(yield* Console.Console), log: (text: string) => void lines.push(text) }
+    const idle = { ...(yield* Console.Console), log: (text: string) => void lines.push(text) }
     yield* Effect.logInfo("number paused").pipe(
       Effect.annotateLogs({ number: 7, reason: "paused", until: null }),
       (line) => withLogging({ format: "json", level: "info" }, line),
-      Effect.provideService(Console.Console, quiet),
+      Effect.provideService(Console.Console, idle),
     )
     assert.deepInclude(JSON.parse(lines[0] ?? ""), {
       level: "info",

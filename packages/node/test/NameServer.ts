@@ -27,7 +27,7 @@ export interface NameServer {
   /** In order of arrival. */
   readonly questions: ReadonlyArray<Question>
   /** Completes after that many questions. */
-  readonly asked: (count: number) => Effect.Effect<void>
+  readonly requests: (count: number) => Effect.Effect<void>
 }
 
 const codes = { SERVFAIL: 2, NXDOMAIN: 3 } as const
@@ -100,9 +100,9 @@ export const aNameServer = (
       const { name, type } = readQuestion(query)
       const question = { name, type: types[type as keyof typeof types], over }
       questions.push(question)
-      for (const look of waiting) look()
-      const given = answer(question)
-      return given === "silence" ? null : reply(query, given)
+      for (const check of waiting) check()
+      const input = answer(question)
+      return input === "silence" ? null : reply(query, input)
     }
 
     const sockets: Array<Socket> = []
@@ -148,13 +148,13 @@ export const aNameServer = (
     return {
       address: `127.0.0.1:${port}`,
       questions,
-      asked: (count) =>
+      requests: (count) =>
         Effect.callback<void>((resume) => {
-          const look = () => {
+          const check = () => {
             if (questions.length >= count) resume(Effect.void)
           }
-          waiting.push(look)
-          look()
+          waiting.push(check)
+          check()
         }),
     }
   })

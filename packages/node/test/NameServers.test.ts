@@ -28,7 +28,7 @@ const aHostsFile = (text: string) =>
   )
 
 /** Without a hosts file except the given one. */
-const asking = (
+const requesting = (
   answer: (question: Question) => Answer,
   overrides: { readonly timeoutMillis?: number; readonly hosts?: string } = {},
 ) =>
@@ -49,7 +49,7 @@ describe("name resolution over our own sockets", () => {
     () =>
       Effect.gen(function* () {
         const addresses = ["2001:db8::2", "192.0.2.9", "192.0.2.1", "2001:db8::1"]
-        const { resolve, server } = yield* asking(() => ({ addresses }))
+        const { resolve, server } = yield* requesting(() => ({ addresses }))
         assert.deepStrictEqual(yield* resolve("Hook.Example."), [
           "192.0.2.9",
           "192.0.2.1",
@@ -65,7 +65,7 @@ describe("name resolution over our own sockets", () => {
 
   it.effect("follows an alias to the addresses that come with it", () =>
     Effect.gen(function* () {
-      const { resolve } = yield* asking(() => ({
+      const { resolve } = yield* requesting(() => ({
         alias: "really.example",
         addresses: ["192.0.2.7"],
       }))
@@ -75,7 +75,7 @@ describe("name resolution over our own sockets", () => {
 
   it.effect("repeats a truncated answer over TCP", () =>
     Effect.gen(function* () {
-      const { resolve } = yield* asking(({ over }) =>
+      const { resolve } = yield* requesting(({ over }) =>
         over === "udp" ? "truncated" : { addresses: ["192.0.2.7", "2001:db8::7"] },
       )
       assert.deepStrictEqual(yield* resolve("hook.example"), ["192.0.2.7", "2001:db8::7"])
@@ -84,14 +84,14 @@ describe("name resolution over our own sockets", () => {
 
   it.effect.each(["SERVFAIL", "NXDOMAIN", { addresses: [] }] as const)("%j is dns", (answer) =>
     Effect.gen(function* () {
-      const { resolve } = yield* asking(() => answer)
+      const { resolve } = yield* requesting(() => answer)
       assert.strictEqual(yield* reason(resolve("hook.example")), "dns")
     }),
   )
 
   it.effect("silence is dns after the timeout", () =>
     Effect.gen(function* () {
-      const { resolve } = yield* asking(() => "silence", { timeoutMillis: 30 })
+      const { resolve } = yield* requesting(() => "silence", { timeoutMillis: 30 })
       assert.strictEqual(yield* reason(resolve("hook.example")), "dns")
     }),
   )
@@ -100,7 +100,7 @@ describe("name resolution over our own sockets", () => {
     "one family is enough when the other one is %s",
     (other) =>
       Effect.gen(function* () {
-        const { resolve } = yield* asking(({ type }) =>
+        const { resolve } = yield* requesting(({ type }) =>
           type === "A" ? { addresses: ["192.0.2.7"] } : other,
         )
         assert.deepStrictEqual(yield* resolve("hook.example"), ["192.0.2.7"])
@@ -109,7 +109,7 @@ describe("name resolution over our own sockets", () => {
 
   it.effect("a name that no server accepts is dns", () =>
     Effect.gen(function* () {
-      const { resolve, server } = yield* asking(() => ({ addresses: ["192.0.2.7"] }))
+      const { resolve, server } = yield* requesting(() => ({ addresses: ["192.0.2.7"] }))
       assert.strictEqual(yield* reason(resolve("not..a name")), "dns")
       assert.deepStrictEqual(server.questions, [])
     }),
@@ -117,7 +117,7 @@ describe("name resolution over our own sockets", () => {
 
   it.effect("a query names the host unchanged, with no search domain", () =>
     Effect.gen(function* () {
-      const { resolve, server } = yield* asking(() => "NXDOMAIN")
+      const { resolve, server } = yield* requesting(() => "NXDOMAIN")
       yield* reason(resolve("receiver"))
       assert.deepStrictEqual([...new Set(server.questions.map(({ name }) => name))], ["receiver"])
     }),
@@ -125,7 +125,7 @@ describe("name resolution over our own sockets", () => {
 
   it.effect("reads the hosts file first, and again after a change", () =>
     Effect.gen(function* () {
-      const { hosts, resolve, server } = yield* asking(() => "NXDOMAIN", {
+      const { hosts, resolve, server } = yield* requesting(() => "NXDOMAIN", {
         hosts:
           "# names\n192.0.2.1 hook.example Other.Example # both\n2001:db8::1\thook.example\nnone x\n",
       })
@@ -140,7 +140,7 @@ describe("name resolution over our own sockets", () => {
 
   it.effect("localhost and names that end in it are this machine, and no server is asked", () =>
     Effect.gen(function* () {
-      const { resolve, server } = yield* asking(() => ({ addresses: ["192.0.2.7"] }))
+      const { resolve, server } = yield* requesting(() => ({ addresses: ["192.0.2.7"] }))
       for (const name of ["localhost", "api.localhost", "LOCALHOST."]) {
         assert.deepStrictEqual(yield* resolve(name), ["127.0.0.1", "::1"])
       }
@@ -150,22 +150,22 @@ describe("name resolution over our own sockets", () => {
 
   it.effect("a hundred silent names do not delay the next one", () =>
     Effect.gen(function* () {
-      const { resolve, server } = yield* asking(({ name }) =>
+      const { resolve, server } = yield* requesting(({ name }) =>
         name.startsWith("silent") ? "silence" : { addresses: ["192.0.2.7"] },
       )
-      for (let asked = 0; asked < 100; asked++) {
-        yield* Effect.forkChild(resolve(`silent${asked}.example`))
+      for (let requests = 0; requests < 100; requests++) {
+        yield* Effect.forkChild(resolve(`silent${requests}.example`))
       }
-      yield* server.asked(200)
+      yield* server.requests(200)
       assert.deepStrictEqual(yield* resolve("hook.example"), ["192.0.2.7"])
     }),
   )
 
   it.effect("an interrupted look-up ends at once and asks no more", () =>
     Effect.gen(function* () {
-      const { resolve, server } = yield* asking(() => "silence")
+      const { resolve, server } = yield* requesting(() => "silence")
       const fiber = yield* Effect.forkChild(resolve("hook.example"))
-      yield* server.asked(2)
+      yield* server.requests(2)
       yield* Fiber.interrupt(fiber)
       assert.strictEqual(server.questions.length, 2)
     }),
@@ -179,73 +179,76 @@ describe("look-ups share a resolver", () => {
   const two = 2 as WorkspaceId
 
   /** A resolver whose answers the test decides. */
-  const held = Effect.gen(function* () {
-    const asked: Array<string> = []
-    const givenUp: Array<string> = []
+  const reserved = Effect.gen(function* () {
+    const requests: Array<string> = []
+    const abandoned: Array<string> = []
     const answers = new Map<string, Deferred.Deferred<ReadonlyArray<string>, EgressError>>()
     const lookUp = yield* sharedLookUps((name) => {
-      asked.push(name)
+      requests.push(name)
       const answer = Deferred.makeUnsafe<ReadonlyArray<string>, EgressError>()
       answers.set(name, answer)
       return Deferred.await(answer).pipe(
-        Effect.onInterrupt(() => Effect.sync(() => givenUp.push(name))),
+        Effect.onInterrupt(() => Effect.sync(() => abandoned.push(name))),
       )
     })
-    const ask = (name: string, workspaceId: WorkspaceId) =>
+    const request = (name: string, workspaceId: WorkspaceId) =>
       Effect.forkChild(lookUp(name, workspaceId), { startImmediately: true })
     const answer = (name: string, addresses: ReadonlyArray<string>) =>
       Deferred.succeed(answers.get(name)!, addresses)
-    return { answer, ask, asked, givenUp, lookUp }
+    return { answer, request, requests, abandoned, lookUp }
   })
 
   it.effect("concurrent lookups of one name share a query, and later ones ask again", () =>
     Effect.gen(function* () {
-      const { answer, ask, asked } = yield* held
-      const waiting = [yield* ask("a.example", one), yield* ask("a.example", two)]
+      const { answer, request, requests } = yield* reserved
+      const waiting = [yield* request("a.example", one), yield* request("a.example", two)]
       yield* Effect.yieldNow
-      assert.deepStrictEqual(asked, ["a.example"])
+      assert.deepStrictEqual(requests, ["a.example"])
       yield* answer("a.example", ["192.0.2.1"])
       for (const fiber of waiting) assert.deepStrictEqual(yield* Fiber.join(fiber), ["192.0.2.1"])
-      yield* ask("a.example", one)
+      yield* request("a.example", one)
       yield* Effect.yieldNow
-      assert.deepStrictEqual(asked, ["a.example", "a.example"])
+      assert.deepStrictEqual(requests, ["a.example", "a.example"])
     }),
   )
 
   it.effect("continues while one caller waits, and ends with the last one", () =>
     Effect.gen(function* () {
-      const { ask, givenUp } = yield* held
-      const first = yield* ask("a.example", one)
-      const second = yield* ask("a.example", two)
+      const { request, abandoned } = yield* reserved
+      const first = yield* request("a.example", one)
+      const second = yield* request("a.example", two)
       yield* Effect.yieldNow
       yield* Fiber.interrupt(first)
-      assert.deepStrictEqual(givenUp, [])
+      assert.deepStrictEqual(abandoned, [])
       yield* Fiber.interrupt(second)
-      assert.deepStrictEqual(givenUp, ["a.example"])
+      assert.deepStrictEqual(abandoned, ["a.example"])
     }),
   )
 
   it.effect("a workspace has its share, and others do not wait behind it", () =>
     Effect.gen(function* () {
-      const { ask, asked, answer } = yield* held
-      for (let name = 0; name < share.share.most + 3; name++) yield* ask(`silent${name}`, one)
-      yield* ask("b.example", two)
+      const { request, requests, answer } = yield* reserved
+      for (let name = 0; name < share.share.most + 3; name++) yield* request(`silent${name}`, one)
+      yield* request("b.example", two)
       yield* Effect.yieldNow
-      assert.deepStrictEqual([asked.length, asked.at(-1)], [share.share.most + 1, "b.example"])
+      assert.deepStrictEqual(
+        [requests.length, requests.at(-1)],
+        [share.share.most + 1, "b.example"],
+      )
       yield* answer("silent0", ["192.0.2.1"])
-      for (let turn = 0; turn < 5; turn++) yield* Effect.yieldNow
-      assert.strictEqual(asked.length, share.share.most + 2)
+      for (let iteration = 0; iteration < 5; iteration++) yield* Effect.yieldNow
+      assert.strictEqual(requests.length, share.share.most + 2)
     }),
   )
 
   it.effect("all workspaces together have the table's total", () =>
     Effect.gen(function* () {
-      const { ask, asked } = yield* held
+      const { request, requests } = yield* reserved
       for (let name = 0; name < share.whole + 5; name++) {
-        yield* ask(`silent${name}`, (1 + (name % 100)) as WorkspaceId)
+        yield* request(`silent${name}`, (1 + (name % 100)) as WorkspaceId)
       }
       yield* Effect.yieldNow
-      assert.strictEqual(asked.length, share.whole)
+      assert.strictEqual(requests.length, share.whole)
     }),
   )
 })

@@ -66,9 +66,9 @@ describe("a check of an HTTP proxy", () => {
       const proxy = yield* aServer(() => answer)
       const url = `http://number:p%40ss@127.0.0.1:${proxy.port}`
       assert.strictEqual(yield* check(url), problem)
-      const [asked = ""] = proxy.said.map(String)
-      assert.include(asked, "CONNECT remote.invalid:443 HTTP/1.1\r\n")
-      assert.include(asked, `Basic ${Buffer.from("number:p@ss").toString("base64")}\r\n`)
+      const [query = ""] = proxy.said.map(String)
+      assert.include(query, "CONNECT remote.invalid:443 HTTP/1.1\r\n")
+      assert.include(query, `Basic ${Buffer.from("number:p@ss").toString("base64")}\r\n`)
       yield* openCount(proxy, 0)
     }),
   )

@@ -21,12 +21,12 @@ describe("a clock jump", () => {
   /** Number of checks until one finds a jump, where each check sees the next lead. */
   const looksUntilLeap = (leads: ReadonlyArray<number>) =>
     Effect.gen(function* () {
-      let looks = 0
+      let checks = 0
       const last = leads.length - 1
-      const leadOf = () => leads[Math.min(looks, last)] ?? 0
-      const sleep = () => Effect.sync(() => void looks++)
-      yield* untilLeaptOver(sleep, leadOf)
-      return looks
+      const readLead = () => leads[Math.min(checks, last)] ?? 0
+      const sleep = () => Effect.sync(() => void checks++)
+      yield* untilLeaptOver(sleep, readLead)
+      return checks
     })
 
   it.effect("is found where the clock is a second further on than the steady one", () =>

@@ -43,11 +43,11 @@ describe("the guard", () => {
   ]
   for (const url of spellings) {
     it.effect(`${url} is blocked before anything is resolved or dialed`, () => {
-      const { asked, resolve } = answering([publicAddress])
+      const { requests, resolve } = answering([publicAddress])
       return Effect.gen(function* () {
         assert.strictEqual(yield* reason(get(url)), "blocked_address")
         assert.isFalse(yield* Egress.use((egress) => egress.allows(url, workspaceId)))
-        assert.deepStrictEqual(asked, [])
+        assert.deepStrictEqual(requests, [])
       }).pipe(guarded({ resolve, dial: neverDialed }))
     })
   }
@@ -74,11 +74,11 @@ describe("the guard", () => {
   it.effect("a name that changes its address after the check gets nowhere", () =>
     Effect.gen(function* () {
       const server = yield* aServer((request, response) => response.end(request.headers.host))
-      const { asked, resolve } = answering([publicAddress], ["127.0.0.1"])
+      const { requests, resolve } = answering([publicAddress], ["127.0.0.1"])
       const { dialed, dial } = dialing(server.port, true)
       const answer = yield* get("http://media.example/").pipe(guarded({ resolve, dial }))
       // Resolved once; the dialed address is exactly the checked one, under the asked name.
-      assert.deepStrictEqual(asked, ["media.example"])
+      assert.deepStrictEqual(requests, ["media.example"])
       assert.deepStrictEqual(dialed, [[publicAddress]])
       assert.strictEqual(answer.text, "media.example")
     }),

@@ -46,11 +46,11 @@ const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 /** An app whose responses wait for the test, with its numbers of started, ended and running handlers. */
 const aSlowApp = Effect.gen(function* () {
   const latch = yield* Latch.make(false)
-  const counts = { begun: 0, underWay: 0, most: 0 }
+  const counts = { started: 0, underWay: 0, max: 0 }
   const app = Effect.acquireUseRelease(
     Effect.sync(() => {
-      counts.begun++
-      counts.most = Math.max(counts.most, ++counts.underWay)
+      counts.started++
+      counts.max = Math.max(counts.max, ++counts.underWay)
     }),
     () =>
       Effect.andThen(
@@ -78,16 +78,19 @@ describe("the listener", () => {
       const answers = received(socket)
       const paths = Array.from({ length: 5000 }, (_, index) => `/${index}`)
       socket.write(paths.map(get).join(""))
-      yield* until("all that may be are under way", () => counts.begun === pipelinedRequests.whole)
+      yield* until(
+        "all that may be are under way",
+        () => counts.started === pipelinedRequests.whole,
+      )
       // Another connection gets its turn meanwhile, so no more requests of the first start.
       const other = yield* aConnection(listener)
       other.write(get("/other"))
-      yield* until("the other's is under way", () => counts.begun === pipelinedRequests.whole + 1)
+      yield* until("the other's is under way", () => counts.started === pipelinedRequests.whole + 1)
 
       yield* release
       const all = yield* answers(paths.length)
       assert.deepStrictEqual(all.match(/(?<=\r\n\r\n)\/\d+/g), paths)
-      assert.strictEqual(counts.most, pipelinedRequests.whole + 1)
+      assert.strictEqual(counts.max, pipelinedRequests.whole + 1)
     }),
   )
 
@@ -101,7 +104,7 @@ describe("the listener", () => {
       yield* until("handlers are under way", () => counts.underWay === pipelinedRequests.whole)
       socket.destroy()
       yield* until("none is under way", () => counts.underWay === 0)
-      assert.strictEqual(counts.begun, pipelinedRequests.whole)
+      assert.strictEqual(counts.started, pipelinedRequests.whole)
     }),
   )
 
@@ -160,15 +163,15 @@ describe("the listener", () => {
         // An idle connection stays open.
         const idle = yield* aConnection(listener)
         idle.resume()
-        let looks = 0
+        let checks = 0
         while (ends.length === 0) {
           yield* TestClock.adjust("5 seconds")
-          looks++
+          checks++
           // A client that does not read detects the end when it writes; this is no request.
           socket.write("\r\n")
           yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
         }
-        assert.isAtLeast(looks, 6)
+        assert.isAtLeast(checks, 6)
         assert.isBelow(socket.bytesRead, 64 * 1024 * 1024)
         assert.isFalse(idle.destroyed)
       }),
@@ -179,7 +182,7 @@ describe("the listener", () => {
     Effect.gen(function* () {
       const listener = yield* listen("127.0.0.1", 0)
       yield* Effect.forkChild(listener.serve(Effect.succeed(text("hello"))))
-      const ask = Effect.fnUntraced(function* (socket: Socket) {
+      const request = Effect.fnUntraced(function* (socket: Socket) {
         const ended = Effect.promise(() => once(socket, "close"))
         socket.write(get("/"))
         const first = Effect.promise(() => once(socket, "data"))
@@ -189,14 +192,14 @@ describe("the listener", () => {
       for (let count = 0; count < connections.share.most; count++) {
         const socket = yield* aConnection(listener)
         all.push(socket)
-        assert.strictEqual(yield* ask(socket), "answered")
+        assert.strictEqual(yield* request(socket), "answered")
       }
-      assert.strictEqual(yield* ask(yield* aConnection(listener)), "closed")
+      assert.strictEqual(yield* request(yield* aConnection(listener)), "closed")
       all[0]!.destroy()
       yield* processes.waitUntil(
         "there is room again",
         Effect.gen(function* () {
-          const outcome = yield* ask(yield* aConnection(listener))
+          const outcome = yield* request(yield* aConnection(listener))
           return outcome === "answered" ? true : undefined
         }),
       )
@@ -233,10 +236,10 @@ describe("the listener", () => {
         yield* until("one is busy", () => counts.underWay === 1)
         let closed = 0
         const holders = connections.whole / connections.share.most
-        for (let holder = 0; holder < holders; holder++) {
-          const mine = holder === 0 ? connections.share.most - 1 : connections.share.most
+        for (let owner = 0; owner < holders; owner++) {
+          const mine = owner === 0 ? connections.share.most - 1 : connections.share.most
           for (let count = 0; count < mine; count++) {
-            const socket = yield* aConnection(listener, `127.0.0.${2 + holder}`)
+            const socket = yield* aConnection(listener, `127.0.0.${2 + owner}`)
             socket.once("close", () => closed++)
           }
         }

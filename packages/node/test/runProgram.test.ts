@@ -13,7 +13,7 @@ const summaries = {
 const said = (line: ReadonlyArray<string>, hasCommands = true) =>
   Effect.gen(function* () {
     const lines: Array<string> = []
-    const quiet = { ...(yield* Console.Console), log: (text: string) => void lines.push(text) }
+    const idle = { ...(yield* Console.Console), log: (text: string) => void lines.push(text) }
     const commands = {
       commands: summaries,
       runCommand: (name: string) => Console.log(`[${name}]`),
@@ -26,7 +26,7 @@ const said = (line: ReadonlyArray<string>, hasCommands = true) =>
       ...(hasCommands ? commands : {}),
     }
     return yield* runProgram(program, line).pipe(
-      Effect.provideService(Console.Console, quiet),
+      Effect.provideService(Console.Console, idle),
       Effect.map(() => lines.join("\n")),
       Effect.catch(({ message }) => Effect.succeed(`refused: ${message}`)),
     )

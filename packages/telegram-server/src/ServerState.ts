@@ -10,7 +10,7 @@ import type { Verifier } from "./passwords.ts"
 export type CodeWay = "app" | "sms" | "call" | "email"
 
 /** A message on a person's phone. */
-export interface Shown {
+export interface DisplayedMessage {
   /** The sender's phone, and the phone that shows it. */
   readonly from: string
   readonly to: string
@@ -48,7 +48,7 @@ export interface Person {
   /** Whether phones find the account. */
   readonly isFoundByPhone: boolean
   isBanned: boolean
-  readonly shown: Array<Shown>
+  readonly displayed: Array<DisplayedMessage>
   readonly events: Array<BoxEvent>
   lastMessageId: number
   /** By the id that the client drew: the id of the created message. */
@@ -75,9 +75,9 @@ export interface AuthKey {
   isIntroduced: boolean
   readonly sessions: Map<string, Session>
   /** The maximum of sessions that received updates at once. */
-  most: number
+  max: number
   /** The connections that received updates: their number, and the latest. */
-  begun: number
+  started: number
   latest: Connection | null
   /** How often its connections asked to be closed after a silence. */
   pings: number
@@ -126,12 +126,12 @@ export interface ServerState {
   /** Ports of the data centres, by their ids. */
   readonly ports: Map<number, number>
   /** The messages on all phones, in order of arrival. */
-  readonly sent: Array<Shown>
+  readonly sent: Array<DisplayedMessage>
   readonly complaints: Array<string>
   /** The length of a second of a ping's `disconnect_delay`, in real milliseconds. */
   readonly disconnectSecondMillis: number
   /** Withheld answers. */
-  readonly held: Array<() => void>
+  readonly pending: Array<() => void>
   /** Whether contacts may be imported; otherwise clients must retry later. */
   takesContacts: boolean
   readonly changed: () => void
@@ -148,7 +148,7 @@ export class Refused extends Error {
   }
 }
 
-export const digitsOf = (phone: string): string => phone.replaceAll(/\D/g, "")
+export const toDigits = (phone: string): string => phone.replaceAll(/\D/g, "")
 
 export const secondsNow = (): number => Math.floor(Date.now() / 1000)
 
@@ -166,7 +166,7 @@ export const userFor = (viewer: Person | null, person: Person): tl.RawUser => ({
   ...(viewer === person ? { self: true } : {}),
 })
 
-export const peerOf = ({ id }: Person): tl.RawPeerUser => ({ _: "peerUser", userId: id })
+export const toPeer = ({ id }: Person): tl.RawPeerUser => ({ _: "peerUser", userId: id })
 
 const personById = ({ people }: ServerState, id: number): Person | undefined =>
   [...people.values()].find((person) => person.id === id)

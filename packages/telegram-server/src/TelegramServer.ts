@@ -15,8 +15,8 @@ import { makeOrders } from "./orders.ts"
 import type { CallOrder } from "./orders.ts"
 import { makeVerifier } from "./passwords.ts"
 import { makeSessions } from "./sessions.ts"
-import { addEvent, digitsOf, endSessions, peerOf, secondsNow } from "./ServerState.ts"
-import type { AuthKey, CodeWay, Person, Shown, ServerState } from "./ServerState.ts"
+import { addEvent, toDigits, endSessions, toPeer, secondsNow } from "./ServerState.ts"
+import type { AuthKey, CodeWay, Person, DisplayedMessage, ServerState } from "./ServerState.ts"
 
 export interface ServerOptions {
   /** The application that clients must name. */
@@ -44,9 +44,9 @@ export interface AccountSessions {
   readonly keys: number
   /** Sessions that receive updates now, and the most of one key at once. */
   readonly open: number
-  readonly most: number
+  readonly max: number
   /** How many connections have received updates. */
-  readonly begun: number
+  readonly started: number
   /** How often clients asked to be closed after a silence (`ping_delay_disconnect`). */
   readonly pings: number
   /** How often a connection spoke while a later one with its key was open: two processes. */
@@ -77,7 +77,7 @@ interface PeopleControls {
   /** The person takes another username, or none. */
   readonly rename: (phone: string, username: string | null) => Effect.Effect<void>
   /** Sends any updates to the account's clients. */
-  readonly tell: (phone: string, updates: tl.TypeUpdates) => Effect.Effect<void>
+  readonly notify: (phone: string, updates: tl.TypeUpdates) => Effect.Effect<void>
 }
 
 /** What goes wrong. */
@@ -89,7 +89,7 @@ interface FaultControls {
 
   readonly nextCall: (order: CallOrder) => Effect.Effect<void>
   /** Sends the answers that orders held. */
-  readonly answerHeld: Effect.Effect<void>
+  readonly answerPending: Effect.Effect<void>
   /** How many orders for calls of that account remain. */
   readonly ordersLeft: (phone: string) => number
   /** Cancels the remaining orders. */
@@ -110,9 +110,9 @@ interface FaultControls {
 /** What has arrived. */
 interface Observations {
   /** What a person's phone shows, in order of arrival. */
-  readonly shown: (phone: string) => ReadonlyArray<Shown>
+  readonly shown: (phone: string) => ReadonlyArray<DisplayedMessage>
   /** What phones show of an account's messages, in order of arrival. */
-  readonly sentBy: (phone: string) => ReadonlyArray<Shown>
+  readonly sentBy: (phone: string) => ReadonlyArray<DisplayedMessage>
   /** How many messages a person's phone shows. */
   readonly copies: (phone: string) => number
   readonly sessions: (phone: string) => AccountSessions
@@ -153,18 +153,18 @@ const [firstDc, otherDc] = [2, 4]
 const makeWaiting = () => {
   const waiting = new Set<() => void>()
   const changed = () => {
-    for (const look of waiting) look()
+    for (const check of waiting) check()
   }
   const until = (condition: () => boolean) =>
     Effect.callback<void>((resume) => {
-      const look = () => {
+      const check = () => {
         if (!condition()) return
-        waiting.delete(look)
+        waiting.delete(check)
         resume(Effect.void)
       }
-      waiting.add(look)
-      look()
-      return Effect.sync(() => waiting.delete(look))
+      waiting.add(check)
+      check()
+      return Effect.sync(() => waiting.delete(check))
     })
   return { changed, until }
 }
@@ -193,7 +193,7 @@ const open = ({
       sent: [],
       complaints: [],
       disconnectSecondMillis,
-      held: [],
+      pending: [],
       takesContacts: true,
       changed,
     }
@@ -216,7 +216,7 @@ const makePerson = async (id: number, phone: string, options: PersonOptions): Pr
   verifier: options.password === undefined ? null : await makeVerifier(options.password),
   isFoundByPhone: options.isFoundByPhone ?? true,
   isBanned: false,
-  shown: [],
+  displayed: [],
   events: [],
   lastMessageId: 0,
   sent: new Map(),
@@ -224,53 +224,53 @@ const makePerson = async (id: number, phone: string, options: PersonOptions): Pr
   uploads: new Map(),
 })
 
-const personOf = (state: ServerState, phone: string): Person => {
-  const found = state.people.get(digitsOf(phone))
+const getPerson = (state: ServerState, phone: string): Person => {
+  const found = state.people.get(toDigits(phone))
   if (found === undefined) throw new Error(`no person has the phone ${phone}`)
   return found
 }
 
-const keysOf = (state: ServerState, phone: string): ReadonlyArray<AuthKey> =>
-  [...state.keys.values()].filter(({ person }) => person === personOf(state, phone))
+const getKeys = (state: ServerState, phone: string): ReadonlyArray<AuthKey> =>
+  [...state.keys.values()].filter(({ person }) => person === getPerson(state, phone))
 
 /** The open connections of an account, or all of them. */
-const connectionsOf = ({ sessions, state }: Opened, phone?: string) =>
+const getConnections = ({ sessions, state }: Opened, phone?: string) =>
   phone === undefined
     ? [...sessions.open]
-    : keysOf(state, phone).flatMap((key) =>
+    : getKeys(state, phone).flatMap((key) =>
         [...key.sessions.values()].flatMap(({ connection }) => connection ?? []),
       )
 
 const controlPeople = ({ sessions, state }: Opened): PeopleControls => ({
   person: (phone, options = {}) =>
     Effect.promise(async () => {
-      const person = await makePerson(++state.lastId, digitsOf(phone), options)
+      const person = await makePerson(++state.lastId, toDigits(phone), options)
       state.people.set(person.phone, person)
       return person.id
     }),
   linkedBefore: (phone) =>
     Effect.sync(() => {
       const bytes = randomBytes(256)
-      sessions.addKey(firstDc, bytes, randomLong()).person = personOf(state, phone)
+      sessions.addKey(firstDc, bytes, randomLong()).person = getPerson(state, phone)
       return bytes
     }),
   scan: (phone, link) =>
     Effect.suspend(() => {
       const token = state.tokens.get(new URL(link).searchParams.get("token") ?? "")
       if (token === undefined) return Effect.fail(new ScanRefused("no such code is shown"))
-      token.by = personOf(state, phone)
+      token.by = getPerson(state, phone)
       const update = { _: "updateLoginToken" } as const
       sessions.pushTo(token.keyId, { _: "updateShort", update, date: secondsNow() })
       return Effect.void
     }),
   read: (by, from, word) =>
     Effect.sync(() => {
-      const [reader, sender] = [personOf(state, by), personOf(state, from)]
+      const [reader, sender] = [getPerson(state, by), getPerson(state, from)]
       const maxId = sender.lastTo.get(reader.id)
       if (maxId === undefined) return
       const { update } = addEvent(sender, reader, (pts) => ({
         _: "updateReadHistoryOutbox",
-        peer: peerOf(reader),
+        peer: toPeer(reader),
         maxId,
         pts,
         ptsCount: 1,
@@ -279,15 +279,15 @@ const controlPeople = ({ sessions, state }: Opened): PeopleControls => ({
     }),
   answer: (by, to, text) =>
     Effect.sync(() => {
-      const [writer, reader] = [personOf(state, by), personOf(state, to)]
+      const [writer, reader] = [getPerson(state, by), getPerson(state, to)]
       const id = ++reader.lastMessageId
       const { update } = addEvent(reader, writer, (pts) => ({
         _: "updateNewMessage",
         message: {
           _: "message",
           id,
-          peerId: peerOf(writer),
-          fromId: peerOf(writer),
+          peerId: toPeer(writer),
+          fromId: toPeer(writer),
           date: secondsNow(),
           message: text,
         },
@@ -297,19 +297,19 @@ const controlPeople = ({ sessions, state }: Opened): PeopleControls => ({
       sessions.push(reader, boxUpdates(reader, writer, update))
     }),
   revoke: (phone, text = "SESSION_REVOKED") =>
-    Effect.sync(() => endSessions(state, personOf(state, phone), text)),
+    Effect.sync(() => endSessions(state, getPerson(state, phone), text)),
   ban: (phone) =>
     Effect.sync(() => {
-      const person = personOf(state, phone)
+      const person = getPerson(state, phone)
       person.isBanned = true
       endSessions(state, person, "USER_DEACTIVATED_BAN")
     }),
 
   rename: (phone, username) =>
     Effect.sync(() => {
-      personOf(state, phone).username = username
+      getPerson(state, phone).username = username
     }),
-  tell: (phone, updates) => Effect.sync(() => sessions.push(personOf(state, phone), updates)),
+  notify: (phone, updates) => Effect.sync(() => sessions.push(getPerson(state, phone), updates)),
 })
 
 const controlFaults = (server: Opened): FaultControls => {
@@ -321,35 +321,35 @@ const controlFaults = (server: Opened): FaultControls => {
       }),
     write: (phone, bytes) =>
       Effect.sync(() => {
-        for (const connection of connectionsOf(server, phone)) connection.write(bytes)
+        for (const connection of getConnections(server, phone)) connection.write(bytes)
       }),
 
     nextCall: (order) =>
       Effect.sync(() =>
         state.orders.add(
-          order.phone === undefined ? order : { ...order, phone: digitsOf(order.phone) },
+          order.phone === undefined ? order : { ...order, phone: toDigits(order.phone) },
         ),
       ),
-    answerHeld: Effect.sync(() => {
-      for (const answer of state.held.splice(0)) answer()
+    answerPending: Effect.sync(() => {
+      for (const answer of state.pending.splice(0)) answer()
     }),
-    ordersLeft: (phone) => state.orders.left(digitsOf(phone)),
-    forgetOrders: (phone) => Effect.sync(() => state.orders.forget(digitsOf(phone))),
+    ordersLeft: (phone) => state.orders.left(toDigits(phone)),
+    forgetOrders: (phone) => Effect.sync(() => state.orders.forget(toDigits(phone))),
     rotateSalts: Effect.sync(() => {
       for (const key of state.keys.values()) key.salts = [randomLong()]
     }),
     forgetKeys: (phone) =>
       Effect.sync(() => {
-        for (const { id } of keysOf(state, phone)) state.keys.delete(id)
+        for (const { id } of getKeys(state, phone)) state.keys.delete(id)
       }),
 
     drop: (phone) =>
       Effect.sync(() => {
-        for (const connection of connectionsOf(server, phone)) connection.drop()
+        for (const connection of getConnections(server, phone)) connection.drop()
       }),
     silence: (phone) =>
       Effect.sync(() => {
-        for (const connection of connectionsOf(server, phone)) connection.isSilent = true
+        for (const connection of getConnections(server, phone)) connection.isSilent = true
       }),
     down: Effect.promise(listener.down),
     up: Effect.promise(listener.up),
@@ -362,16 +362,16 @@ const controlFaults = (server: Opened): FaultControls => {
 }
 
 const observe = ({ sessions, state }: Opened): Observations => ({
-  shown: (phone) => [...personOf(state, phone).shown],
-  sentBy: (phone) => state.sent.filter(({ from }) => from === digitsOf(phone)),
-  copies: (phone) => personOf(state, phone).shown.length,
+  shown: (phone) => [...getPerson(state, phone).displayed],
+  sentBy: (phone) => state.sent.filter(({ from }) => from === toDigits(phone)),
+  copies: (phone) => getPerson(state, phone).displayed.length,
   sessions: (phone) => {
-    const keys = keysOf(state, phone)
+    const keys = getKeys(state, phone)
     return {
       keys: keys.length,
       open: keys.reduce((sum, key) => sum + sessions.hearing(key).length, 0),
-      most: Math.max(0, ...keys.map(({ most }) => most)),
-      begun: keys.reduce((sum, { begun }) => sum + begun, 0),
+      max: Math.max(0, ...keys.map(({ max }) => max)),
+      started: keys.reduce((sum, { started }) => sum + started, 0),
       pings: keys.reduce((sum, { pings }) => sum + pings, 0),
       mixed: keys.reduce((sum, { mixed }) => sum + mixed, 0),
     }
@@ -387,7 +387,7 @@ const observe = ({ sessions, state }: Opened): Observations => ({
   },
   connections: () => sessions.open.size,
   codesSent: (phone) => {
-    const code = state.codes.get(digitsOf(phone))
+    const code = state.codes.get(toDigits(phone))
     return code === undefined ? 0 : code.repeats + 1
   },
   complaints: () => [...state.complaints],

@@ -30,7 +30,7 @@ const longBytes = ({ high, low }: Long): Uint8Array => {
 export const randomLong = (): Long => longFrom(randomBytes(8))
 
 /** The id of an authorization key, by which keys are found. */
-export const keyIdOf = (key: Uint8Array): string => sha1(key).subarray(12).toString("hex")
+export const getKeyId = (key: Uint8Array): string => sha1(key).subarray(12).toString("hex")
 
 export interface Opened {
   readonly salt: Long
@@ -45,7 +45,7 @@ const headBytes = 32
 /** The offset in the key of the part for the message key, by sender. */
 const [ofClient, ofServer] = [88, 96]
 
-const messageKeyOf = (key: Uint8Array, from: number, plain: Uint8Array): Uint8Array =>
+const getMessageKey = (key: Uint8Array, from: number, plain: Uint8Array): Uint8Array =>
   sha256(key.subarray(from, from + 32), plain).subarray(8, 24)
 
 /** A client's encrypted message, after the key's id. Throws when it is inconsistent. */
@@ -53,7 +53,7 @@ export const openEnvelope = (key: Uint8Array, frame: Uint8Array): Opened => {
   const messageKey = frame.subarray(8, 24)
   const ige = createAesIgeForMessage(provider, key, messageKey, true)
   const plain = Buffer.from(ige.decrypt(frame.subarray(24)))
-  if (Buffer.compare(messageKeyOf(key, ofClient, plain), messageKey) !== 0) {
+  if (Buffer.compare(getMessageKey(key, ofClient, plain), messageKey) !== 0) {
     throw new Error("a message key is wrong")
   }
   const length = plain.readUInt32LE(28)
@@ -77,7 +77,7 @@ export const sealEnvelope = (
   // At least twelve bytes, up to whole blocks.
   const padding = 12 + ((16 - ((headBytes + body.length + 12) % 16)) % 16)
   const plain = Buffer.concat([...head, body, randomBytes(padding)])
-  const messageKey = messageKeyOf(key, ofServer, plain)
+  const messageKey = getMessageKey(key, ofServer, plain)
   const ige = createAesIgeForMessage(provider, key, messageKey, false)
   return Buffer.concat([sha1(key).subarray(12), messageKey, ige.encrypt(plain)])
 }

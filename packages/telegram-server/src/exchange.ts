@@ -35,12 +35,12 @@ export interface ServerKey {
 }
 
 /** Leading zeros of a number in a JWK do not count. */
-const numberOf = (text: string | undefined): Uint8Array => Buffer.from(text ?? "", "base64url")
+const toNumber = (text: string | undefined): Uint8Array => Buffer.from(text ?? "", "base64url")
 
-let made: ServerKey | undefined
+let created: ServerKey | undefined
 
 /** One for all servers of a process: generating one takes a fifth of a second. */
-export const sharedServerKey = (): ServerKey => (made ??= makeServerKey())
+export const sharedServerKey = (): ServerKey => (created ??= makeServerKey())
 
 /** The library finds no key whose fingerprint begins with a zero: one in sixteen is generated again. */
 const makeServerKey = (): ServerKey => {
@@ -55,8 +55,8 @@ const makeKey = (): ServerKey => {
   const publicKey = createPublicKey(privateKey)
   const { e, n } = publicKey.export({ format: "jwk" })
   const writer = TlBinaryWriter.manual(512)
-  writer.bytes(numberOf(n))
-  writer.bytes(numberOf(e))
+  writer.bytes(toNumber(n))
+  writer.bytes(toNumber(e))
   return {
     privateKey,
     publicPem: publicKey.export({ format: "pem", type: "pkcs1" }).toString(),
@@ -72,7 +72,7 @@ const openRsa = ({ privateKey }: ServerKey, encrypted: Uint8Array): Uint8Array =
   const plain = privateDecrypt({ key: privateKey, padding: constants.RSA_NO_PADDING }, encrypted)
   const locked = plain.subarray(32)
   const key = Buffer.from(plain.subarray(0, 32))
-  for (const [place, byte] of sha256(locked).entries()) key[place] = (key[place] ?? 0) ^ byte
+  for (const [index, byte] of sha256(locked).entries()) key[index] = (key[index] ?? 0) ^ byte
   const opened = provider.createAesIge(key, Buffer.alloc(32)).decrypt(locked)
   const data = Buffer.from(opened.subarray(0, 192)).toReversed()
   if (Buffer.compare(sha256(key, data), opened.subarray(192)) !== 0) {
@@ -150,8 +150,8 @@ export const makeExchange = (serverKey: ServerKey, done: (exchanged: Exchanged) 
     // One key in 256 begins with a zero byte, which the library omits.
     const key = toShortestBytes(modPow(toBigInt(inner.gB), secret, dhPrime))
     const salt = Buffer.from(newNonce.subarray(0, 8))
-    for (const [place, byte] of serverNonce.subarray(0, 8).entries()) {
-      salt[place] = (salt[place] ?? 0) ^ byte
+    for (const [index, byte] of serverNonce.subarray(0, 8).entries()) {
+      salt[index] = (salt[index] ?? 0) ^ byte
     }
     done({ key, salt: longFrom(salt) })
     return {

@@ -6,4 +6,4 @@ export type {
   ServerOptions,
   TelegramServerShape,
 } from "./TelegramServer.ts"
-export type { CodeWay, Shown } from "./ServerState.ts"
+export type { CodeWay, DisplayedMessage } from "./ServerState.ts"

@@ -67,7 +67,7 @@ export const proves = (
   const shared = modPow(toBigInt(A) * modPow(value, u, dhPrime), secret, dhPrime)
   const key = sha256(toBytes(shared, dhBytes))
   const mixed = Buffer.from(sha256(prime))
-  for (const [place, byte] of sha256(generator).entries()) mixed[place] = (mixed[place] ?? 0) ^ byte
+  for (const [index, byte] of sha256(generator).entries()) mixed[index] = (mixed[index] ?? 0) ^ byte
   const salts = [sha256(algorithm.salt1), sha256(algorithm.salt2)]
   return Buffer.compare(sha256(mixed, ...salts, A, b, key), M1) === 0
 }

@@ -6,11 +6,11 @@ import { Long } from "@mtcute/node"
 import type { mtp, tl } from "@mtcute/node"
 import { gzipSync } from "node:zlib"
 import type { Connection, Listeners } from "./Connection.ts"
-import { keyIdOf, openEnvelope, randomLong, sealEnvelope } from "./envelope.ts"
+import { getKeyId, openEnvelope, randomLong, sealEnvelope } from "./envelope.ts"
 import type { Opened } from "./envelope.ts"
 import { makeExchange } from "./exchange.ts"
 import type { ServerKey } from "./exchange.ts"
-import { containerOf, read, write, writeFutureSalts, writeResult } from "./tl.ts"
+import { findContainer, read, write, writeFutureSalts, writeResult } from "./tl.ts"
 import type { Answer, TlObject } from "./tl.ts"
 import { endSessions, Refused, secondsNow } from "./ServerState.ts"
 import type { AuthKey, Person, ServerState, Session } from "./ServerState.ts"
@@ -21,7 +21,7 @@ export interface Call {
   readonly push: (person: Person, updates: tl.TypeUpdates) => void
   /** Sends updates to one client, which need not be logged in. */
   readonly pushTo: (keyId: string, updates: tl.TypeUpdates) => void
-  readonly serverOf: (dcId: number) => number
+  readonly toServer: (dcId: number) => number
 }
 
 /** A method takes its own request. */
@@ -50,12 +50,12 @@ const nextMessageId = (isAnswer: boolean): Long => {
   const now = BigInt(Date.now())
   const id = ((now / 1000n) << 32n) | ((now % 1000n) << 22n)
   lastId = id > lastId ? id : lastId + 4n
-  const made = lastId | (isAnswer ? 1n : 3n)
-  return new Long(Number(BigInt.asIntN(32, made)), Number(BigInt.asIntN(32, made >> 32n)))
+  const created = lastId | (isAnswer ? 1n : 3n)
+  return new Long(Number(BigInt.asIntN(32, created)), Number(BigInt.asIntN(32, created >> 32n)))
 }
 
-const itemsOf = ({ body, messageId, seqNo }: Opened): ReadonlyArray<Item> => {
-  const container = containerOf(body)
+const getItems = ({ body, messageId, seqNo }: Opened): ReadonlyArray<Item> => {
+  const container = findContainer(body)
   if (container === null) return [{ body, messageId, seqNo }]
   return Array.from({ length: container.uint() }, () => {
     const id = container.long()
@@ -83,7 +83,7 @@ const unwrap = (request: TlObject) => {
   return { request: inner, hearsUpdates, introduces }
 }
 
-const say = (session: Session, body: Uint8Array, isAnswer: boolean, isContent: boolean) => {
+const print = (session: Session, body: Uint8Array, isAnswer: boolean, isContent: boolean) => {
   const { connection, key } = session
   if (connection === null) return
   const seqNo = session.sent * 2 + (isContent ? 1 : 0)
@@ -94,7 +94,7 @@ const say = (session: Session, body: Uint8Array, isAnswer: boolean, isContent: b
 }
 
 const notify = (session: Session, message: mtp.TlObject, isContent = false) =>
-  say(session, write(message), true, isContent)
+  print(session, write(message), true, isContent)
 
 const hearing = (key: AuthKey) =>
   [...key.sessions.values()].filter(
@@ -104,7 +104,7 @@ const hearing = (key: AuthKey) =>
 const pushTo = ({ state }: MessageLayer, keyId: string, updates: tl.TypeUpdates) => {
   const key = state.keys.get(keyId)
   for (const session of key === undefined ? [] : hearing(key)) {
-    say(session, write(updates), false, true)
+    print(session, write(updates), false, true)
   }
 }
 
@@ -116,7 +116,7 @@ const push = (server: MessageLayer, person: Person, updates: tl.TypeUpdates) => 
 
 const answer = (session: Session, id: Long, value: Answer | mtp.TlObject) => {
   session.requests.set(id.toString(), "answered")
-  say(session, writeResult(id, value, gzipSync), true, true)
+  print(session, writeResult(id, value, gzipSync), true, true)
 }
 
 const work = async (
@@ -134,13 +134,13 @@ const work = async (
       state.complaints.push(`${request._} is not known`)
       throw new Refused(400, "INPUT_METHOD_INVALID")
     }
-    const serverOf = (dcId: number) => state.ports.get(dcId) ?? 0
+    const toServer = (dcId: number) => state.ports.get(dcId) ?? 0
     return await method(request as never, {
       state,
       key,
       push: (person, updates) => push(server, person, updates),
       pushTo: (keyId, updates) => pushTo(server, keyId, updates),
-      serverOf,
+      toServer,
     })
   } catch (error) {
     if (!(error instanceof Refused)) {
@@ -156,7 +156,7 @@ const call = async (server: MessageLayer, session: Session, id: Long, wrapped: T
   const { key } = session
   if (introduces) key.isIntroduced = true
   if (hearsUpdates) session.hearsUpdates = true
-  key.most = Math.max(key.most, hearing(key).length)
+  key.max = Math.max(key.max, hearing(key).length)
   const outcome = server.state.orders.take(request._, key.person?.phone ?? null)
   const drops = typeof outcome === "object" && "drop" in outcome ? outcome.drop : null
   if (drops === "before work") return session.connection?.drop()
@@ -173,7 +173,7 @@ const call = async (server: MessageLayer, session: Session, id: Long, wrapped: T
   const result = await work(server, session, request)
   if (outcome === "withhold") return
   if (outcome === "hold") {
-    server.state.held.push(() => answer(session, id, result))
+    server.state.pending.push(() => answer(session, id, result))
     return
   }
   if (drops === null) return answer(session, id, result)
@@ -184,9 +184,9 @@ const call = async (server: MessageLayer, session: Session, id: Long, wrapped: T
 /** Future salts, accepted from now on. */
 const futureSalts = ({ key }: Session, requestId: Long, count: number): Uint8Array => {
   const now = secondsNow()
-  const given = Array.from({ length: Math.min(count, saltsGiven) }, randomLong)
-  key.salts = [...given, key.salts.at(-1) ?? Long.ZERO]
-  const salts = given.map((salt, place) => ({ salt, since: now + (place + 1) * saltSeconds }))
+  const input = Array.from({ length: Math.min(count, saltsGiven) }, randomLong)
+  key.salts = [...input, key.salts.at(-1) ?? Long.ZERO]
+  const salts = input.map((salt, index) => ({ salt, since: now + (index + 1) * saltSeconds }))
   return writeFutureSalts(requestId, now, salts, saltSeconds * 2)
 }
 
@@ -213,7 +213,7 @@ const take = (server: MessageLayer, session: Session, { body, messageId }: Item)
     case "mt_ping":
       return notify(session, { _: "mt_pong", msgId: messageId, pingId: message.pingId })
     case "mt_get_future_salts":
-      return say(session, futureSalts(session, messageId, message.num), true, false)
+      return print(session, futureSalts(session, messageId, message.num), true, false)
     case "mt_msgs_state_req": {
       const info = states(session, message.msgIds)
       return notify(session, { _: "mt_msgs_state_info", reqMsgId: messageId, info })
@@ -232,7 +232,7 @@ const take = (server: MessageLayer, session: Session, { body, messageId }: Item)
   }
 }
 
-const sessionOf = (key: AuthKey, id: Long, connection: Connection, first: Long): Session => {
+const getSession = (key: AuthKey, id: Long, connection: Connection, first: Long): Session => {
   const name = id.toString()
   const known = key.sessions.get(name)
   const session: Session = known ?? {
@@ -260,7 +260,7 @@ const noteUse = ({ open }: MessageLayer, key: AuthKey, connection: Connection) =
     return
   }
   connection.hasHeardUpdates = true
-  key.begun++
+  key.started++
   key.latest = connection
 }
 
@@ -268,7 +268,7 @@ const receiveEncrypted = (server: MessageLayer, connection: Connection, frame: B
   const key = server.state.keys.get(frame.subarray(0, 8).toString("hex"))
   if (key === undefined || key.dcId !== connection.dcId) return connection.fail(-404)
   const opened = openEnvelope(key.bytes, frame)
-  const items = itemsOf(opened)
+  const items = getItems(opened)
   if (!key.salts.some((salt) => salt.eq(opened.salt))) {
     const stranger = { id: opened.sessionId, key, connection, sent: 0 }
     return notify(
@@ -283,14 +283,14 @@ const receiveEncrypted = (server: MessageLayer, connection: Connection, frame: B
     )
   }
   const [first = opened] = items.toSorted((a, b) => a.messageId.compare(b.messageId))
-  const session = sessionOf(key, opened.sessionId, connection, first.messageId)
+  const session = getSession(key, opened.sessionId, connection, first.messageId)
   for (const item of items) take(server, session, item)
   if (session.hearsUpdates) noteUse(server, key, connection)
 }
 
 const addKey = ({ state }: MessageLayer, dcId: number, bytes: Uint8Array, salt: Long): AuthKey => {
   const key: AuthKey = {
-    id: keyIdOf(bytes),
+    id: getKeyId(bytes),
     bytes,
     dcId,
     salts: [salt],
@@ -299,8 +299,8 @@ const addKey = ({ state }: MessageLayer, dcId: number, bytes: Uint8Array, salt: 
     ended: null,
     isIntroduced: false,
     sessions: new Map(),
-    most: 0,
-    begun: 0,
+    max: 0,
+    started: 0,
     latest: null,
     mixed: 0,
     pings: 0,

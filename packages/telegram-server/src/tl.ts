@@ -132,7 +132,7 @@ export const readPrefix = (
 const reading = (bytes: Uint8Array): TlBinaryReader => new TlBinaryReader(readers, bytes)
 
 /** The messages of a container; null when the bytes are not one. */
-export const containerOf = (bytes: Uint8Array): TlBinaryReader | null => {
+export const findContainer = (bytes: Uint8Array): TlBinaryReader | null => {
   const reader = reading(bytes)
   return reader.uint() === msgContainer ? reader : null
 }

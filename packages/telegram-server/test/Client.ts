@@ -26,7 +26,7 @@ export const calling = <A>(run: () => Promise<A>): Effect.Effect<A, CallFailed> 
   })
 
 /** A client that ends with its scope; another one on the same storage is the same device. */
-export const clientOf = (server: TelegramServerShape, storage = new MemoryStorage()) =>
+export const getClient = (server: TelegramServerShape, storage = new MemoryStorage()) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const crypto = new NodeCryptoProvider()
@@ -71,7 +71,7 @@ export const sending = Effect.gen(function* () {
   yield* server.person(sender, { username: "sender_one" })
   yield* server.person(recipient, { username: "recipient_two" })
   const storage = new MemoryStorage()
-  const client = yield* clientOf(server, storage)
+  const client = yield* getClient(server, storage)
   yield* logIn(client, sender)
   return { server, client, storage }
 })

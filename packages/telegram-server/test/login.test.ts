@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { MemoryStorage } from "@mtcute/node"
 import { Deferred, Effect } from "effect"
 import { make } from "../src/index.ts"
-import { aPerson, calling, clientOf, logIn, recipient, send, sender } from "./Client.ts"
+import { aPerson, calling, getClient, logIn, recipient, send, sender } from "./Client.ts"
 import { Long } from "@mtcute/node"
 
 const aServer = Effect.gen(function* () {
@@ -16,7 +16,7 @@ it.effect("a code logs in, and a wrong one does not", () =>
   Effect.gen(function* () {
     const server = yield* aServer
     const id = yield* aPerson(server, { code: "54321" })
-    const client = yield* clientOf(server)
+    const client = yield* getClient(server)
     const sent = yield* calling(() => client.sendCode({ phone: sender }))
     assert.isTrue("type" in sent && sent.type === "app")
     const phoneCodeHash = "phoneCodeHash" in sent ? sent.phoneCodeHash : ""
@@ -28,8 +28,8 @@ it.effect("a code logs in, and a wrong one does not", () =>
     assert.deepStrictEqual(server.sessions(sender), {
       keys: 1,
       open: 1,
-      most: 1,
-      begun: 1,
+      max: 1,
+      started: 1,
       pings: 1,
       mixed: 0,
     })
@@ -41,7 +41,7 @@ it.effect("a repeated code comes by the next way, until there is none", () =>
   Effect.gen(function* () {
     const server = yield* aServer
     yield* aPerson(server, { codeWays: ["app", "sms", "call"] })
-    const client = yield* clientOf(server)
+    const client = yield* getClient(server)
     const sent = yield* calling(() => client.sendCode({ phone: sender }))
     const phoneCodeHash = "phoneCodeHash" in sent ? sent.phoneCodeHash : ""
     const again = calling(() => client.resendCode({ phone: sender, phoneCodeHash }))
@@ -56,7 +56,7 @@ it.effect("a password is required and proven, and a wrong one is refused", () =>
   Effect.gen(function* () {
     const server = yield* aServer
     yield* aPerson(server, { password: "correct horse" })
-    const client = yield* clientOf(server)
+    const client = yield* getClient(server)
     const wrong = yield* Effect.flip(logIn(client, sender, "wrong horse"))
     assert.deepStrictEqual([wrong.code, wrong.text], [400, "PASSWORD_HASH_INVALID"])
     const user = yield* calling(() => client.checkPassword("correct horse"))
@@ -71,14 +71,16 @@ it.effect(
       const server = yield* aServer
       for (const dcId of [2, 4]) {
         yield* aPerson(server, { dcId, password: "secret" })
-        const client = yield* clientOf(server)
-        const shown = yield* Deferred.make<string>()
+        const client = yield* getClient(server)
+        const displayed = yield* Deferred.make<string>()
         yield* Effect.forkChild(
-          Effect.flatMap(Deferred.await(shown), (url) => Effect.orDie(server.scan(sender, url))),
+          Effect.flatMap(Deferred.await(displayed), (url) =>
+            Effect.orDie(server.scan(sender, url)),
+          ),
         )
         const user = yield* calling(() =>
           client.signInQr({
-            onUrlUpdated: (url) => Deferred.doneUnsafe(shown, Effect.succeed(url)),
+            onUrlUpdated: (url) => Deferred.doneUnsafe(displayed, Effect.succeed(url)),
             password: "secret",
           }),
         )
@@ -93,11 +95,11 @@ it.effect("an account of another data centre moves there, and sends from there",
     const server = yield* aServer
     yield* aPerson(server, { dcId: 4 })
     const storage = new MemoryStorage()
-    const client = yield* clientOf(server, storage)
+    const client = yield* getClient(server, storage)
     yield* logIn(client, sender)
     yield* send(client, Long.fromNumber(1))
     yield* Effect.promise(() => client.destroy())
-    const again = yield* clientOf(server, storage)
+    const again = yield* getClient(server, storage)
     yield* send(again, Long.fromNumber(2))
     assert.strictEqual(server.copies(recipient), 2)
   }),
@@ -112,13 +114,13 @@ it.effect("a session that was revoked, banned or logged out gets the matching er
     }
     for (const [text, end] of Object.entries(ends)) {
       yield* aPerson(server, {})
-      const client = yield* clientOf(server)
+      const client = yield* getClient(server)
       yield* logIn(client, sender)
       yield* end
       assert.strictEqual((yield* Effect.flip(send(client, Long.fromNumber(1)))).text, text)
     }
     yield* aPerson(server, {})
-    const client = yield* clientOf(server)
+    const client = yield* getClient(server)
     yield* logIn(client, sender)
     yield* calling(() => client.logOut())
     const failed = yield* Effect.flip(send(client, Long.fromNumber(1)))
@@ -130,7 +132,7 @@ it.effect("a restart and other salts go unnoticed, since the keys are kept", () 
   Effect.gen(function* () {
     const server = yield* aServer
     yield* aPerson(server, {})
-    const client = yield* clientOf(server)
+    const client = yield* getClient(server)
     yield* logIn(client, sender)
     yield* server.restart
     yield* send(client, Long.fromNumber(1))

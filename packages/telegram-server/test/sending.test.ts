@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Long } from "@mtcute/node"
 import { Effect, Queue } from "effect"
 import { createHash } from "node:crypto"
-import { calling, clientOf, recipient, send, sender, sending } from "./Client.ts"
+import { calling, getClient, recipient, send, sender, sending } from "./Client.ts"
 
 it.effect("a text to a username is shown on the recipient's phone, once", () =>
   Effect.gen(function* () {
@@ -11,7 +11,7 @@ it.effect("a text to a username is shown on the recipient's phone, once", () =>
     const text = "Hello *you*\n_twice_ 👋"
     yield* calling(() => client.sendText("recipient_two", text))
     assert.deepStrictEqual(
-      server.shown(recipient).map((shown) => ({ from: shown.from, text: shown.text })),
+      server.shown(recipient).map((displayed) => ({ from: displayed.from, text: displayed.text })),
       [{ from: "4915550000001", text }],
     )
     assert.strictEqual(server.copies(sender), 0)
@@ -67,9 +67,9 @@ it.effect(
           fileMime: "application/pdf",
         } as const
         yield* calling(() => client.sendMedia("recipient_two", media, { caption: "Look" }))
-        const shown = server.shown(recipient).at(-1)
-        assert.strictEqual(shown?.text, "Look")
-        assert.deepStrictEqual(shown?.media, {
+        const displayed = server.shown(recipient).at(-1)
+        assert.strictEqual(displayed?.text, "Look")
+        assert.deepStrictEqual(displayed?.media, {
           kind: "document",
           fileName: "a.pdf",
           mimeType: "application/pdf",
@@ -129,7 +129,7 @@ it.effect("the sender learns of reads at once, and after an absence", () =>
     yield* calling(() => client.sendText("recipient_two", "Two"))
     yield* Effect.promise(() => client.destroy())
     yield* server.read(recipient, sender)
-    const again = yield* clientOf(server, storage)
+    const again = yield* getClient(server, storage)
     listen(again)
     yield* calling(() => again.connect())
     yield* Effect.promise(() => again.startUpdatesLoop())
@@ -140,15 +140,15 @@ it.effect("the sender learns of reads at once, and after an absence", () =>
 it.effect("two concurrent clients with one key are counted, and a returning client is not", () =>
   Effect.gen(function* () {
     const { client, server, storage } = yield* sending
-    const other = yield* clientOf(server, storage)
-    const asks = (one: typeof client) => calling(() => one.call({ _: "updates.getState" }))
-    yield* asks(client)
+    const other = yield* getClient(server, storage)
+    const requests = (one: typeof client) => calling(() => one.call({ _: "updates.getState" }))
+    yield* requests(client)
     yield* server.drop(sender)
-    yield* asks(client)
+    yield* requests(client)
     assert.strictEqual(server.sessions(sender).mixed, 0)
-    yield* asks(other)
+    yield* requests(other)
     assert.strictEqual(server.sessions(sender).mixed, 0)
-    yield* asks(client)
+    yield* requests(client)
     assert.isAbove(server.sessions(sender).mixed, 0)
   }),
 )

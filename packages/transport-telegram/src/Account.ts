@@ -24,15 +24,22 @@ import type {
 import type { IPeersRepository, TelegramClient, tl } from "@mtcute/node"
 import { Clock, Context, Deferred, Effect, Layer, Queue, Random } from "effect"
 import type { Scope } from "effect"
-import { asked, endingOf, isUnanswered, isWorthless, makeClient, makeQuestions } from "./Client.ts"
+import {
+  requested,
+  toClosedReason,
+  isUnanswered,
+  isWorthless,
+  makeClient,
+  makeQuestions,
+} from "./Client.ts"
 import type { Questions } from "./Client.ts"
 import type { TelegramSettings } from "./TelegramSettings.ts"
-import { heldMillis, isHeld, makeHeldLogins, makeLoginClients } from "./Login.ts"
+import { heldMillis, isHeld, makeOwnedLogins, makeLoginClients } from "./Login.ts"
 import {
   fromText,
   hasEnded,
-  keptKeyPlace,
-  keptKeys,
+  storedKeyPosition,
+  storedKeys,
   makeStorage,
   nameType,
   neverFailing,
@@ -40,7 +47,7 @@ import {
   reseal,
   sentType,
 } from "./storage.ts"
-import type { KeyPlace, LoginCredentials, WriteBehind } from "./storage.ts"
+import type { KeyStorage, LoginCredentials, WriteBehind } from "./storage.ts"
 
 // Usernames change hands, so an answer holds for an hour. It is stored before anything is sent to it:
 // a repeat goes to the account of the first attempt, also when another account has the name by then.
@@ -59,33 +66,33 @@ export interface NameOwner {
 }
 
 interface Usernames {
-  readonly ownerOf: (username: string) => Promise<NameOwner | null>
+  readonly getOwner: (username: string) => Promise<NameOwner | null>
   readonly keep: (username: string, owner: NameOwner | null) => Promise<void>
   /** Whether the stored owner still holds. */
   readonly isBelieved: (username: string, owner: NameOwner, now: number) => Promise<boolean>
 }
 
 const makeUsernames = (
-  { read, write }: Pick<KeyPlace, "read" | "write">,
+  { read, write }: Pick<KeyStorage, "read" | "write">,
   peers: Pick<IPeersRepository, "getById">,
 ): Usernames => {
-  const idOf = (username: string) => username.toLowerCase()
+  const toId = (username: string) => username.toLowerCase()
 
   /** Whether the library has since seen the account without the name. */
   const hasLost = async (username: string, { seenAt, userId }: NameOwner) => {
     const peer = await peers.getById(userId)
     if (peer === null || peer.updated <= seenAt) return false
-    return !peer.usernames.some((each) => idOf(each) === idOf(username))
+    return !peer.usernames.some((each) => toId(each) === toId(username))
   }
 
   return {
-    ownerOf: async (username) => {
-      const text = await read(nameType, idOf(username))
+    getOwner: async (username) => {
+      const text = await read(nameType, toId(username))
       return text === null ? null : (JSON.parse(text) as NameOwner)
     },
     keep: (username, owner) => {
       const value = owner === null ? null : JSON.stringify(owner)
-      return write([{ type: nameType, id: idOf(username), value }])
+      return write([{ type: nameType, id: toId(username), value }])
     },
     isBelieved: async (username, owner, now) =>
       Math.abs(now - owner.at) < believedMillis && !(await hasLost(username, owner)),
@@ -120,10 +127,10 @@ export interface OpenAccount extends LiveConnection {
 }
 
 /** Stored unread messages of one person. */
-const mostUnread = 200
+const maxUnread = 200
 
 /** Cached readers, for answers that come after their read receipt. */
-const mostReaders = 1000
+const maxReaders = 1000
 
 type Unread = Array<readonly [messageId: number, transportId: TransportId]>
 
@@ -138,17 +145,17 @@ export const makeSentMessages = (
     readers.delete(peerId)
     readers.set(peerId, Math.max(before, messageId))
     const [oldest] = readers.keys()
-    if (readers.size > mostReaders && oldest !== undefined) readers.delete(oldest)
+    if (readers.size > maxReaders && oldest !== undefined) readers.delete(oldest)
   }
   /** Unwritten changes, by person. */
   const changed = new Map<number, Unread>()
   let last: Promise<unknown> = Promise.resolve()
-  const inTurn = <A>(change: () => Promise<A>): Promise<A> => {
+  const sequentially = <A>(change: () => Promise<A>): Promise<A> => {
     const done = last.then(change)
     last = done.catch(() => undefined)
     return done
   }
-  const unreadOf = async (peerId: number): Promise<Unread> => {
+  const getUnread = async (peerId: number): Promise<Unread> => {
     const unread = changed.get(peerId)
     if (unread !== undefined) return unread
     const text = await read(sentType, String(peerId))
@@ -163,18 +170,18 @@ export const makeSentMessages = (
   }
   return {
     add: (peerId, messageId, transportId) => {
-      inTurn(async () => {
+      sequentially(async () => {
         if (messageId <= (readers.get(peerId) ?? 0)) return isRead(transportId)
-        const unread = await unreadOf(peerId)
+        const unread = await getUnread(peerId)
         unread.push([messageId, transportId])
-        if (unread.length > mostUnread) unread.shift()
+        if (unread.length > maxUnread) unread.shift()
         keep(peerId, unread)
       }).catch(() => undefined)
     },
     readUpTo: (peerId, messageId) =>
-      inTurn(async () => {
+      sequentially(async () => {
         hasReadUpTo(peerId, messageId)
-        const unread = await unreadOf(peerId)
+        const unread = await getUnread(peerId)
         const found = unread.filter(([id]) => id <= messageId)
         if (found.length === 0) return []
         keep(
@@ -268,12 +275,12 @@ const report = (
 /** Asks for the box's state. Returns why the session is over; null if it holds or there is no answer. */
 const checkSession = (client: TelegramClient, heard: () => void) =>
   // This answer names no people, which would be written to the vault each time.
-  asked((abortSignal) => client.call({ _: "updates.getState" }, { abortSignal })).pipe(
+  requested((abortSignal) => client.call({ _: "updates.getState" }, { abortSignal })).pipe(
     Effect.map(() => {
       heard()
       return null
     }),
-    Effect.catch((failed) => Effect.succeed(endingOf(failed))),
+    Effect.catch((failed) => Effect.succeed(toClosedReason(failed))),
   )
 
 const stop = (reason: ClosedReason): AfterClose => ({
@@ -306,9 +313,9 @@ interface Listening extends Pick<
 }
 
 /** Connects, and starts the library's updates. */
-const beginUpdates = ({ client, events }: Listening) =>
-  asked(() => client.connect()).pipe(
-    Effect.andThen(asked(() => client.startUpdatesLoop())),
+const startUpdates = ({ client, events }: Listening) =>
+  requested(() => client.connect()).pipe(
+    Effect.andThen(requested(() => client.startUpdatesLoop())),
     Effect.as<AccountEvent>({ _tag: "Listening" }),
     Effect.catch((failed) =>
       Effect.as(logFailure("could not start the account's updates, reconnecting", failed), {
@@ -407,11 +414,11 @@ const listen = Effect.fnUntraced(function* listen(
   { keepAliveMillis }: TelegramSettings,
   clock: Clock.Clock,
   account: Pick<Listening, "live" | "connecting" | "client" | "usernames" | "phone" | "events">,
-  place: WriteBehind,
+  location: WriteBehind,
 ) {
-  let lastWordAt: number | null = null
+  let lastAnswerAt: number | null = null
   const heard = () => {
-    lastWordAt = clock.currentTimeMillisUnsafe()
+    lastAnswerAt = clock.currentTimeMillisUnsafe()
   }
   const ownChanges = makeOwnChanges(account.client)
   yield* Effect.addFinalizer(() => Effect.sync(ownChanges.handOver))
@@ -419,7 +426,7 @@ const listen = Effect.fnUntraced(function* listen(
     heard()
     ownChanges.handOver()
   })
-  const sent = makeSentMessages(place, (transportId) => {
+  const sent = makeSentMessages(location, (transportId) => {
     Queue.offerUnsafe(account.events, { _tag: "ReadBefore", transportId })
   })
   const listening: Listening = {
@@ -427,9 +434,9 @@ const listen = Effect.fnUntraced(function* listen(
     ownChanges,
     sent,
     heard,
-    lastWordAt: () => lastWordAt,
+    lastWordAt: () => lastAnswerAt,
   }
-  yield* Effect.forkScoped(beginUpdates(listening))
+  yield* Effect.forkScoped(startUpdates(listening))
   yield* Effect.forkScoped(keepAlive(listening, keepAliveMillis))
   return yield* handleEvents(listening)
 })
@@ -455,11 +462,11 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
     const { leavePlace, proxy } = yield* connecting.ready
     // The last writes come after the number was released and before another worker has it.
     const mayFinish = () => ownership.finishes(numberId)
-    const hold = makeHold(mayFinish)
-    yield* Effect.addFinalizer(() => Effect.sync(hold.letGo))
-    const place = writeBehind(keptKeyPlace(vault, numberId, run, hold, connecting.wrote))
-    yield* Effect.addFinalizer(() => Effect.promise(() => place.end(mayFinish())))
-    const storage = makeStorage(neverFailing(place))
+    const access = makeHold(mayFinish)
+    yield* Effect.addFinalizer(() => Effect.sync(access.letGo))
+    const location = writeBehind(storedKeyPosition(vault, numberId, run, access, connecting.wrote))
+    yield* Effect.addFinalizer(() => Effect.promise(() => location.end(mayFinish())))
+    const storage = makeStorage(neverFailing(location))
     const events = yield* Queue.unbounded<AccountEvent>()
     const client = yield* makeClient(settings, {
       application,
@@ -471,9 +478,9 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
     })
     // The library keeps trying while Telegram is away; others need not wait for that.
     yield* Effect.forkScoped(Effect.andThen(sleepInRealTime(placeMillis), leavePlace))
-    const usernames = makeUsernames(place, storage.peers)
+    const usernames = makeUsernames(location, storage.peers)
     const account = { live, connecting, client, usernames, phone: credentials.phone, events }
-    return yield* listen(settings, clock, account, place)
+    return yield* listen(settings, clock, account, location)
   })
 })
 
@@ -488,7 +495,7 @@ export class Sessions extends Context.Service<Sessions, LiveNumbers<OpenAccount>
 const make = Effect.fnUntraced(function* makeSessions(settings: TelegramSettings) {
   const vault = yield* SessionVault
   const logins = makeLoginClients(settings, yield* NumberProxies)
-  const heldLogins = makeHeldLogins(vault)
+  const ownedLogins = makeOwnedLogins(vault)
 
   /** Logs out the session that a dead or cancelled login may have left. */
   const endLogin = Effect.fnUntraced(function* endLogin(
@@ -498,28 +505,28 @@ const make = Effect.fnUntraced(function* makeSessions(settings: TelegramSettings
     now: number,
   ) {
     const stepUntil = now + heldMillis
-    const held = yield* heldLogins.take(numberId, text, login, { ...login, stepUntil })
-    if (held === null) return
-    if (!(yield* heldLogins.whileHeld(held, logins.end(numberId, login.keys)))) {
-      yield* heldLogins.goOn(held, { ...login, stepUntil: null })
+    const reserved = yield* ownedLogins.take(numberId, text, login, { ...login, stepUntil })
+    if (reserved === null) return
+    if (!(yield* ownedLogins.whileOwned(reserved, logins.end(numberId, login.keys)))) {
+      yield* ownedLogins.goOn(reserved, { ...login, stepUntil: null })
     } else if (login.isCancelled) {
-      yield* heldLogins.forget(numberId, held.text)
+      yield* ownedLogins.forget(numberId, reserved.text)
     } else {
-      yield* heldLogins.goOn(held, { ...login, keys: [], mayBeIn: false, stepUntil: null })
+      yield* ownedLogins.goOn(reserved, { ...login, keys: [], mayBeIn: false, stepUntil: null })
     }
   })
 
   return yield* makeLiveNumbers({
     platform: "telegram",
     settings,
-    keptKeys,
+    keptKeys: storedKeys,
     connect: yield* makeConnect(settings),
     remembersWiped: false,
     meansLoggedOut: ["logged_out", "replaced", "banned"],
     // Telegram refuses a restricted account's log-out as if it were logged out.
     refusesLogOut: ["restricted"],
     logOut: ({ client }: OpenAccount) =>
-      asked(() => client.call({ _: "auth.logOut" })).pipe(
+      requested(() => client.call({ _: "auth.logOut" })).pipe(
         Effect.as(true),
         Effect.orElseSucceed(() => false),
       ),

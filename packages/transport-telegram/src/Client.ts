@@ -134,7 +134,7 @@ export const afterError = ({ code, seconds, text }: RemoteError, isSend: boolean
 /** Default ports. */
 const usualPorts: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "socks5:": 1080 }
 
-const transportOf = (proxyUrl: string | null): TelegramTransport => {
+const toTransport = (proxyUrl: string | null): TelegramTransport => {
   if (proxyUrl === null) return new TcpTransport()
   const { hostname, password, port, protocol, username } = new URL(proxyUrl)
   const settings = {
@@ -216,7 +216,7 @@ export const wayOut = (
   proxyUrl: string | null,
   { mayWrite, onRefusal = () => undefined, openingMillis }: Bounds,
 ): WayOut => {
-  const inner = transportOf(proxyUrl)
+  const inner = toTransport(proxyUrl)
   const open = new Set<Connection>()
   let isClosed = false
   const closing = (connection: Connection) => {
@@ -272,7 +272,7 @@ export class CallFailed extends Data.TaggedError("CallFailed")<{
   }
 }
 
-const failureOf = (error: unknown): CallFailed => {
+const toFailure = (error: unknown): CallFailed => {
   if (tl.RpcError.is(error)) {
     const seconds = "seconds" in error && typeof error.seconds === "number" ? error.seconds : null
     return new CallFailed({ code: error.code, text: error.text, seconds })
@@ -283,14 +283,17 @@ const failureOf = (error: unknown): CallFailed => {
   return new CallFailed({ code: 0, text: "the library gave up", seconds: null })
 }
 
-export type Ask = <A>(question: (signal: AbortSignal) => Promise<A>) => Effect.Effect<A, CallFailed>
+export type Requester = <A>(
+  question: (signal: AbortSignal) => Promise<A>,
+) => Effect.Effect<A, CallFailed>
 
 /** Calls Telegram; an interruption cancels the call. */
-export const asked: Ask = (question) => Effect.tryPromise({ try: question, catch: failureOf })
+export const requested: Requester = (question) =>
+  Effect.tryPromise({ try: question, catch: toFailure })
 
 /** Calls over an open connection; they fail when it is over. */
 export interface Questions {
-  readonly ask: Ask
+  readonly request: Requester
   readonly waiting: () => number
   readonly end: () => void
 }
@@ -304,36 +307,36 @@ export const makeQuestions = (): Questions => {
   const waiting = new Set<() => void>()
   let isOver = false
   return {
-    ask: <A>(question: (signal: AbortSignal) => Promise<A>) =>
+    request: <A>(question: (signal: AbortSignal) => Promise<A>) =>
       Effect.callback<A, CallFailed>((resume) => {
         if (isOver) return resume(connectionOver)
-        const taking = new AbortController()
-        const told = (answer: Effect.Effect<A, CallFailed>) => {
-          waiting.delete(giveUp)
+        const claiming = new AbortController()
+        const report = (answer: Effect.Effect<A, CallFailed>) => {
+          waiting.delete(abandon)
           resume(answer)
         }
         /** Also aborts what the question still does: a file's other parts go on when one fails. */
         const failed = (answer: Effect.Effect<never, CallFailed>) => {
-          taking.abort()
-          told(answer)
+          claiming.abort()
+          report(answer)
         }
-        const giveUp = () => failed(connectionOver)
-        waiting.add(giveUp)
-        question(taking.signal).then(
-          (answer) => told(Effect.succeed(answer)),
-          (error: unknown) => failed(Effect.fail(failureOf(error))),
+        const abandon = () => failed(connectionOver)
+        waiting.add(abandon)
+        question(claiming.signal).then(
+          (answer) => report(Effect.succeed(answer)),
+          (error: unknown) => failed(Effect.fail(toFailure(error))),
         )
-        return Effect.sync(giveUp)
+        return Effect.sync(abandon)
       }),
     waiting: () => waiting.size,
     end: () => {
       isOver = true
-      for (const giveUp of waiting) giveUp()
+      for (const abandon of waiting) abandon()
     },
   }
 }
 
-export const outcomeOf = (failed: CallFailed, isSend: boolean): SendOutcome => {
+export const toOutcome = (failed: CallFailed, isSend: boolean): SendOutcome => {
   if (failed.code !== 0) return afterError(failed, isSend)
   return isSend ? unknown : refused("send_failed", "The message could not be made ready.")
 }
@@ -424,7 +427,7 @@ const isRefused = (answer: unknown): answer is RefusedCall =>
  * Keeps the first fault as the answer. The library repeats a call after Telegram's own fault, but a
  * message may have been shown before it, whatever the repeat's refusal says.
  */
-const keptFaults = (): Readonly<Record<"outer" | "inner", RpcCallMiddleware>> => {
+const storedFaults = (): Readonly<Record<"outer" | "inner", RpcCallMiddleware>> => {
   const faults = new WeakMap<object, RefusedCall>()
   return {
     outer: async (call, next) => {
@@ -442,7 +445,7 @@ const keptFaults = (): Readonly<Record<"outer" | "inner", RpcCallMiddleware>> =>
   }
 }
 
-const { inner, outer } = keptFaults()
+const { inner, outer } = storedFaults()
 
 /** The caller receives flood errors and decides how long to wait. */
 const middlewares = (answered: () => void): Array<RpcCallMiddleware> => [
@@ -473,20 +476,20 @@ export const endInTime = (ending: Promise<void>): Promise<void> => {
 }
 
 /** Where the library begins work. */
-const begins = ["call", "connect", "getPoolSize", "startUpdatesLoop"] as const
+const starts = ["call", "connect", "getPoolSize", "startUpdatesLoop"] as const
 
 /**
  * Refuses work of a destroyed client, and guards all other. The library would reject each call twice:
  * to its caller, and to a promise that it drops, which ends the process.
  */
 const refuseOnceClosed = (client: BaseTelegramClient, guarded: RunGuarded): void => {
-  for (const name of begins) {
-    const work = client[name].bind(client) as (...given: ReadonlyArray<unknown>) => Promise<unknown>
+  for (const name of starts) {
+    const work = client[name].bind(client) as (...args: ReadonlyArray<unknown>) => Promise<unknown>
     Object.assign(client, {
-      [name]: (...given: ReadonlyArray<unknown>) =>
+      [name]: (...args: ReadonlyArray<unknown>) =>
         client.destroyed
           ? Promise.reject(new Error("the client is closed"))
-          : guarded(() => work(...given)),
+          : guarded(() => work(...args)),
     })
   }
 }
@@ -585,7 +588,10 @@ const endings: ReadonlyMap<string, ClosedReason> = new Map([
  * Why the session is over; null when the error does not say so. After an unknown 401 the stored session
  * stays, because it may still be valid.
  */
-export const endingOf = ({ code, text }: Pick<RemoteError, "code" | "text">): ClosedReason | null =>
+export const toClosedReason = ({
+  code,
+  text,
+}: Pick<RemoteError, "code" | "text">): ClosedReason | null =>
   endings.get(text) ?? (code === 401 ? "restricted" : null)
 
 /** Whether the stored session is useless. */

@@ -31,7 +31,7 @@ import type {
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Clock, Effect, FiberMap, Layer, Queue, Redacted, References } from "effect"
 import type { Context } from "effect"
-import { asked, isUnanswered, makeClient } from "./Client.ts"
+import { requested, isUnanswered, makeClient } from "./Client.ts"
 import type { CallFailed } from "./Client.ts"
 import type { TelegramSettings } from "./TelegramSettings.ts"
 import {
@@ -62,7 +62,7 @@ const refusals: ReadonlyMap<string, string> = new Map([
   ["UPDATE_APP_TO_LOGIN", "client_outdated"],
 ])
 
-const reasonOf = ({ code, seconds, text }: CallFailed): string => {
+const getReason = ({ code, seconds, text }: CallFailed): string => {
   if (seconds !== null) return `too_many_attempts: wait ${seconds} s`
   return code === 0 ? "connection_lost" : (refusals.get(text) ?? text.toLowerCase())
 }
@@ -141,7 +141,7 @@ const settle = (
   Effect.catchTag(work, "CallFailed", (error): Effect.Effect<Step | "wrong"> => {
     if (error.text === asksForPassword) return Effect.succeed(needsPassword(view))
     if (wrong.has(error.text)) return Effect.succeed("wrong")
-    return Effect.succeed(failedStep(view, reasonOf(error), isUnanswered(error)))
+    return Effect.succeed(failedStep(view, getReason(error), isUnanswered(error)))
   })
 
 /** For a step without typed input. */
@@ -156,7 +156,7 @@ const sessionMillis = 5000
  * Null when it is not in, or without an answer.
  */
 const whoIs = (client: TelegramClient, view: TelegramLoginView): Effect.Effect<Step | null> =>
-  asked(async (abortSignal): Promise<Step | null> => {
+  requested(async (abortSignal): Promise<Step | null> => {
     const [self] = await client.call(
       { _: "users.getUsers", id: [{ _: "inputUserSelf" }] },
       { abortSignal },
@@ -186,14 +186,14 @@ const unlessIn = (
       : Effect.succeed(step),
   )
 
-const userOf = (
+const toUser = (
   client: TelegramClient,
   view: TelegramLoginView,
   authorization: tl.auth.TypeAuthorization,
 ): Effect.Effect<Step, CallFailed> =>
   authorization._ === "auth.authorization"
     ? Effect.map(
-        asked(() => client.notifyLoggedIn(authorization)),
+        requested(() => client.notifyLoggedIn(authorization)),
         (user) => ({ user }),
       )
     : Effect.succeed(failedStep(view, "phone_not_registered"))
@@ -206,8 +206,8 @@ const sendCode = (
   Effect.gen(function* () {
     const { hash: apiHash, id: apiId } = yield* Effect.promise(() => client.getApiCredentials())
     const call = { _: "auth.sendCode", phoneNumber, apiId, apiHash } as const
-    const sent = yield* asked(() => client.call({ ...call, settings: { _: "codeSettings" } }))
-    if (sent._ === "auth.sentCodeSuccess") return yield* userOf(client, view, sent.authorization)
+    const sent = yield* requested(() => client.call({ ...call, settings: { _: "codeSettings" } }))
+    if (sent._ === "auth.sentCodeSuccess") return yield* toUser(client, view, sent.authorization)
     if (sent._ !== "auth.sentCode") return failedStep(view, "payment_required")
     const codeSentTo = waysOf.get(sent.type._) ?? null
     return codeSentTo === null
@@ -232,7 +232,7 @@ const giveCode = (
   view: TelegramLoginView,
   { code, codeHash, phone }: CodeGiven,
 ): Effect.Effect<Step | "wrong"> =>
-  asked(() =>
+  requested(() =>
     client.call({
       _: "auth.signIn",
       phoneNumber: phone,
@@ -242,7 +242,7 @@ const giveCode = (
         : { phoneCode: code }),
     }),
   ).pipe(
-    Effect.flatMap((authorization) => userOf(client, view, authorization)),
+    Effect.flatMap((authorization) => toUser(client, view, authorization)),
     (work) => settle(view, work),
     (work) => inTime(view, work),
     (work) => unlessIn(client, view, work),
@@ -253,7 +253,7 @@ const givePassword = (
   view: TelegramLoginView,
   password: string,
 ): Effect.Effect<Step | "wrong"> =>
-  asked(() => client.checkPassword(password)).pipe(
+  requested(() => client.checkPassword(password)).pipe(
     Effect.map(({ raw }) => ({ user: raw as tl.RawUser })),
     (work) => settle(view, work),
     (work) => inTime(view, work),
@@ -266,15 +266,15 @@ const [shortestQrMillis, longestQrMillis] = [10_000, 60_000]
 
 /** How long a code is valid by the service's clock, which may differ from Telegram's. */
 const qrMillis = (expiresAt: number, now: number): number => {
-  const told = expiresAt - now
-  return told < shortestQrMillis || told > longestQrMillis ? usualQrMillis : told
+  const reported = expiresAt - now
+  return reported < shortestQrMillis || reported > longestQrMillis ? usualQrMillis : reported
 }
 
 /** Shows codes until one is scanned. */
 const signInByQr = (
   client: TelegramClient,
   view: TelegramLoginView,
-  shown: (qr: NonNullable<TelegramLoginView["qr"]>) => void,
+  format: (qr: NonNullable<TelegramLoginView["qr"]>) => void,
 ): Effect.Effect<Step> =>
   Effect.gen(function* () {
     const scans = yield* Queue.sliding<true>(1)
@@ -289,29 +289,31 @@ const signInByQr = (
     )
     const { hash: apiHash, id: apiId } = yield* Effect.promise(() => client.getApiCredentials())
     const call = { _: "auth.exportLoginToken", apiId, apiHash } as const
-    const ask = asked((abortSignal) => client.call({ ...call, exceptIds: [] }, { abortSignal }))
-    let answer = yield* ask
+    const request = requested((abortSignal) =>
+      client.call({ ...call, exceptIds: [] }, { abortSignal }),
+    )
+    let answer = yield* request
     while (answer._ === "auth.loginToken") {
       const now = yield* Clock.currentTimeMillis
       const millis = qrMillis(answer.expires * 1000, now)
       const url = `tg://login?token=${Buffer.from(answer.token).toString("base64url")}`
-      shown({ url, expiresAt: now + millis })
+      format({ url, expiresAt: now + millis })
       yield* Effect.raceFirst(Queue.take(scans), sleepInRealTime(millis))
-      answer = yield* ask
+      answer = yield* request
       // The connection may have lost the answer that let the account in.
       const further = answer._ === "auth.loginToken" ? yield* whoIs(client, view) : null
       if (further !== null) return further
     }
     if (answer._ === "auth.loginTokenMigrateTo") {
       const { dcId, token } = answer
-      yield* asked(() => client.changePrimaryDc(dcId))
-      answer = yield* asked((abortSignal) =>
+      yield* requested(() => client.changePrimaryDc(dcId))
+      answer = yield* requested((abortSignal) =>
         client.call({ _: "auth.importLoginToken", token }, { abortSignal }),
       )
     }
     // A second migration would never end.
     return answer._ === "auth.loginTokenSuccess"
-      ? yield* userOf(client, view, answer.authorization)
+      ? yield* toUser(client, view, answer.authorization)
       : failedStep(view, "connection_lost", true)
   }).pipe(
     Effect.scoped,
@@ -321,7 +323,7 @@ const signInByQr = (
 
 /** Logs the session out; whether Telegram has ended it. */
 const endSession = (client: TelegramClient): Effect.Effect<boolean> =>
-  asked(() => client.call({ _: "auth.logOut" })).pipe(
+  requested(() => client.call({ _: "auth.logOut" })).pipe(
     Effect.as(true),
     Effect.catchTag("CallFailed", ({ code }) => Effect.succeed(code === 401)),
     Effect.timeoutOrElse({ duration: sessionMillis, orElse: () => Effect.succeed(false) }),
@@ -345,9 +347,9 @@ export const makeLoginClients = (
   /** A client, closed with its scope, and its keys; null without an application. */
   const open = Effect.fnUntraced(function* open(
     numberId: NumberId,
-    begun: ReadonlyArray<KeyChange>,
+    started: ReadonlyArray<KeyChange>,
   ) {
-    const keys = keysInMemory(begun)
+    const keys = keysInMemory(started)
     if (application === null) return null
     const proxy = yield* retryUntilStoreAnswers(
       Effect.catchTag(proxies.of(numberId), "CannotOpen", () => Effect.succeed(proxyUnreadable)),
@@ -381,13 +383,13 @@ export const makeLoginClients = (
 // Ownership expires, so a dead process blocks no others.
 
 /** The vault's text, for the exchange, and its content; null when there is none. */
-interface Kept {
+interface Stored {
   readonly text: string | null
   readonly credentials: Credentials | null
 }
 
 /** A login that this process owns. */
-interface HeldLogin {
+interface OwnedLogin {
   readonly numberId: NumberId
   /** As it was when taken. */
   readonly login: LoginCredentials
@@ -400,7 +402,7 @@ export const isHeld = ({ stepUntil }: LoginCredentials, now: number): boolean =>
   stepUntil !== null && stepUntil > now
 
 /** Unique for each write, so that no process takes another's write for its own. */
-const textOf = (login: LoginCredentials) => toText({ ...login, writing: randomUUID() })
+const getText = (login: LoginCredentials) => toText({ ...login, writing: randomUUID() })
 
 /** Whether the vault has one of these authorization keys for the number. */
 const hasAuthKey = (
@@ -408,19 +410,19 @@ const hasAuthKey = (
   numberId: NumberId,
   keys: ReadonlyArray<KeyChange>,
 ): Effect.Effect<boolean> => {
-  const wanted = keys.filter(({ type, value }) => type === "auth-key" && value !== null)
+  const desired = keys.filter(({ type, value }) => type === "auth-key" && value !== null)
   const found = vault.keys(
     numberId,
     "auth-key",
-    wanted.map(({ id }) => id),
+    desired.map(({ id }) => id),
   )
   return Effect.map(
     retryUntilStoreAnswers(Effect.catchTag(found, "CannotOpen", () => Effect.succeed(new Map()))),
-    (kept) => wanted.some(({ id, value }) => kept.get(id) === value),
+    (stored) => desired.some(({ id, value }) => stored.get(id) === value),
   )
 }
 
-export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
+export const makeOwnedLogins = (vault: typeof SessionVault.Service) => {
   const exchange = (
     numberId: NumberId,
     before: string | null,
@@ -430,7 +432,7 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
   ) => retryUntilStoreAnswers(vault.exchange(numberId, before, after, keys, account))
 
   return {
-    keptOf: (numberId: NumberId): Effect.Effect<Kept> =>
+    readStored: (numberId: NumberId): Effect.Effect<Stored> =>
       Effect.map(retryUntilStoreAnswers(storedText(vault, numberId)), (text) => ({
         text,
         credentials: text === null ? null : fromText(text),
@@ -442,22 +444,22 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
       before: string | null,
       login: LoginCredentials,
       written: LoginCredentials = login,
-    ): Effect.Effect<HeldLogin | null> => {
-      const text = textOf(written)
-      return Effect.map(exchange(numberId, before, text), (isTaken) =>
-        isTaken === true ? { numberId, login, written, text } : null,
+    ): Effect.Effect<OwnedLogin | null> => {
+      const text = getText(written)
+      return Effect.map(exchange(numberId, before, text), (isClaimed) =>
+        isClaimed === true ? { numberId, login, written, text } : null,
       )
     },
 
     /** Writes the login's new state; false when this process lost it. */
-    goOn: (held: HeldLogin, written: LoginCredentials): Effect.Effect<boolean> => {
-      const text = textOf(written)
+    goOn: (login: OwnedLogin, written: LoginCredentials): Effect.Effect<boolean> => {
+      const text = getText(written)
       // An interruption must not hide that the write succeeded.
       return retryUntilStoreAnswers(
         Effect.uninterruptible(
-          Effect.map(vault.exchange(held.numberId, held.text, text, []), (done) => {
+          Effect.map(vault.exchange(login.numberId, login.text, text, []), (done) => {
             const isWritten = done === true
-            if (isWritten) Object.assign(held, { written, text })
+            if (isWritten) Object.assign(login, { written, text })
             return isWritten
           }),
         ),
@@ -466,7 +468,7 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
 
     /** Replaces the login by its account, and sets the number's phone; false as above. */
     keepAccount: (
-      { numberId, text }: HeldLogin,
+      { numberId, text }: OwnedLogin,
       account: AccountCredentials,
       keys: ReadonlyArray<KeyChange>,
     ): Effect.Effect<Exchanged> =>
@@ -476,17 +478,17 @@ export const makeHeldLogins = (vault: typeof SessionVault.Service) => {
 
     /** Deletes what was read; false when the vault has changed. */
     forget: (numberId: NumberId, before: string): Effect.Effect<boolean> =>
-      Effect.map(exchange(numberId, before, null), (isGone) => isGone === true),
+      Effect.map(exchange(numberId, before, null), (isMissing) => isMissing === true),
 
     /** Runs work on it. An interruption releases it at once. */
-    whileHeld: <A>(held: HeldLogin, work: Effect.Effect<A>): Effect.Effect<A> =>
+    whileOwned: <A>(login: OwnedLogin, work: Effect.Effect<A>): Effect.Effect<A> =>
       Effect.onInterrupt(work, () =>
         Effect.ignore(
           Effect.suspend(() =>
             vault.exchange(
-              held.numberId,
-              held.text,
-              textOf({ ...held.written, stepUntil: null }),
+              login.numberId,
+              login.text,
+              getText({ ...login.written, stepUntil: null }),
               [],
             ),
           ),
@@ -507,7 +509,7 @@ const nextQrMillis = 15_000
 interface LoginServices {
   readonly settings: TelegramSettings
   readonly vault: typeof SessionVault.Service
-  readonly logins: ReturnType<typeof makeHeldLogins>
+  readonly logins: ReturnType<typeof makeOwnedLogins>
   readonly clients: ReturnType<typeof makeLoginClients>
   /** Logins by QR code whose connection this process has. */
   readonly showing: FiberMap.FiberMap<NumberId>
@@ -515,66 +517,66 @@ interface LoginServices {
   /** The service's time, also for calling fibers with another clock. */
   readonly time: Effect.Effect<number>
   readonly pause: Effect.Effect<void>
-  readonly shown: ((numberId: NumberId, url: string) => Effect.Effect<void>) | undefined
+  readonly visible: ((numberId: NumberId, url: string) => Effect.Effect<void>) | undefined
 }
 
 /** The login to show: one that goes on, or how one has ended. */
-const shownOf = ({ credentials: kept }: Kept, now: number) => {
-  if (kept === null) return null
-  if (kept.kind === "login") {
-    return kept.isCancelled ? null : { ...kept, view: viewAt(kept, now) }
+const toView = ({ credentials: stored }: Stored, now: number) => {
+  if (stored === null) return null
+  if (stored.kind === "login") {
+    return stored.isCancelled ? null : { ...stored, view: viewAt(stored, now) }
   }
-  return kept.login !== null && kept.login.expiresAt > now ? kept.login : null
+  return stored.login !== null && stored.login.expiresAt > now ? stored.login : null
 }
 
-const viewOf = Effect.fnUntraced(function* viewOf(
+const readView = Effect.fnUntraced(function* readView(
   { logins, time }: LoginServices,
   numberId: NumberId,
 ) {
-  const login = shownOf(yield* logins.keptOf(numberId), yield* time)
+  const login = toView(yield* logins.readStored(numberId), yield* time)
   return login !== null && "kind" in login ? login.view : login
 })
 
 /** Whether no other process needs the session of a login that this process has lost. */
 const isOfNoUse = Effect.fnUntraced(function* isOfNoUse(
   { logins }: LoginServices,
-  { login, numberId }: HeldLogin,
+  { login, numberId }: OwnedLogin,
   keys: ReadonlyArray<KeyChange>,
 ) {
-  const { credentials: kept } = yield* logins.keptOf(numberId)
+  const { credentials: stored } = yield* logins.readStored(numberId)
   // Another process continues it.
-  if (kept?.kind === "login" && kept.id === login.id && !kept.isCancelled) return false
-  return kept?.kind !== "account" || !(yield* logins.hasKey(numberId, keys))
+  if (stored?.kind === "login" && stored.id === login.id && !stored.isCancelled) return false
+  return stored?.kind !== "account" || !(yield* logins.hasKey(numberId, keys))
 })
 
 const keepAccount = Effect.fnUntraced(function* keepAccount(
   services: LoginServices,
-  held: HeldLogin,
+  login: OwnedLogin,
   keys: ReadonlyArray<KeyChange>,
   { id, phone = "" }: tl.RawUser,
 ) {
   const { clients, logins } = services
-  const view: TelegramLoginView = { ...held.login.view, state: "connected", qr: null }
+  const view: TelegramLoginView = { ...login.login.view, state: "connected", qr: null }
   const account = { kind: "account", userId: id, phone, login: view } as const
-  const isKept = yield* logins.keepAccount(held, account, keys)
-  if (isKept === true) return view
-  if (isKept === "phone_of_another_number") {
-    const mayBeIn = !(yield* clients.end(held.numberId, keys))
-    const refused = failed(held.login.view, isKept)
-    const next = { ...held.login, view: refused, keys, stepUntil: null, mayBeIn }
-    if (yield* logins.goOn(held, next)) return refused
-  } else if (yield* isOfNoUse(services, held, keys)) yield* clients.end(held.numberId, keys)
-  return yield* viewOf(services, held.numberId)
+  const isStored = yield* logins.keepAccount(login, account, keys)
+  if (isStored === true) return view
+  if (isStored === "phone_of_another_number") {
+    const mayBeIn = !(yield* clients.end(login.numberId, keys))
+    const refused = failed(login.login.view, isStored)
+    const next = { ...login.login, view: refused, keys, stepUntil: null, mayBeIn }
+    if (yield* logins.goOn(login, next)) return refused
+  } else if (yield* isOfNoUse(services, login, keys)) yield* clients.end(login.numberId, keys)
+  return yield* readView(services, login.numberId)
 })
 
 /** Runs one step over one connection, and stores the result; null when the login was given up. */
 const connected = Effect.fnUntraced(function* connected(
   services: LoginServices,
-  held: HeldLogin,
+  owned: OwnedLogin,
   work: (client: TelegramClient, keys: KeysInMemory) => Effect.Effect<Step | "wrong" | null>,
 ): Effect.fn.Return<AfterSecret> {
   const { clients, logins } = services
-  const { login, numberId } = held
+  const { login, numberId } = owned
   const done = yield* Effect.scoped(
     Effect.gen(function* overConnection() {
       const opened = yield* clients.open(numberId, login.keys)
@@ -592,51 +594,52 @@ const connected = Effect.fnUntraced(function* connected(
   if (done === null || done.step === null) return null
   const { keys, step } = done
   const next: LoginCredentials = { ...login, keys, stepUntil: null, mayBeIn: false }
-  if (step !== "wrong" && "user" in step) return yield* keepAccount(services, held, keys, step.user)
+  if (step !== "wrong" && "user" in step)
+    return yield* keepAccount(services, owned, keys, step.user)
   const after = step === "wrong" ? next : { ...next, ...step }
-  if (!(yield* logins.goOn(held, after))) return yield* viewOf(services, numberId)
+  if (!(yield* logins.goOn(owned, after))) return yield* readView(services, numberId)
   return step === "wrong" ? step : step.view
 })
 
 /** Stores each shown code, so that every process can show it. Null when the login is another's now. */
 const storeCodes = Effect.fnUntraced(function* storeCodes(
-  { logins, shown, time }: LoginServices,
-  held: HeldLogin,
+  { logins, visible, time }: LoginServices,
+  owned: OwnedLogin,
   codes: Queue.Dequeue<NonNullable<TelegramLoginView["qr"]>>,
   keys: KeysInMemory,
 ) {
-  const { login, numberId } = held
+  const { login, numberId } = owned
   for (;;) {
     const qr = yield* Queue.take(codes)
     const now = yield* time
-    const isKept = yield* logins.goOn(held, {
+    const isStored = yield* logins.goOn(owned, {
       ...login,
       keys: keys.all(),
       view: { ...login.view, qr },
       stepUntil: Math.max(now, qr.expiresAt) + nextQrMillis,
       mayBeIn: true,
     })
-    if (!isKept) return null
-    if (shown !== undefined) yield* shown(numberId, qr.url)
+    if (!isStored) return null
+    if (visible !== undefined) yield* visible(numberId, qr.url)
   }
 })
 
 /** Shows codes until one is scanned. */
-const showQr = (services: LoginServices, held: HeldLogin) =>
+const showQr = (services: LoginServices, owned: OwnedLogin) =>
   Effect.gen(function* showCodes() {
     const { logins, time } = services
-    const { login } = held
+    const { login } = owned
     const codes = yield* Queue.unbounded<NonNullable<TelegramLoginView["qr"]>>()
     const left = login.view.expiresAt - (yield* time)
-    const shows = connected(services, held, (client, keys) =>
+    const shows = connected(services, owned, (client, keys) =>
       Effect.raceFirst(
         signInByQr(client, login.view, (qr) => void Queue.offerUnsafe(codes, qr)),
-        storeCodes(services, held, codes, keys),
+        storeCodes(services, owned, codes, keys),
       ),
     )
-    yield* logins.whileHeld(held, shows).pipe(Effect.timeoutOption(left))
+    yield* logins.whileOwned(owned, shows).pipe(Effect.timeoutOption(left))
   }).pipe(
-    Effect.annotateLogs({ number: held.numberId }),
+    Effect.annotateLogs({ number: owned.numberId }),
     Effect.provideService(References.CurrentLogAnnotations, {}),
     Effect.provideContext(services.context),
   )
@@ -648,16 +651,16 @@ const showQr = (services: LoginServices, held: HeldLogin) =>
 const endBefore = Effect.fnUntraced(function* endBefore(
   { clients, logins, time }: LoginServices,
   numberId: NumberId,
-  kept: Kept,
+  stored: Stored,
 ) {
-  const { credentials: login, text } = kept
-  if (login?.kind !== "login" || !login.mayBeIn) return { text, held: null }
+  const { credentials: login, text } = stored
+  if (login?.kind !== "login" || !login.mayBeIn) return { text, owned: null }
   const stepUntil = (yield* time) + heldMillis
   const written = { ...login, stepUntil, isCancelled: true }
-  const held = yield* logins.take(numberId, text, login, written)
-  if (held === null) return null
-  const isEnded = yield* logins.whileHeld(held, clients.end(numberId, login.keys))
-  return { text: held.text, held: isEnded ? null : held }
+  const owned = yield* logins.take(numberId, text, login, written)
+  if (owned === null) return null
+  const isEnded = yield* logins.whileOwned(owned, clients.end(numberId, login.keys))
+  return { text: owned.text, owned: isEnded ? null : owned }
 })
 
 /**
@@ -694,15 +697,15 @@ const newLogin = (
 })
 
 /** `later` while another process works on the former login, or has just written. */
-const beginNow = Effect.fnUntraced(function* beginNow(
+const startNow = Effect.fnUntraced(function* startNow(
   services: LoginServices,
   numberId: NumberId,
   request: TelegramLoginRequest,
   isShutOut: boolean,
 ): Effect.fn.Return<TelegramLoginView | "later" | null> {
   const { logins, showing, time } = services
-  const kept = yield* logins.keptOf(numberId)
-  const { credentials } = kept
+  const stored = yield* logins.readStored(numberId)
+  const { credentials } = stored
   const now = yield* time
   // Never overwrite an account that its worker connects, or has yet to log out.
   if (credentials?.kind === "account" && !isShutOut) return null
@@ -717,22 +720,22 @@ const beginNow = Effect.fnUntraced(function* beginNow(
   if (credentials?.kind === "account" && !(yield* endAccount(services, numberId))) {
     return failed(login.view, "connection_lost")
   }
-  const ended = yield* endBefore(services, numberId, kept)
+  const ended = yield* endBefore(services, numberId, stored)
   if (ended === null) return "later"
-  if (ended.held !== null) {
-    const { keys } = ended.held.login
+  if (ended.owned !== null) {
+    const { keys } = ended.owned.login
     const view = failed(login.view, "connection_lost")
     const unsaid = { ...login, view, keys, stepUntil: null, mayBeIn: true }
-    return (yield* logins.goOn(ended.held, unsaid)) ? view : "later"
+    return (yield* logins.goOn(ended.owned, unsaid)) ? view : "later"
   }
-  const held = yield* logins.take(numberId, ended.text, login)
-  if (held === null) return "later"
+  const owned = yield* logins.take(numberId, ended.text, login)
+  if (owned === null) return "later"
   if (phone === null) {
-    yield* FiberMap.run(showing, numberId, showQr(services, held))
+    yield* FiberMap.run(showing, numberId, showQr(services, owned))
     return login.view
   }
-  const sends = connected(services, held, (client) => sendCode(client, login.view, phone))
-  const view = yield* logins.whileHeld(held, sends)
+  const sends = connected(services, owned, (client) => sendCode(client, login.view, phone))
+  const view = yield* logins.whileOwned(owned, sends)
   return view === "wrong" ? null : view
 })
 
@@ -745,17 +748,17 @@ const typed = Effect.fnUntraced(function* typed(
 ): Effect.fn.Return<AfterSecret> {
   const { logins, pause, time } = services
   for (;;) {
-    const kept = yield* logins.keptOf(numberId)
+    const stored = yield* logins.readStored(numberId)
     const now = yield* time
-    const login = shownOf(kept, now)
+    const login = toView(stored, now)
     if (login === null || !("kind" in login)) return login
     if (login.view.state !== state) return login.view
     if (!isHeld(login, now)) {
       const written = { ...login, stepUntil: now + heldMillis, mayBeIn: true }
-      const held = yield* logins.take(numberId, kept.text, login, written)
-      if (held !== null) {
-        const step = connected(services, held, (client) => work(client, login))
-        return yield* logins.whileHeld(held, step)
+      const owned = yield* logins.take(numberId, stored.text, login, written)
+      if (owned !== null) {
+        const step = connected(services, owned, (client) => work(client, login))
+        return yield* logins.whileOwned(owned, step)
       }
     }
     yield* pause
@@ -765,16 +768,16 @@ const typed = Effect.fnUntraced(function* typed(
 /** Shows the login; takes a QR login over whose process is gone. */
 const lookAt = Effect.fnUntraced(function* lookAt(services: LoginServices, numberId: NumberId) {
   const { logins, showing, time } = services
-  const kept = yield* logins.keptOf(numberId)
+  const stored = yield* logins.readStored(numberId)
   const now = yield* time
-  const login = shownOf(kept, now)
+  const login = toView(stored, now)
   if (login === null || !("kind" in login)) return login
-  const isShown = isHeld(login, now) || (yield* FiberMap.has(showing, numberId))
-  if (login.view.state === "showing_qr" && !isShown) {
+  const isVisible = isHeld(login, now) || (yield* FiberMap.has(showing, numberId))
+  if (login.view.state === "showing_qr" && !isVisible) {
     // The process that showed it is gone, or has lost its connection.
     const written = { ...login, stepUntil: now + stepMillis }
-    const held = yield* logins.take(numberId, kept.text, login, written)
-    if (held !== null) yield* FiberMap.run(showing, numberId, showQr(services, held))
+    const owned = yield* logins.take(numberId, stored.text, login, written)
+    if (owned !== null) yield* FiberMap.run(showing, numberId, showQr(services, owned))
   }
   return login.view
 })
@@ -785,18 +788,18 @@ const cancelLogin = Effect.fnUntraced(function* cancelLogin(
 ) {
   for (;;) {
     yield* FiberMap.remove(showing, numberId)
-    const kept = yield* logins.keptOf(numberId)
-    const login = shownOf(kept, yield* time)
-    if (login === null || !("kind" in login) || kept.text === null) return false
+    const stored = yield* logins.readStored(numberId)
+    const login = toView(stored, yield* time)
+    if (login === null || !("kind" in login) || stored.text === null) return false
     const { keys, mayBeIn } = login
     if (!mayBeIn) {
-      if (yield* logins.forget(numberId, kept.text)) return true
+      if (yield* logins.forget(numberId, stored.text)) return true
       continue
     }
-    const given = { ...login, stepUntil: null, isCancelled: true }
-    const held = yield* logins.take(numberId, kept.text, given)
-    if (held === null) continue
-    if (yield* clients.end(numberId, keys)) yield* logins.forget(numberId, held.text)
+    const input = { ...login, stepUntil: null, isCancelled: true }
+    const owned = yield* logins.take(numberId, stored.text, input)
+    if (owned === null) continue
+    if (yield* clients.end(numberId, keys)) yield* logins.forget(numberId, owned.text)
     return true
   }
 })
@@ -807,7 +810,7 @@ const cancelLogin = Effect.fnUntraced(function* cancelLogin(
  */
 export const layerLogin = (
   settings: TelegramSettings,
-  shown?: (numberId: NumberId, url: string) => Effect.Effect<void>,
+  visible?: (numberId: NumberId, url: string) => Effect.Effect<void>,
 ): Layer.Layer<never, never, SessionVault | NumberProxies> =>
   Layer.effect(
     TelegramLogin,
@@ -817,13 +820,13 @@ export const layerLogin = (
       const services: LoginServices = {
         settings,
         vault,
-        logins: makeHeldLogins(vault),
+        logins: makeOwnedLogins(vault),
         clients: makeLoginClients(settings, yield* NumberProxies),
         showing: yield* FiberMap.make<NumberId>(),
         context,
         time: (yield* Clock.Clock).currentTimeMillis,
         pause: Effect.provideContext(sleepInRealTime(againMillis), context),
-        shown,
+        visible,
       }
       return TelegramLogin.of({
         isConfigured: settings.application !== null,
@@ -833,8 +836,8 @@ export const layerLogin = (
           isShutOut = false,
         ) {
           for (;;) {
-            const begun = yield* beginNow(services, numberId, request, isShutOut)
-            if (begun !== "later") return begun
+            const started = yield* startNow(services, numberId, request, isShutOut)
+            if (started !== "later") return started
             yield* services.pause
           }
         }),

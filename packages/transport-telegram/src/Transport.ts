@@ -10,16 +10,16 @@ import { Clock, Deferred, Effect, Layer } from "effect"
 import { hash } from "node:crypto"
 import {
   accepted,
-  endingOf,
+  toClosedReason,
   isSentBefore,
   moved,
   notConnected,
-  outcomeOf,
+  toOutcome,
   soon,
   unknown,
 } from "./Client.ts"
 import type { CallFailed } from "./Client.ts"
-import { textOf, upload } from "./content.ts"
+import { toText, upload } from "./content.ts"
 import { Sessions } from "./Account.ts"
 import type { OpenAccount } from "./Account.ts"
 import { resolve } from "./recipients.ts"
@@ -28,7 +28,7 @@ import type { Resolved } from "./recipients.ts"
 /** How long a send waits for a session that is being opened, in real time. */
 const openMillis = 15_000
 
-export const randomIdOf = (transportId: TransportId): Long => {
+export const toRandomId = (transportId: TransportId): Long => {
   const bytes = hash("sha256", transportId, "buffer")
   return new Long(bytes.readInt32LE(0), bytes.readInt32LE(4))
 }
@@ -45,22 +45,22 @@ const messageIdIn = (answer: tl.TypeUpdates): number | null => {
 const findMillis = 5000
 
 /** How many of a person's messages may follow the latest one to that person. */
-const mostAnswers = 100
+const maxAnswers = 100
 
-const historyOf = (peer: tl.RawInputPeerUser): tl.messages.RawGetHistoryRequest => ({
+const toHistory = (peer: tl.RawInputPeerUser): tl.messages.RawGetHistoryRequest => ({
   _: "messages.getHistory",
   peer,
   offsetId: 0,
   offsetDate: 0,
   addOffset: 0,
-  limit: mostAnswers,
+  limit: maxAnswers,
   maxId: 0,
   minId: 0,
   hash: Long.ZERO,
 })
 
 /** The latest outgoing message. */
-const latestOf = (messages: ReadonlyArray<tl.TypeMessage>): number | null =>
+const findLatest = (messages: ReadonlyArray<tl.TypeMessage>): number | null =>
   messages.find((each) => each._ === "message" && each.out === true)?.id ?? null
 
 /** Runs `use` over the number's session, or says why there is none. */
@@ -96,9 +96,9 @@ const request = Effect.fnUntraced(function* request(
   { client, questions }: OpenAccount,
   { media, text, transportId }: OutgoingMessage,
 ) {
-  const common = { ...textOf(text), randomId: randomIdOf(transportId) }
+  const common = { ...toText(text), randomId: toRandomId(transportId) }
   if (media === null) return { _: "messages.sendMessage", noWebpage: true, ...common } as const
-  const uploaded = yield* upload(client, questions.ask, media)
+  const uploaded = yield* upload(client, questions.request, media)
   return uploaded === "unreadable"
     ? uploaded
     : ({ _: "messages.sendMedia", media: uploaded, ...common } as const)
@@ -114,17 +114,17 @@ const findSent = (
   transportId: TransportId,
 ) =>
   Effect.gen(function* () {
-    const { dialogs, messages } = yield* questions.ask((abortSignal) =>
+    const { dialogs, messages } = yield* questions.request((abortSignal) =>
       client.call(
         { _: "messages.getPeerDialogs", peers: [{ _: "inputDialogPeer", peer }] },
         { abortSignal },
       ),
     )
     const messageId =
-      latestOf(messages) ??
-      latestOf(
+      findLatest(messages) ??
+      findLatest(
         yield* questions
-          .ask((abortSignal) => client.call(historyOf(peer), { abortSignal }))
+          .request((abortSignal) => client.call(toHistory(peer), { abortSignal }))
           .pipe(Effect.map((history) => ("messages" in history ? history.messages : []))),
       )
     const [dialog] = dialogs
@@ -136,14 +136,14 @@ const deliver = Effect.fnUntraced(function* deliver(
   account: OpenAccount,
   message: OutgoingMessage,
   { peer, peerId }: Extract<Resolved, { readonly peer: unknown }>,
-  made: Exclude<Effect.Success<ReturnType<typeof request>>, "unreadable">,
+  created: Exclude<Effect.Success<ReturnType<typeof request>>, "unreadable">,
 ) {
   const { client, ownChanges, questions, sent } = account
   const answer = yield* questions
-    .ask((abortSignal) =>
-      made._ === "messages.sendMessage"
-        ? client.call({ ...made, peer }, { abortSignal })
-        : client.call({ ...made, peer }, { abortSignal }),
+    .request((abortSignal) =>
+      created._ === "messages.sendMessage"
+        ? client.call({ ...created, peer }, { abortSignal })
+        : client.call({ ...created, peer }, { abortSignal }),
     )
     .pipe(
       Effect.catchTag("CallFailed", (failed) =>
@@ -165,8 +165,8 @@ const deliver = Effect.fnUntraced(function* deliver(
 /** A failure may also end the connection or the session. */
 const afterFailure = (account: OpenAccount, failed: CallFailed, isSend: boolean) => {
   if (failed.code === 0 && Deferred.isDoneUnsafe(account.over)) return isSend ? unknown : soon
-  const ending = endingOf(failed)
-  if (ending === null) return outcomeOf(failed, isSend)
+  const ending = toClosedReason(failed)
+  if (ending === null) return toOutcome(failed, isSend)
   account.ended(ending)
   return notConnected
 }
@@ -182,22 +182,22 @@ const attempt = (
   return Effect.gen(function* () {
     const resolved = yield* resolve(account, message.to, { force, mayHaveLeft })
     if ("outcome" in resolved) return resolved.outcome
-    const made = yield* request(account, message)
+    const created = yield* request(account, message)
     // Nothing has left, and the file may be readable later.
-    if (made === "unreadable") return soon
+    if (created === "unreadable") return soon
     // A frozen process may resume here after another worker took the number over.
     if (!sessions.owns(message.numberId)) return moved
     const late = outcomeOnceExpired(message, yield* Clock.currentTimeMillis)
     if (late !== null) return late
     isHandedOver = true
-    return yield* deliver(account, message, resolved, made)
+    return yield* deliver(account, message, resolved, created)
   }).pipe(
     Effect.catchTag("CallFailed", (failed) => {
       // The cached peer is outdated, or was another account's.
       const isInvalid = failed.text === "PEER_ID_INVALID" && isHandedOver
       // A message that may have left keeps the recipient of its first attempt.
-      const isKept = mayHaveLeft && message.to.kind === "username"
-      const isStale = isInvalid && !force && !isKept
+      const isStored = mayHaveLeft && message.to.kind === "username"
+      const isStale = isInvalid && !force && !isStored
       return isStale
         ? attempt(sessions, account, message, true)
         : Effect.sync(() => afterFailure(account, failed, isHandedOver))

@@ -5,7 +5,7 @@
 import type { OutgoingMedia } from "@messaging-service/core"
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Effect, Stream } from "effect"
-import type { Ask, CallFailed } from "./Client.ts"
+import type { Requester, CallFailed } from "./Client.ts"
 
 /**
  * Formatting marks in texts, `*bold*`, `_italic_` and `~strike~`, in Telegram's form: the text without the
@@ -39,10 +39,10 @@ const isSpace = (character: string | undefined): boolean =>
 const closingAt = (characters: ReadonlyArray<string>, start: number, end: number): number => {
   const mark = characters[start]
   if (isWord(characters[start - 1]) || isSpace(characters[start + 1])) return -1
-  for (let place = start + 1; place < end; place++) {
-    if (characters[place] === "\n") return -1
-    const closes = characters[place] === mark && place > start + 1
-    if (closes && !isSpace(characters[place - 1]) && !isWord(characters[place + 1])) return place
+  for (let index = start + 1; index < end; index++) {
+    if (characters[index] === "\n") return -1
+    const closes = characters[index] === mark && index > start + 1
+    if (closes && !isSpace(characters[index - 1]) && !isWord(characters[index + 1])) return index
   }
   return -1
 }
@@ -54,9 +54,9 @@ export const formatted = (source: string): Formatted => {
   let text = ""
 
   const take = (from: number, to: number): void => {
-    for (let place = from; place < to; place++) {
-      const character = characters[place] ?? ""
-      const closing = isMark(character) ? closingAt(characters, place, to) : -1
+    for (let position = from; position < to; position++) {
+      const character = characters[position] ?? ""
+      const closing = isMark(character) ? closingAt(characters, position, to) : -1
       if (!isMark(character) || closing === -1) {
         text += character
         continue
@@ -64,9 +64,9 @@ export const formatted = (source: string): Formatted => {
       const offset = text.length
       // A part comes before its nested parts.
       const index = entities.push({ kind: kinds[character], offset, length: 0 }) - 1
-      take(place + 1, closing)
+      take(position + 1, closing)
       entities[index] = { kind: kinds[character], offset, length: text.length - offset }
-      place = closing
+      position = closing
     }
   }
   take(0, characters.length)
@@ -79,7 +79,7 @@ const entityNames = {
   strike: "messageEntityStrike",
 } as const
 
-const entityOf = ({
+const toEntity = ({
   kind,
   length,
   offset,
@@ -89,9 +89,9 @@ const entityOf = ({
   length,
 })
 
-export const textOf = (source: string) => {
+export const toText = (source: string) => {
   const { entities, text } = formatted(source)
-  return { message: text, entities: entities.map(entityOf) }
+  return { message: text, entities: entities.map(toEntity) }
 }
 
 /** Telegram accepts larger pictures only as files. */
@@ -102,7 +102,7 @@ const unreadable = "unreadable" as const
 /** Uploads the file; recipients see it only with its message. */
 export const upload = (
   client: TelegramClient,
-  ask: Ask,
+  request: Requester,
   { content, fileName, mimeType, size, type }: OutgoingMedia,
 ): Effect.Effect<tl.TypeInputMedia | typeof unreadable, CallFailed> =>
   Effect.suspend(() => {
@@ -112,7 +112,7 @@ export const upload = (
         isUnreadable = true
       }),
     )
-    const uploaded = ask((abortSignal) =>
+    const uploaded = request((abortSignal) =>
       client.uploadFile({
         file: Stream.toReadableStream(bytes),
         fileSize: size,

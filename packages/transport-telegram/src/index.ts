@@ -13,7 +13,7 @@ import { Layer } from "effect"
 import type { Effect } from "effect"
 import { Sessions } from "./Account.ts"
 import { firstDataCentre } from "./Client.ts"
-import { layerLogin as layerLoginOf } from "./Login.ts"
+import { layerLogin as getLayerLogin } from "./Login.ts"
 import type { TelegramServerAddress, TelegramSettings } from "./TelegramSettings.ts"
 import { layerTransport } from "./Transport.ts"
 
@@ -38,9 +38,9 @@ export const layer = (
 
 /**
  * Logs accounts in. `SessionVault` must be one without an owner: any process may log a number in.
- * `shown` receives each QR code.
+ * `format` receives each QR code.
  */
 export const layerLogin: (
   settings: TelegramSettings,
-  shown?: (numberId: NumberId, url: string) => Effect.Effect<void>,
-) => Layer.Layer<never, never, SessionVault | NumberProxies> = layerLoginOf
+  format?: (numberId: NumberId, url: string) => Effect.Effect<void>,
+) => Layer.Layer<never, never, SessionVault | NumberProxies> = getLayerLogin

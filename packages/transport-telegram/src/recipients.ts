@@ -7,7 +7,7 @@ import { Long } from "@mtcute/node"
 import type { TelegramClient, tl } from "@mtcute/node"
 import { Clock, Data, Effect, Result } from "effect"
 import { refused } from "./Client.ts"
-import type { Ask, CallFailed } from "./Client.ts"
+import type { Requester, CallFailed } from "./Client.ts"
 import type { NameOwner, OpenAccount } from "./Account.ts"
 
 export type Resolved =
@@ -30,12 +30,12 @@ const nowhere = (message: string): Resolved => ({
   outcome: refused("recipient_not_found", message),
 })
 
-const personOf = (peer: tl.TypeInputPeer, name: string): Resolved =>
+const getPerson = (peer: tl.TypeInputPeer, name: string): Resolved =>
   peer._ === "inputPeerUser"
     ? { peer, peerId: peer.userId }
     : nowhere(`${name} is no person on Telegram.`)
 
-const userOf = (user: tl.TypeUser | undefined, name: string): Resolved =>
+const toUser = (user: tl.TypeUser | undefined, name: string): Resolved =>
   user?._ === "user"
     ? {
         peer: { _: "inputPeerUser", userId: user.id, accessHash: user.accessHash ?? Long.ZERO },
@@ -45,7 +45,7 @@ const userOf = (user: tl.TypeUser | undefined, name: string): Resolved =>
 
 const found = ({ peer, users }: tl.contacts.RawResolvedPeer, name: string): Resolved =>
   peer._ === "peerUser"
-    ? userOf(
+    ? toUser(
         users.find(({ id }) => id === peer.userId),
         name,
       )
@@ -71,12 +71,12 @@ const unoccupied: ReadonlySet<string> = new Set(["PHONE_NOT_OCCUPIED", "PHONE_NU
 
 const byPhone = (
   client: TelegramClient,
-  ask: Ask,
+  request: Requester,
   phone: string,
   force: boolean,
 ): Effect.Effect<Resolved, CallFailed> => {
   const digits = phone.replace(/^\+/, "")
-  const imported = ask((abortSignal) =>
+  const imported = request((abortSignal) =>
     client.call(
       {
         _: "contacts.importContacts",
@@ -103,15 +103,15 @@ const byPhone = (
               true,
             ),
           }
-        : userOf(
+        : toUser(
             users.find(({ id }) => id === contact?.userId),
             phone,
           ),
     ),
   )
-  return ask(async (abortSignal) => {
+  return request(async (abortSignal) => {
     const known = force ? null : await client.storage.peers.getByPhone(digits)
-    if (known !== null) return personOf(known, phone)
+    if (known !== null) return getPerson(known, phone)
     const call = { _: "contacts.resolvePhone", phone: digits } as const
     return found(await client.call(call, { abortSignal }), phone)
   }).pipe(
@@ -123,9 +123,9 @@ const byPhone = (
 
 /** Turns a store call that fails, or outlives the connection, into `NotStored`, for a later try. */
 const storedOver =
-  ({ ask }: Resolving["questions"]) =>
+  ({ request }: Resolving["questions"]) =>
   <A>(work: () => Promise<A>): Effect.Effect<A, NotStored> =>
-    Effect.mapError(ask(work), () => new NotStored())
+    Effect.mapError(request(work), () => new NotStored())
 
 /** Asks for the literal name: the library treats some names as its own keywords. */
 const byUsername = Effect.fnUntraced(function* byUsername(
@@ -135,21 +135,21 @@ const byUsername = Effect.fnUntraced(function* byUsername(
 ): Effect.fn.Return<Resolved, CallFailed | NotStored> {
   const now = yield* Clock.currentTimeMillis
   const stored = storedOver(questions)
-  const known = yield* stored(() => usernames.ownerOf(username))
+  const known = yield* stored(() => usernames.getOwner(username))
   if (known !== null) {
-    const isKept =
+    const isStored =
       mayHaveLeft || (!force && (yield* stored(() => usernames.isBelieved(username, known, now))))
-    if (isKept) return userAt(known)
+    if (isStored) return userAt(known)
   }
   const call = { _: "contacts.resolveUsername", username } as const
-  const asked = yield* Effect.result(
-    questions.ask((abortSignal) => client.call(call, { abortSignal })),
+  const request = yield* Effect.result(
+    questions.request((abortSignal) => client.call(call, { abortSignal })),
   )
   // A flood or no answer says nothing about the name.
-  if (Result.isFailure(asked) && !noOwner.has(asked.failure.text)) return yield* asked.failure
-  const answer = Result.isFailure(asked)
-    ? nowhere(`Telegram knows no such recipient (${asked.failure.text}).`)
-    : found(asked.success, `@${username}`)
+  if (Result.isFailure(request) && !noOwner.has(request.failure.text)) return yield* request.failure
+  const answer = Result.isFailure(request)
+    ? nowhere(`Telegram knows no such recipient (${request.failure.text}).`)
+    : found(request.success, `@${username}`)
   const owner = "peer" in answer ? ownerAt(answer.peer, now) : null
   if (owner !== null || known !== null) yield* stored(() => usernames.keep(username, owner))
   return answer
@@ -157,12 +157,12 @@ const byUsername = Effect.fnUntraced(function* byUsername(
 
 const largestUserId = 2 ** 40 - 1
 
-const byUserId = (client: TelegramClient, ask: Ask, userId: number, force: boolean) =>
+const byUserId = (client: TelegramClient, request: Requester, userId: number, force: boolean) =>
   userId > largestUserId
     ? Effect.succeed(nowhere(`tg:${userId} is no person on Telegram.`))
     : Effect.map(
-        ask(() => client.resolvePeer(userId, force)),
-        (peer) => personOf(peer, `tg:${userId}`),
+        request(() => client.resolvePeer(userId, force)),
+        (peer) => getPerson(peer, `tg:${userId}`),
       )
 
 export const resolve = (
@@ -173,11 +173,11 @@ export const resolve = (
   const { client, questions } = account
   switch (to.kind) {
     case "phone":
-      return byPhone(client, questions.ask, to.phone, trust.force)
+      return byPhone(client, questions.request, to.phone, trust.force)
     case "username":
       return byUsername(account, to.username, trust)
     case "user_id":
-      return byUserId(client, questions.ask, to.userId, trust.force)
+      return byUserId(client, questions.request, to.userId, trust.force)
     case "group":
       return Effect.succeed({
         outcome: refused("group_not_found", "Telegram accounts send to people only."),

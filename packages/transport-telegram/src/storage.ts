@@ -20,7 +20,7 @@ export const sentType = "sent"
 export const nameType = "name"
 
 /** How many keys of each type a number keeps; other types have a few. */
-export const keptKeys: Readonly<Record<string, number>> = {
+export const storedKeys: Readonly<Record<string, number>> = {
   peer: 10_000,
   username: 10_000,
   phone: 10_000,
@@ -31,7 +31,7 @@ export const keptKeys: Readonly<Record<string, number>> = {
   [sentType]: 10_000,
 }
 
-export interface KeyPlace {
+export interface KeyStorage {
   readonly read: (type: string, id: string) => Promise<string | null>
   readonly write: (changes: ReadonlyArray<KeyChange>) => Promise<void>
   readonly clear: (type: string) => Promise<void>
@@ -50,7 +50,7 @@ const typeOf = (key: string) => (key.startsWith("updates_channel:") ? "channel" 
  * Keys of how far something was read. A malformed value would end the process: the library catches
  * its own parse error nowhere.
  */
-const isPlace = (key: string) => key.startsWith("updates_")
+const isPosition = (key: string) => key.startsWith("updates_")
 const placeBytes = 4
 
 const peerText = (peer: IPeersRepository.PeerInfo): string =>
@@ -58,14 +58,14 @@ const peerText = (peer: IPeersRepository.PeerInfo): string =>
 
 const peerFrom = (text: string | null): IPeersRepository.PeerInfo | null => {
   if (text === null) return null
-  const kept = JSON.parse(text) as Omit<IPeersRepository.PeerInfo, "complete"> & {
+  const stored = JSON.parse(text) as Omit<IPeersRepository.PeerInfo, "complete"> & {
     readonly complete: string
   }
-  return { ...kept, complete: toBytes(kept.complete) ?? new Uint8Array() }
+  return { ...stored, complete: toBytes(stored.complete) ?? new Uint8Array() }
 }
 
 /** Skips writing unchanged people for half a day, for the latest so many. */
-const mostWritten = 1000
+const maxWritten = 1000
 const writtenMillis = 12 * 60 * 60_000
 
 /** Saves a write each time a large account sees the same person again. */
@@ -86,7 +86,7 @@ const makeWrittenPeers = () => {
       written.delete(id)
       written.set(id, { as, at: updated })
       const [oldest] = written.keys()
-      if (written.size > mostWritten && oldest !== undefined) written.delete(oldest)
+      if (written.size > maxWritten && oldest !== undefined) written.delete(oldest)
       return true
     },
     clear: () => written.clear(),
@@ -94,7 +94,7 @@ const makeWrittenPeers = () => {
 }
 
 /** The people that the account has met. */
-const makePeers = ({ clear, read, write }: KeyPlace): IPeersRepository => {
+const makePeers = ({ clear, read, write }: KeyStorage): IPeersRepository => {
   const writtenPeers = makeWrittenPeers()
   const peerById = async (id: string | null) =>
     id === null ? null : peerFrom(await read("peer", id))
@@ -129,8 +129,8 @@ const makePeers = ({ clear, read, write }: KeyPlace): IPeersRepository => {
   }
 }
 
-export const makeStorage = (place: KeyPlace): ITelegramStorageProvider => {
-  const { clear, read, write } = place
+export const makeStorage = (location: KeyStorage): ITelegramStorageProvider => {
+  const { clear, read, write } = location
   const set = (type: string, id: string, value: string | null) => write([{ type, id, value }])
   /** Keys that expire after a day; the library makes none of them here. */
   const passing = new Map<string, Uint8Array>()
@@ -140,7 +140,7 @@ export const makeStorage = (place: KeyPlace): ITelegramStorageProvider => {
       set: (key, value) => set(typeOf(key), key, fromBytes(value)),
       get: async (key) => {
         const bytes = toBytes(await read(typeOf(key), key))
-        return isPlace(key) && bytes?.length !== placeBytes ? null : bytes
+        return isPosition(key) && bytes?.length !== placeBytes ? null : bytes
       },
       delete: (key) => set(typeOf(key), key, null),
       deleteAll: async () => {
@@ -158,7 +158,7 @@ export const makeStorage = (place: KeyPlace): ITelegramStorageProvider => {
       deleteByDc: (dc) => set("auth-key", String(dc), null),
       deleteAll: () => clear("auth-key"),
     },
-    peers: makePeers(place),
+    peers: makePeers(location),
     refMessages: {
       store: (peerId, chatId, messageId) =>
         set("reference", String(peerId), JSON.stringify([chatId, messageId])),
@@ -175,34 +175,34 @@ export const makeStorage = (place: KeyPlace): ITelegramStorageProvider => {
 }
 
 /** The number's keys in the vault. `wrote` receives how many keys each write has. */
-export const keptKeyPlace = (
+export const storedKeyPosition = (
   vault: typeof SessionVault.Service,
   numberId: NumberId,
   run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>,
-  hold: Hold,
+  access: Hold,
   wrote: (keys: number) => void,
-): KeyPlace => ({
+): KeyStorage => ({
   read: async (type, id) => {
     // A key that an older secrets key sealed counts as missing.
     const readable = Effect.catchTag(vault.keys(numberId, type, [id]), "CannotOpen", () =>
       Effect.succeed<ReadonlyMap<string, string>>(new Map()),
     )
-    return (await run(hold.read(readable))).get(id) ?? null
+    return (await run(access.read(readable))).get(id) ?? null
   },
   write: (changes) => {
     wrote(changes.length)
-    return run(hold.write(vault.write(numberId, null, changes)))
+    return run(access.write(vault.write(numberId, null, changes)))
   },
-  clear: (type) => run(hold.write(vault.trim(numberId, type, 0))),
+  clear: (type) => run(access.write(vault.trim(numberId, type, 0))),
 })
 
 /**
  * Keys for the library. A read that fails once the connection is over never settles: where the library
  * connects, it drops a promise with the failure, which would end the process.
  */
-export const neverFailing = (place: KeyPlace): KeyPlace => ({
-  ...place,
-  read: (type, id) => place.read(type, id).catch(() => new Promise<never>(() => undefined)),
+export const neverFailing = (location: KeyStorage): KeyStorage => ({
+  ...location,
+  read: (type, id) => location.read(type, id).catch(() => new Promise<never>(() => undefined)),
 })
 
 /** What a session needs: keys by data centre, and how far its box was read. */
@@ -240,23 +240,23 @@ export const reseal = Effect.fnUntraced(function* reseal(
   yield* vault.write(numberId, credentials, yield* accountKeys(vault, numberId))
 })
 
-export interface KeysInMemory extends KeyPlace {
+export interface KeysInMemory extends KeyStorage {
   readonly all: () => ReadonlyArray<KeyChange>
 }
 
-export const keysInMemory = (begun: ReadonlyArray<KeyChange>): KeysInMemory => {
-  const kept = new Map(begun.map((key) => [`${key.type} ${key.id}`, key]))
+export const keysInMemory = (started: ReadonlyArray<KeyChange>): KeysInMemory => {
+  const stored = new Map(started.map((key) => [`${key.type} ${key.id}`, key]))
   return {
-    read: (type, id) => Promise.resolve(kept.get(`${type} ${id}`)?.value ?? null),
+    read: (type, id) => Promise.resolve(stored.get(`${type} ${id}`)?.value ?? null),
     write: (changes) => {
-      for (const change of changes) kept.set(`${change.type} ${change.id}`, change)
+      for (const change of changes) stored.set(`${change.type} ${change.id}`, change)
       return Promise.resolve()
     },
     clear: (type) => {
-      for (const [name, key] of kept) if (key.type === type) kept.delete(name)
+      for (const [name, key] of stored) if (key.type === type) stored.delete(name)
       return Promise.resolve()
     },
-    all: () => [...kept.values()].filter(({ value }) => value !== null),
+    all: () => [...stored.values()].filter(({ value }) => value !== null),
   }
 }
 
@@ -323,7 +323,7 @@ export const hasEnded = (login: LoginCredentials, now: number): boolean =>
 // It holds only while this process owns the account.
 
 /** Cached keys of one account. */
-const mostRemembered = 100
+const maxRemembered = 100
 
 /** How far the box was read. Without the latest state Telegram repeats what came since. */
 const boxState: ReadonlySet<string> = new Set([
@@ -339,14 +339,14 @@ const soonMillis = 20
 /** The least time between two delayed writes. */
 const laterMillis = 1000
 
-const nameOf = ({ id, type }: Pick<KeyChange, "type" | "id">): string => `${type} ${id}`
+const toName = ({ id, type }: Pick<KeyChange, "type" | "id">): string => `${type} ${id}`
 
 interface Pauses {
   readonly soon: number
   readonly later: number
 }
 
-export interface WriteBehind extends KeyPlace {
+export interface WriteBehind extends KeyStorage {
   /** Writes the key a little later, with others; reads see it at once. Calls `value` when needed. */
   readonly later: (type: string, id: string, value: () => string | null) => void
   /** Stops delayed writes; writes what waits first, if `mayWrite`. */
@@ -363,7 +363,7 @@ const makeLatest = () => {
       latest.delete(name)
       latest.set(name, value)
       const [oldest] = latest.keys()
-      if (latest.size > mostRemembered && oldest !== undefined) latest.delete(oldest)
+      if (latest.size > maxRemembered && oldest !== undefined) latest.delete(oldest)
     },
     clear: (type: string) => {
       for (const name of latest.keys()) if (name.startsWith(`${type} `)) latest.delete(name)
@@ -378,7 +378,7 @@ interface Waiting extends Pick<KeyChange, "type" | "id"> {
 }
 
 /** Collects changes and writes them together, a little later. */
-const makeDelayedWrites = (place: KeyPlace, latest: Latest, pauses: Pauses) => {
+const makeDelayedWrites = (location: KeyStorage, latest: Latest, pauses: Pauses) => {
   const waiting = new Map<string, Waiting>()
   /** Changes in a running write: the store may not have them yet. */
   const underWay = new Map<string, string | null>()
@@ -398,10 +398,10 @@ const makeDelayedWrites = (place: KeyPlace, latest: Latest, pauses: Pauses) => {
     }))
     waiting.clear()
     for (const change of changes) {
-      latest.remember(nameOf(change), change.value)
-      underWay.set(nameOf(change), change.value)
+      latest.remember(toName(change), change.value)
+      underWay.set(toName(change), change.value)
     }
-    writing = place
+    writing = location
       .write(changes)
       .catch(() => undefined)
       .finally(() => {
@@ -420,11 +420,11 @@ const makeDelayedWrites = (place: KeyPlace, latest: Latest, pauses: Pauses) => {
 
   return {
     later: (type: string, id: string, value: () => string | null) => {
-      waiting.set(nameOf({ type, id }), { type, id, value })
+      waiting.set(toName({ type, id }), { type, id, value })
       writeSoon()
     },
-    waitingOf: (name: string) => waiting.get(name),
-    underWayOf: (name: string) => underWay.get(name),
+    getWaiting: (name: string) => waiting.get(name),
+    findUnderWay: (name: string) => underWay.get(name),
     clear: (type: string) => {
       for (const [name, change] of waiting) if (change.type === type) waiting.delete(name)
     },
@@ -440,28 +440,32 @@ const makeDelayedWrites = (place: KeyPlace, latest: Latest, pauses: Pauses) => {
 }
 
 export const writeBehind = (
-  place: KeyPlace,
+  location: KeyStorage,
   pauses: Pauses = { soon: soonMillis, later: laterMillis },
 ): WriteBehind => {
   const latest = makeLatest()
-  const { clear, end, later, underWayOf, waitingOf } = makeDelayedWrites(place, latest, pauses)
+  const { clear, end, later, findUnderWay, getWaiting } = makeDelayedWrites(
+    location,
+    latest,
+    pauses,
+  )
 
   /** Parts of the box's state with a first write: they may wait, because the store has a base. */
-  const begun = new Set<string>()
-  const mayWait = ({ id, type }: KeyChange) => type === "state" && begun.has(id)
+  const started = new Set<string>()
+  const mayWait = ({ id, type }: KeyChange) => type === "state" && started.has(id)
 
   return {
     later,
     read: async (type, id) => {
-      const name = nameOf({ type, id })
-      const waits = waitingOf(name)
+      const name = toName({ type, id })
+      const waits = getWaiting(name)
       if (waits !== undefined) return waits.value()
-      const known = latest.has(name) ? latest.get(name) : underWayOf(name)
+      const known = latest.has(name) ? latest.get(name) : findUnderWay(name)
       if (known !== undefined) {
         latest.remember(name, known)
         return known
       }
-      const value = await place.read(type, id)
+      const value = await location.read(type, id)
       // A concurrent write is newer than this read.
       const now = latest.get(name)
       if (now !== undefined) return now
@@ -472,18 +476,18 @@ export const writeBehind = (
       const soon: Array<KeyChange> = []
       for (const change of changes) {
         const { id, type, value } = change
-        latest.remember(nameOf(change), value)
+        latest.remember(toName(change), value)
         if (mayWait(change)) later(type, id, () => value)
         else soon.push(change)
       }
       if (soon.length === 0) return
-      await place.write(soon)
-      for (const { id, type } of soon) if (type === "state" && boxState.has(id)) begun.add(id)
+      await location.write(soon)
+      for (const { id, type } of soon) if (type === "state" && boxState.has(id)) started.add(id)
     },
     clear: (type) => {
       latest.clear(type)
       clear(type)
-      return place.clear(type)
+      return location.clear(type)
     },
     end,
   }

@@ -117,11 +117,11 @@ export const aNumber = (digits: string, workspaceId?: WorkspaceId) =>
   })
 
 /** Waits until that was the adapter's last report of that number. */
-export const toldOf = (numberId: NumberId, status: "connected" | "disconnected") =>
-  Effect.flatMap(Told, (told) =>
+export const awaitConnection = (numberId: NumberId, status: "connected" | "disconnected") =>
+  Effect.flatMap(Told, (received) =>
     until(
       () =>
-        told
+        received
           .flatMap((event) =>
             event._tag === "ConnectionChanged" && event.numberId === numberId ? [event.status] : [],
           )
@@ -137,7 +137,7 @@ export const logIn = (numberId: NumberId, digits: string, isShutOut?: boolean) =
     assert.isNotNull(yield* login.begin(numberId, byCode, isShutOut))
     const after = yield* login.giveCode(numberId, "12345")
     assert.strictEqual(after !== null && after !== "wrong" && after.state, "connected")
-    yield* toldOf(numberId, "connected")
+    yield* awaitConnection(numberId, "connected")
   })
 
 export interface Account {
@@ -182,8 +182,8 @@ export const unhandled = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   })
 
 /** Node reports unhandled rejections before the next macrotask; the library takes some for a part. */
-export const turns = Effect.promise(async () => {
-  for (let turn = 0; turn < 50; turn++) {
+export const ticks = Effect.promise(async () => {
+  for (let iteration = 0; iteration < 50; iteration++) {
     await new Promise<void>((resolve) => void setImmediate(resolve))
   }
 })

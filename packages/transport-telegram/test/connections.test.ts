@@ -19,7 +19,7 @@ import {
   layerWorldWith,
   logIn,
   sendNow,
-  toldOf,
+  awaitConnection,
   toUser,
   until,
   untilSo,
@@ -69,7 +69,7 @@ layer(layerFast)("an idle account", (it) => {
       )
       assert.deepStrictEqual(lost, [0, 0, 0])
       for (const [at, { digits }] of accounts.entries()) {
-        assert.strictEqual(server.sessions(digits).begun, before[at]?.begun)
+        assert.strictEqual(server.sessions(digits).started, before[at]?.started)
       }
     }),
   )
@@ -79,15 +79,15 @@ layer(layerWorld)("a remote server that no longer knows the account's key", (it)
   it.effect("ends the session as logged out, once, and the account can log in again", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
-      const told = yield* Told
+      const received = yield* Told
       const vault = yield* SessionVault
       const account = yield* anAccount
       yield* aPerson({ username: "unknown_key" })
       yield* server.forgetKeys(account.digits)
       const message = aText(account, toUser("unknown_key"))
       assert.notDeepEqual(yield* sendNow(message), accepted)
-      yield* toldOf(account.id, "disconnected")
-      const endings = told.flatMap((event) =>
+      yield* awaitConnection(account.id, "disconnected")
+      const endings = received.flatMap((event) =>
         event._tag === "ConnectionChanged" && event.status === "disconnected" ? [event.reason] : [],
       )
       assert.deepStrictEqual(endings, ["logged_out"])
@@ -137,7 +137,7 @@ layer(Layer.merge(layerStores, layerServer))("a starting process", (it) => {
       const server = yield* TelegramServer
       const recipient = yield* aPerson({ username: "begins_one" })
       const account = yield* Effect.provide(anAccount, layerAdapter())
-      const before = server.sessions(account.digits).begun
+      const before = server.sessions(account.digits).started
       let waiting = 0
       const both = yield* Latch.make()
       /** The first two requests for credentials are answered together. */
@@ -158,7 +158,7 @@ layer(Layer.merge(layerStores, layerServer))("a starting process", (it) => {
       const adapter = Layer.fresh(layerAdapter()).pipe(Layer.provide(layerVault))
       assert.deepStrictEqual(yield* Effect.provide(sendNow(message), adapter), accepted)
       assert.strictEqual(server.copies(recipient.digits), 1)
-      assert.strictEqual(server.sessions(account.digits).begun, before + 1)
+      assert.strictEqual(server.sessions(account.digits).started, before + 1)
     }),
   )
 })
@@ -166,10 +166,10 @@ layer(Layer.merge(layerStores, layerServer))("a starting process", (it) => {
 describe("pauses before new connections", () => {
   test("double up to the longest one until the remote server has answered", () => {
     const pauses = makePauses(1, { first: 1000, longest: 5000 })
-    const taken = () => Array.from({ length: 6 }, () => pauses.next())
-    assert.deepStrictEqual(taken(), [0, 1000, 2000, 4000, 5000, 5000])
+    const getSuccess = () => Array.from({ length: 6 }, () => pauses.next())
+    assert.deepStrictEqual(getSuccess(), [0, 1000, 2000, 4000, 5000, 5000])
     pauses.answered()
-    assert.deepStrictEqual(taken(), [0, 1000, 2000, 4000, 5000, 5000])
+    assert.deepStrictEqual(getSuccess(), [0, 1000, 2000, 4000, 5000, 5000])
   })
 })
 
@@ -179,10 +179,10 @@ layer(layerSharedWorld)("a worker that shares its numbers with others", (it) => 
       const ownership = yield* NumberOwnership
       const vault = yield* SessionVault
       const sessions = yield* Sessions
-      const holding = yield* Effect.forkChild(ownership.hold)
+      const owned = yield* Effect.forkChild(ownership.hold)
       const account = yield* anAccount
       const { id: recipient } = yield* aPerson({ username: "left_one" })
-      const kept = Effect.map(
+      const stored = Effect.map(
         Effect.orDie(vault.keys(account.id, "sent", [String(recipient)])),
         (keys) => keys.get(String(recipient)) ?? "",
       )
@@ -190,11 +190,11 @@ layer(layerSharedWorld)("a worker that shares its numbers with others", (it) => 
       for (const message of messages) {
         yield* untilSo(Effect.map(sendNow(message), ({ _tag }) => _tag === "Accepted"))
         // The first is written soon, and the others a second later.
-        if (message === messages[0]) yield* untilSo(Effect.map(kept, (text) => text !== ""))
+        if (message === messages[0]) yield* untilSo(Effect.map(stored, (text) => text !== ""))
       }
-      yield* Fiber.interrupt(holding)
+      yield* Fiber.interrupt(owned)
       yield* until(() => sessions.status(account.id) === null)
-      const ids = (JSON.parse(yield* kept) as Array<[number, string]>).map(([, each]) => each)
+      const ids = (JSON.parse(yield* stored) as Array<[number, string]>).map(([, each]) => each)
       assert.deepStrictEqual(
         ids,
         messages.map(({ transportId }) => transportId),
@@ -209,7 +209,7 @@ layer(layerWorldWith({ keepAliveMillis: 50 }))("a session that ended without a r
       const server = yield* TelegramServer
       const account = yield* anAccount
       yield* server.revoke(account.digits)
-      yield* toldOf(account.id, "disconnected")
+      yield* awaitConnection(account.id, "disconnected")
     }),
   )
 })
@@ -218,13 +218,13 @@ layer(layerWorldWith({ lostMillis: 50 }))("an account that stays away", (it) => 
   it.effect("counts as disconnected after a time, and is connected once it returns", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
-      const told = yield* Told
+      const received = yield* Told
       const account = yield* anAccount
       yield* server.down
-      yield* toldOf(account.id, "disconnected")
-      assert.deepInclude(told.at(-1), { reason: "connection_lost" })
+      yield* awaitConnection(account.id, "disconnected")
+      assert.deepInclude(received.at(-1), { reason: "connection_lost" })
       yield* server.up
-      yield* toldOf(account.id, "connected")
+      yield* awaitConnection(account.id, "connected")
     }),
   )
 })

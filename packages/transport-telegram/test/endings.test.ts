@@ -3,10 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { MemoryStorage, tl } from "@mtcute/node"
 import type { ITelegramStorageProvider } from "@mtcute/node"
 import { Effect, Exit, Fiber, Redacted } from "effect"
-import { asked, makeClient, makeQuestions } from "../src/Client.ts"
+import { requested, makeClient, makeQuestions } from "../src/Client.ts"
 import { keysInMemory, makeStorage, neverFailing } from "../src/storage.ts"
 import { defaultSettings } from "../src/TelegramSettings.ts"
-import { turns, unhandled } from "./LiveWorld.ts"
+import { ticks, unhandled } from "./LiveWorld.ts"
 
 const settings = {
   ...defaultSettings,
@@ -20,10 +20,10 @@ const aClient = (storage: ITelegramStorageProvider) =>
 it.live("a client that waits for a write of its own ends all the same", () =>
   Effect.gen(function* () {
     const storage = new MemoryStorage()
-    let isAsked = false
+    let isRequested = false
     Object.assign(storage.driver, {
       destroy: () => {
-        isAsked = true
+        isRequested = true
         return new Promise<never>(() => undefined)
       },
     })
@@ -33,7 +33,7 @@ it.live("a client that waits for a write of its own ends all the same", () =>
         yield* Effect.promise(() => client.prepare())
       }),
     )
-    assert.isTrue(isAsked)
+    assert.isTrue(isRequested)
   }),
 )
 
@@ -51,9 +51,9 @@ it.live("a client refuses calls once its scope is closed, to their callers alone
           () => client.uploadFile({ file: new Uint8Array(300_000) }),
         ]
         for (const work of works) {
-          failures.push((yield* Effect.flip(asked(work))).text)
+          failures.push((yield* Effect.flip(requested(work))).text)
         }
-        yield* turns
+        yield* ticks
       }),
     )
     assert.deepStrictEqual(reasons, [])
@@ -64,26 +64,26 @@ it.live("a client refuses calls once its scope is closed, to their callers alone
 it.live("a client whose number was let go while it read its keys fails nowhere", () =>
   Effect.gen(function* () {
     let fail = () => undefined
-    const { promise: reading, resolve: begun } = Promise.withResolvers<void>()
-    const place = neverFailing({
+    const { promise: reading, resolve: started } = Promise.withResolvers<void>()
+    const location = neverFailing({
       ...keysInMemory([]),
       read: () =>
         new Promise((_, reject) => {
           fail = () => void reject(new Error("the store is away"))
-          begun()
+          started()
         }),
     })
     const reasons = yield* unhandled(
       Effect.gen(function* () {
         yield* Effect.scoped(
           Effect.gen(function* () {
-            const client = yield* aClient(makeStorage(place))
+            const client = yield* aClient(makeStorage(location))
             void client.connect().catch(() => undefined)
             yield* Effect.promise(() => reading)
           }),
         )
         fail()
-        yield* turns
+        yield* ticks
       }),
     )
     assert.deepStrictEqual(reasons, [])
@@ -91,48 +91,52 @@ it.live("a client whose number was let go while it read its keys fails nowhere",
 )
 
 describe("a request", () => {
-  const neverAnswered = (taken: Array<AbortSignal>) => (signal: AbortSignal) => {
-    taken.push(signal)
+  const neverAnswered = (claimed: Array<AbortSignal>) => (signal: AbortSignal) => {
+    claimed.push(signal)
     return new Promise<never>(() => undefined)
   }
 
   it.effect("ends with its connection, is cancelled, and none follows", () =>
     Effect.gen(function* () {
-      const { ask, end, waiting } = makeQuestions()
-      const taken: Array<AbortSignal> = []
-      const asking = yield* Effect.forkChild(ask(neverAnswered(taken)), { startImmediately: true })
-      assert.strictEqual(yield* ask(() => Promise.resolve("answer")), "answer")
+      const { request, end, waiting } = makeQuestions()
+      const claimed: Array<AbortSignal> = []
+      const requesting = yield* Effect.forkChild(request(neverAnswered(claimed)), {
+        startImmediately: true,
+      })
+      assert.strictEqual(yield* request(() => Promise.resolve("answer")), "answer")
       assert.strictEqual(waiting(), 1)
       end()
-      const failed = yield* Effect.flip(Fiber.join(asking))
+      const failed = yield* Effect.flip(Fiber.join(requesting))
       assert.strictEqual(failed.code, 0)
       assert.deepStrictEqual(
-        taken.map(({ aborted }) => aborted),
+        claimed.map(({ aborted }) => aborted),
         [true],
       )
-      yield* Effect.flip(ask(neverAnswered(taken)))
-      assert.lengthOf(taken, 1)
+      yield* Effect.flip(request(neverAnswered(claimed)))
+      assert.lengthOf(claimed, 1)
       assert.strictEqual(waiting(), 0)
     }),
   )
 
   it.effect("is cancelled when interrupted, and gives the reason when it fails", () =>
     Effect.gen(function* () {
-      const { ask, waiting } = makeQuestions()
-      const taken: Array<AbortSignal> = []
-      const asking = yield* Effect.forkChild(ask(neverAnswered(taken)), { startImmediately: true })
-      yield* Fiber.interrupt(asking)
-      assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(asking)))
-      assert.isTrue(taken[0]?.aborted)
+      const { request, waiting } = makeQuestions()
+      const claimed: Array<AbortSignal> = []
+      const requesting = yield* Effect.forkChild(request(neverAnswered(claimed)), {
+        startImmediately: true,
+      })
+      yield* Fiber.interrupt(requesting)
+      assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(requesting)))
+      assert.isTrue(claimed[0]?.aborted)
       const refusal = new tl.RpcError(400, "PEER_ID_INVALID")
       const refused = (signal: AbortSignal) => {
-        taken.push(signal)
+        claimed.push(signal)
         return Promise.reject(refusal)
       }
-      const failed = yield* Effect.flip(ask(refused))
+      const failed = yield* Effect.flip(request(refused))
       assert.deepInclude(failed, { code: 400, text: "PEER_ID_INVALID" })
       // Its other requests, such as those of a file's parts, end too.
-      assert.isTrue(taken[1]?.aborted)
+      assert.isTrue(claimed[1]?.aborted)
       assert.strictEqual(waiting(), 0)
     }),
   )

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { formatted } from "../src/content.ts"
 
 /** Each part with its kind, as a phone shows it. */
-const shown = (source: string) => {
+const format = (source: string) => {
   const { entities, text } = formatted(source)
   return {
     text,
@@ -12,7 +12,7 @@ const shown = (source: string) => {
 }
 
 it("bold, italic and struck parts lose their marks, also when nested and after emoji", () => {
-  assert.deepStrictEqual(shown("👋 *bold* _italic_ ~gone~"), {
+  assert.deepStrictEqual(format("👋 *bold* _italic_ ~gone~"), {
     text: "👋 bold italic gone",
     parts: [
       ["bold", "bold"],
@@ -20,7 +20,7 @@ it("bold, italic and struck parts lose their marks, also when nested and after e
       ["strike", "gone"],
     ],
   })
-  assert.deepStrictEqual(shown("*bold and _both_ again*."), {
+  assert.deepStrictEqual(format("*bold and _both_ again*."), {
     text: "bold and both again.",
     parts: [
       ["bold", "bold and both again"],
@@ -40,9 +40,9 @@ it.each([
   "5~6~7",
   "_ spaced _",
 ])("%j stays unchanged", (source) => {
-  assert.deepStrictEqual(shown(source), { text: source, parts: [] })
+  assert.deepStrictEqual(format(source), { text: source, parts: [] })
 })
 
 it("overlapping marks of different kinds leave the inner one unchanged", () => {
-  assert.deepStrictEqual(shown("*a _b* c_"), { text: "a _b c_", parts: [["bold", "a _b"]] })
+  assert.deepStrictEqual(format("*a _b* c_"), { text: "a _b c_", parts: [["bold", "a _b"]] })
 })

@@ -13,8 +13,8 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { gzipSync } from "node:zlib"
 import { Sessions } from "../src/Account.ts"
-import { AccountCrypto, afterError, endingOf } from "../src/Client.ts"
-import { keptKeys, keysInMemory, makeStorage } from "../src/storage.ts"
+import { AccountCrypto, afterError, toClosedReason } from "../src/Client.ts"
+import { storedKeys, keysInMemory, makeStorage } from "../src/storage.ts"
 import {
   accepted,
   anAccount,
@@ -26,13 +26,13 @@ import {
   layerWorld,
   phone,
   sendNow,
-  toldOf,
+  awaitConnection,
   toUser,
   until,
   untilSo,
 } from "./LiveWorld.ts"
 
-const codeOf = (outcome: SendOutcome) =>
+const toCode = (outcome: SendOutcome) =>
   outcome._tag === "Refused" ? outcome.error.code : outcome._tag
 
 const hour = 60 * 60_000
@@ -57,7 +57,7 @@ const meets = (peers: Peers, changes: Partial<Parameters<Peers["store"]>[0]>) =>
 describe("the remote server's error words", () => {
   it("are looked up as words only, whatever their names", () => {
     for (const text of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
-      assert.isNull(endingOf({ code: 400, text }))
+      assert.isNull(toClosedReason({ code: 400, text }))
       const outcome = afterError({ code: 400, seconds: null, text }, true)
       assert.deepStrictEqual(outcome, {
         _tag: "Refused",
@@ -86,7 +86,7 @@ describe("the remote server's error words", () => {
   it("about the account do not fail the message, and a frozen account counts as refused", () => {
     const outcome = (code: number, text: string) => afterError({ code, seconds: null, text }, true)
     assert.strictEqual(outcome(303, "FILE_MIGRATE_4")._tag, "Postponed")
-    assert.strictEqual(endingOf({ code: 401, text: "SOMETHING_NEW" }), "restricted")
+    assert.strictEqual(toClosedReason({ code: 401, text: "SOMETHING_NEW" }), "restricted")
     const frozen = outcome(420, "FROZEN_METHOD_INVALID")
     assert.isTrue(frozen._tag === "Refused" && frozen.againstNumber)
   })
@@ -98,7 +98,7 @@ layer(layerWorld)("a recipient", (it) => {
       const account = yield* anAccount
       for (const userId of [2 ** 40, 2 ** 52, Number.MAX_SAFE_INTEGER, 1]) {
         const outcome = yield* sendNow(aText(account, { kind: "user_id", userId }))
-        assert.strictEqual(codeOf(outcome), "recipient_not_found", String(userId))
+        assert.strictEqual(toCode(outcome), "recipient_not_found", String(userId))
       }
     }),
   )
@@ -122,11 +122,11 @@ layer(layerWorld)("a recipient", (it) => {
       const account = yield* anAccount
       const { digits } = yield* aPerson({ isFoundByPhone: false })
       const to = { kind: "phone", phone: phone(`+${digits}`) } as const
-      assert.strictEqual(codeOf(yield* sendNow(aText(account, to))), "recipient_not_found")
+      assert.strictEqual(toCode(yield* sendNow(aText(account, to))), "recipient_not_found")
       yield* server.refuseContacts(true)
       const outcome = yield* sendNow(aText(account, to))
       yield* server.refuseContacts(false)
-      assert.deepStrictEqual([codeOf(outcome)], ["send_failed"])
+      assert.deepStrictEqual([toCode(outcome)], ["send_failed"])
       assert.isTrue(outcome._tag === "Refused" && outcome.againstNumber)
     }),
   )
@@ -139,16 +139,16 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
       const first = yield* aPerson({ username: "shop" })
       const second = yield* aPerson()
       const account = yield* Effect.gen(function* () {
-        const made = yield* anAccount
-        assert.deepStrictEqual(yield* sendNow(aText(made, toUser("shop"))), accepted)
+        const created = yield* anAccount
+        assert.deepStrictEqual(yield* sendNow(aText(created, toUser("shop"))), accepted)
         yield* server.rename(first.digits, "oldshop")
         yield* server.rename(second.digits, "shop")
         // The account sees the first one with the new name, so the old one is outdated.
-        assert.deepStrictEqual(yield* sendNow(aText(made, toUser("oldshop"))), accepted)
-        return made
+        assert.deepStrictEqual(yield* sendNow(aText(created, toUser("oldshop"))), accepted)
+        return created
       }).pipe(Effect.provide(layerAdapter()))
       yield* Effect.gen(function* () {
-        yield* toldOf(account.id, "connected")
+        yield* awaitConnection(account.id, "connected")
         assert.deepStrictEqual(yield* sendNow(aText(account, toUser("shop"))), accepted)
       }).pipe(Effect.provide(Layer.fresh(layerAdapter())))
       assert.deepStrictEqual([server.copies(first.digits), server.copies(second.digits)], [2, 1])
@@ -184,7 +184,7 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
       yield* server.rename(second.digits, null)
       assert.deepStrictEqual(yield* send(), accepted)
       yield* TestClock.adjust("1 hour")
-      assert.strictEqual(codeOf(yield* send()), "recipient_not_found")
+      assert.strictEqual(toCode(yield* send()), "recipient_not_found")
       assert.deepStrictEqual(copies(), [2, 2])
     }).pipe(Effect.provide(layerAdapter())),
   )
@@ -194,7 +194,7 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
       const server = yield* TelegramServer
       const first = yield* aPerson({ username: "attempted" })
       const second = yield* aPerson()
-      const made = yield* Effect.gen(function* () {
+      const created = yield* Effect.gen(function* () {
         const account = yield* anAccount
         const message = aText(account, toUser("attempted"))
         yield* server.nextCall({ phone: account.digits, outcome: { drop: "after work" } })
@@ -207,8 +207,8 @@ layer(Layer.merge(layerStores, layerServer))("a name or a phone", (it) => {
       yield* TestClock.adjust("2 hours")
       // Another process continues.
       yield* Effect.gen(function* () {
-        const { account, message } = made
-        yield* toldOf(account.id, "connected")
+        const { account, message } = created
+        yield* awaitConnection(account.id, "connected")
         assert.deepStrictEqual(yield* sendNow({ ...message, mayHaveLeft: true }), accepted)
         assert.deepStrictEqual([server.copies(first.digits), server.copies(second.digits)], [1, 0])
         // A message that cannot have left goes to the name's owner.
@@ -246,7 +246,8 @@ describe("people whom a large account meets", () => {
         },
       })
       const now = Date.now()
-      for (let seen = 0; seen < 100; seen++) yield* meets(peers, { updated: now + seen })
+      for (let lastCount = 0; lastCount < 100; lastCount++)
+        yield* meets(peers, { updated: now + lastCount })
       assert.strictEqual(writes, 1)
       yield* meets(peers, { updated: now, usernames: ["another"] })
       assert.strictEqual(writes, 2)
@@ -263,16 +264,16 @@ layer(layerWorld)("an account that meets more people than its limit", (it) => {
       const store = (yield* Store).sessions
       const account = yield* anAccount
       const firstId = 1_000_000
-      const most = keptKeys.peer ?? 0
+      const max = storedKeys.peer ?? 0
       const atOnce = 500
-      for (let met = 0; met < most + 2000; met += atOnce) {
-        const users = Array.from({ length: atOnce }, (_, place): tl.RawUser => ({
+      for (let met = 0; met < max + 2000; met += atOnce) {
+        const users = Array.from({ length: atOnce }, (_, index): tl.RawUser => ({
           _: "user",
-          id: firstId + met + place,
+          id: firstId + met + index,
           accessHash: Long.ONE,
           firstName: "Person",
         }))
-        yield* server.tell(account.digits, {
+        yield* server.notify(account.digits, {
           _: "updates",
           updates: [],
           users,
@@ -286,9 +287,9 @@ layer(layerWorld)("an account that meets more people than its limit", (it) => {
           Effect.orDie(store.keys(account.id, "peer", [String(firstId + met)])),
           ({ size }) => size === 1,
         )
-      yield* untilSo(has(most + 1999))
+      yield* untilSo(has(max + 1999))
       yield* untilSo(Effect.map(has(0), (isThere) => !isThere))
-      assert.isTrue(yield* has(most))
+      assert.isTrue(yield* has(max))
     }),
   )
 })
@@ -349,7 +350,7 @@ layer(layerWorld)("an account whose remote server is hostile", (it) => {
       yield* server.forgetKeys(account.digits)
       const outcome = yield* sendNow(aText(account, toUser("forgotten_one")))
       assert.include(["NotConnected", "Postponed", "Unknown"], outcome._tag)
-      yield* toldOf(account.id, "disconnected")
+      yield* awaitConnection(account.id, "disconnected")
       assert.strictEqual(server.copies(recipient.digits), 0)
     }),
   )

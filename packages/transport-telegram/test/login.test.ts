@@ -17,18 +17,19 @@ import {
   layerWorld,
   phone,
   sendNow,
-  toldOf,
+  awaitConnection,
   until,
   untilSo,
 } from "./LiveWorld.ts"
 
-const viewOf = (numberId: NumberId) =>
+const readView = (numberId: NumberId) =>
   Effect.flatMap(TelegramLogin, (login) => login.look(numberId))
 
-const stateOf = (numberId: NumberId) => Effect.map(viewOf(numberId), (view) => view?.state ?? null)
+const getState = (numberId: NumberId) =>
+  Effect.map(readView(numberId), (view) => view?.state ?? null)
 
 /** A number of a person whose login by code has started. */
-const begun = (options: PersonOptions = {}) =>
+const started = (options: PersonOptions = {}) =>
   Effect.gen(function* () {
     const login = yield* TelegramLogin
     const { digits } = yield* aPerson(options)
@@ -45,27 +46,27 @@ layer(layerWorld)("a login by code", (it) => {
       Effect.gen(function* () {
         const server = yield* TelegramServer
         const login = yield* TelegramLogin
-        const { digits, id, view } = yield* begun({ codeWays: ["sms"] })
+        const { digits, id, view } = yield* started({ codeWays: ["sms"] })
         assert.deepStrictEqual(
           { state: view.state, to: view.codeSentTo, error: view.error, qr: view.qr },
           { state: "code_sent", to: "sms", error: null, qr: null },
         )
         assert.strictEqual(yield* login.giveCode(id, "99999"), "wrong")
-        assert.strictEqual(yield* stateOf(id), "code_sent")
+        assert.strictEqual(yield* getState(id), "code_sent")
         const after = yield* login.giveCode(id, "12345")
         assert.strictEqual(after !== null && after !== "wrong" && after.state, "connected")
-        yield* toldOf(id, "connected")
-        assert.strictEqual(yield* stateOf(id), "connected")
+        yield* awaitConnection(id, "connected")
+        assert.strictEqual(yield* getState(id), "connected")
         // The key that was logged in is the one that sends, and two never used it at once.
-        const { keys, most } = server.sessions(digits)
-        assert.deepStrictEqual([keys, most], [1, 1])
+        const { keys, max } = server.sessions(digits)
+        assert.deepStrictEqual([keys, max], [1, 1])
       }),
   )
 
   it.effect("reports a code that came by e-mail as such", () =>
     Effect.gen(function* () {
       const login = yield* TelegramLogin
-      const { id, view } = yield* begun({ codeWays: ["email"] })
+      const { id, view } = yield* started({ codeWays: ["email"] })
       assert.strictEqual(view.codeSentTo, "email")
       assert.strictEqual(yield* login.giveCode(id, "99999"), "wrong")
       const after = yield* login.giveCode(id, "12345")
@@ -77,9 +78,9 @@ layer(layerWorld)("a login by code", (it) => {
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const login = yield* TelegramLogin
-      const { digits, id } = yield* begun()
+      const { digits, id } = yield* started()
       yield* login.giveCode(id, "12345")
-      yield* toldOf(id, "connected")
+      yield* awaitConnection(id, "connected")
       const sessions = yield* Sessions
       yield* server.down
       yield* until(() => sessions.status(id)?.state === "waiting")
@@ -96,22 +97,25 @@ layer(layerWorld)("a login by code", (it) => {
     Effect.gen(function* () {
       const login = yield* TelegramLogin
       const vault = yield* SessionVault
-      const { id } = yield* begun({ password: "correct horse" })
-      const asked = yield* login.giveCode(id, "12345")
-      assert.strictEqual(asked !== null && asked !== "wrong" && asked.state, "password_needed")
+      const { id } = yield* started({ password: "correct horse" })
+      const request = yield* login.giveCode(id, "12345")
+      assert.strictEqual(
+        request !== null && request !== "wrong" && request.state,
+        "password_needed",
+      )
       assert.strictEqual(yield* login.givePassword(id, "wrong horse"), "wrong")
-      const kept = (yield* vault.credentials(id)) ?? ""
-      for (const secret of ["12345", "horse"]) assert.notInclude(kept, secret)
+      const stored = (yield* vault.credentials(id)) ?? ""
+      for (const secret of ["12345", "horse"]) assert.notInclude(stored, secret)
       const after = yield* login.givePassword(id, "correct horse")
       assert.strictEqual(after !== null && after !== "wrong" && after.state, "connected")
-      yield* toldOf(id, "connected")
+      yield* awaitConnection(id, "connected")
     }),
   )
 
   it.effect("is stored sealed, runs one step at a time, and is forgotten when given up", () =>
     Effect.gen(function* () {
       const login = yield* TelegramLogin
-      const { digits, id } = yield* begun()
+      const { digits, id } = yield* started()
       const sealed = (yield* (yield* Store).sessions.credentials(id)) ?? ""
       assert.isAbove(sealed.length, 0)
       assert.notInclude(sealed, digits)
@@ -122,7 +126,7 @@ layer(layerWorld)("a login by code", (it) => {
       })
       assert.isTrue(yield* login.cancel(id))
       assert.isFalse(yield* login.cancel(id))
-      assert.isNull(yield* viewOf(id))
+      assert.isNull(yield* readView(id))
       assert.isNull(yield* login.giveCode(id, "12345"))
       assert.isNotNull(yield* login.begin(id, again))
     }),
@@ -133,9 +137,9 @@ layer(layerWorld)("a login by code", (it) => {
       const server = yield* TelegramServer
       const login = yield* TelegramLogin
       const recipient = yield* aPerson({ username: "elsewhere_one" })
-      const { id } = yield* begun({ dcId: 4 })
+      const { id } = yield* started({ dcId: 4 })
       yield* login.giveCode(id, "12345")
-      yield* toldOf(id, "connected")
+      yield* awaitConnection(id, "connected")
       const message = aText({ id }, { kind: "username", username: "elsewhere_one" })
       assert.deepStrictEqual(yield* sendNow(message), { _tag: "Accepted" })
       assert.strictEqual(server.copies(recipient.digits), 1)
@@ -155,7 +159,7 @@ layer(layerWorld)("a login by code", (it) => {
       }
       for (const [error, name] of Object.entries(refusals)) {
         yield* server.nextCall({ method: "auth.sendCode", outcome: { code: 400, error } })
-        const { view } = yield* begun()
+        const { view } = yield* started()
         assert.deepStrictEqual([view.state, view.error], ["failed", name])
       }
       const login = yield* TelegramLogin
@@ -167,7 +171,7 @@ layer(layerWorld)("a login by code", (it) => {
         method: "auth.signIn",
         outcome: { code: 400, error: "PHONE_CODE_EXPIRED" },
       })
-      const { id } = yield* begun()
+      const { id } = yield* started()
       const late = yield* login.giveCode(id, "12345")
       assert.strictEqual(late !== null && late !== "wrong" && late.error, "code_expired")
     }),
@@ -192,14 +196,14 @@ layer(layerWorld)("a login by QR code", (it) => {
           const { digits } = yield* aPerson(options)
           const id = yield* aNumber(digits)
           yield* login.begin(id, { method: "qr" })
-          yield* untilSo(Effect.map(viewOf(id), (view) => view !== null && view.qr !== null))
-          const url = (yield* viewOf(id))?.qr?.url ?? ""
+          yield* untilSo(Effect.map(readView(id), (view) => view !== null && view.qr !== null))
+          const url = (yield* readView(id))?.qr?.url ?? ""
           assert.match(url, /^tg:\/\/login\?token=/)
           yield* Effect.orDie(server.scan(digits, url))
           const next = options.password === undefined ? "connected" : "password_needed"
-          yield* untilSo(Effect.map(stateOf(id), (state) => state === next))
+          yield* untilSo(Effect.map(getState(id), (state) => state === next))
           if (options.password !== undefined) yield* login.givePassword(id, options.password)
-          yield* toldOf(id, "connected")
+          yield* awaitConnection(id, "connected")
         }
       }),
   )
@@ -220,11 +224,11 @@ const layerAlone = (isConfigured: boolean) =>
 layer(layerAlone(true))("a login's time", (it) => {
   it.effect("is ten minutes in all", () =>
     Effect.gen(function* () {
-      const { id } = yield* begun()
+      const { id } = yield* started()
       yield* TestClock.adjust("9 minutes")
-      assert.strictEqual(yield* stateOf(id), "code_sent")
+      assert.strictEqual(yield* getState(id), "code_sent")
       yield* TestClock.adjust("1 minute")
-      assert.strictEqual(yield* stateOf(id), "expired")
+      assert.strictEqual(yield* getState(id), "expired")
       const login = yield* TelegramLogin
       const after = yield* login.giveCode(id, "12345")
       assert.strictEqual(after !== null && after !== "wrong" && after.state, "expired")

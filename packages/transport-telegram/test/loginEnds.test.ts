@@ -18,7 +18,7 @@ import {
   layerStores,
   layerWorld,
   phone,
-  toldOf,
+  awaitConnection,
   until,
   untilSo,
 } from "./LiveWorld.ts"
@@ -37,9 +37,9 @@ const begin = ({ digits, id }: Login) =>
 const giveCode = (id: NumberId, code = "12345") =>
   TelegramLogin.use((login) => login.giveCode(id, code))
 
-const viewOf = (id: NumberId) => TelegramLogin.use((login) => login.look(id))
+const readView = (id: NumberId) => TelegramLogin.use((login) => login.look(id))
 
-const stateOf = (after: AfterSecret) =>
+const getState = (after: AfterSecret) =>
   after === null || after === "wrong" ? after : (after.error ?? after.state)
 
 /** A server whose next answer to the login's step meets that fault. */
@@ -55,9 +55,9 @@ const isOut = (digits: string) => Effect.map(isIn(digits), (isThere) => !isThere
 const laterOn = (id: NumberId, changed: Readonly<Record<string, unknown>>) =>
   Effect.gen(function* () {
     const vault = yield* SessionVault
-    const kept = JSON.parse((yield* vault.credentials(id)) ?? "{}")
-    const view = { ...kept.view, ...(changed.view as object | undefined) }
-    yield* vault.replace(id, JSON.stringify({ ...kept, ...changed, view }), [])
+    const stored = JSON.parse((yield* vault.credentials(id)) ?? "{}")
+    const view = { ...stored.view, ...(changed.view as object | undefined) }
+    yield* vault.replace(id, JSON.stringify({ ...stored, ...changed, view }), [])
   }).pipe(Effect.orDie)
 
 /** A process over others' leftovers, which is gone with its scope. */
@@ -84,16 +84,16 @@ layer(layerWorld)("a step of a login", (it) => {
         const login = yield* aLogin(password === undefined ? {} : { password })
         yield* begin(login)
         yield* meeting("auth.signIn", { drop: "after work" })
-        const asked = yield* giveCode(login.id)
+        const request = yield* giveCode(login.id)
         if (password !== undefined) {
-          assert.strictEqual(stateOf(asked), "password_needed")
+          assert.strictEqual(getState(request), "password_needed")
           yield* meeting("auth.checkPassword", { drop: "after work" })
           const port = yield* TelegramLogin
-          assert.strictEqual(stateOf(yield* port.givePassword(login.id, password)), "connected")
+          assert.strictEqual(getState(yield* port.givePassword(login.id, password)), "connected")
         } else {
-          assert.strictEqual(stateOf(asked), "connected")
+          assert.strictEqual(getState(request), "connected")
         }
-        yield* toldOf(login.id, "connected")
+        yield* awaitConnection(login.id, "connected")
       }
     }),
   )
@@ -108,10 +108,10 @@ layer(layerWorld)("a step of a login", (it) => {
       yield* untilSo(isIn(login.digits))
       assert.isTrue(yield* port.cancel(login.id))
       yield* untilSo(isOut(login.digits))
-      assert.isNull(yield* viewOf(login.id))
+      assert.isNull(yield* readView(login.id))
       yield* Fiber.interrupt(step)
-      assert.isNull(yield* viewOf(login.id))
-      assert.strictEqual(stateOf(yield* begin(login)), "code_sent")
+      assert.isNull(yield* readView(login.id))
+      assert.strictEqual(getState(yield* begin(login)), "code_sent")
     }),
   )
 
@@ -123,9 +123,9 @@ layer(layerWorld)("a step of a login", (it) => {
       const { workspaceId } = (yield* Effect.orDie(numbers.find(id))) ?? assert.fail()
       const other = yield* aNumber("4915100000001", workspaceId)
       yield* begin({ digits, id: other })
-      assert.strictEqual(stateOf(yield* giveCode(other)), "phone_of_another_number")
+      assert.strictEqual(getState(yield* giveCode(other)), "phone_of_another_number")
       assert.strictEqual(server.sessions(digits).keys, 1)
-      assert.strictEqual((yield* viewOf(other))?.state, "failed")
+      assert.strictEqual((yield* readView(other))?.state, "failed")
       yield* until(() => server.sessions(digits).open === 1)
     }),
   )
@@ -134,14 +134,14 @@ layer(layerWorld)("a step of a login", (it) => {
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const login = yield* aLogin()
-      const begun = yield* Effect.all([begin(login), begin(login)], { concurrency: "unbounded" })
-      assert.strictEqual(begun.filter((view) => view === null).length, 1)
+      const started = yield* Effect.all([begin(login), begin(login)], { concurrency: "unbounded" })
+      assert.strictEqual(started.filter((view) => view === null).length, 1)
       assert.strictEqual(server.codesSent(login.digits), 1)
-      const given = [giveCode(login.id), giveCode(login.id)]
-      const after = yield* Effect.all(given, { concurrency: "unbounded" })
-      assert.deepStrictEqual(after.map(stateOf), ["connected", "connected"])
-      yield* toldOf(login.id, "connected")
-      assert.deepInclude(server.sessions(login.digits), { keys: 1, most: 1 })
+      const args = [giveCode(login.id), giveCode(login.id)]
+      const after = yield* Effect.all(args, { concurrency: "unbounded" })
+      assert.deepStrictEqual(after.map(getState), ["connected", "connected"])
+      yield* awaitConnection(login.id, "connected")
+      assert.deepInclude(server.sessions(login.digits), { keys: 1, max: 1 })
     }),
   )
 })
@@ -155,9 +155,9 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
       yield* diesWhenIn(login, giveCode(login.id))
       yield* inAProcess(
         Effect.gen(function* () {
-          assert.strictEqual((yield* viewOf(login.id))?.state, "code_sent")
-          assert.strictEqual(stateOf(yield* giveCode(login.id)), "connected")
-          yield* toldOf(login.id, "connected")
+          assert.strictEqual((yield* readView(login.id))?.state, "code_sent")
+          assert.strictEqual(getState(yield* giveCode(login.id)), "connected")
+          yield* awaitConnection(login.id, "connected")
         }),
       )
       assert.isTrue(yield* isIn(login.digits))
@@ -173,7 +173,7 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
       yield* inAProcess(
         Effect.gen(function* () {
           assert.isTrue(yield* (yield* TelegramLogin).cancel(login.id))
-          assert.isNull(yield* viewOf(login.id))
+          assert.isNull(yield* readView(login.id))
         }),
       )
       assert.isTrue(yield* isOut(login.digits))
@@ -190,7 +190,7 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
       yield* inAProcess(
         Effect.gen(function* () {
           yield* untilSo(isOut(login.digits))
-          assert.strictEqual((yield* viewOf(login.id))?.state, "expired")
+          assert.strictEqual((yield* readView(login.id))?.state, "expired")
           assert.strictEqual((yield* begin(login))?.state, "code_sent")
         }),
       )
@@ -205,16 +205,16 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
       yield* inAProcess(
         Effect.gen(function* () {
           yield* Effect.forkChild(begin(login))
-          yield* untilSo(Effect.map(viewOf(login.id), (view) => view !== null))
+          yield* untilSo(Effect.map(readView(login.id), (view) => view !== null))
         }),
       )
       yield* server.up
       yield* laterOn(login.id, { stepUntil: 1 })
       yield* inAProcess(
         Effect.gen(function* () {
-          const view = yield* viewOf(login.id)
+          const view = yield* readView(login.id)
           assert.deepStrictEqual([view?.state, view?.error], ["failed", "connection_lost"])
-          assert.strictEqual(stateOf(yield* giveCode(login.id)), "connection_lost")
+          assert.strictEqual(getState(yield* giveCode(login.id)), "connection_lost")
         }),
       )
     }),
@@ -226,8 +226,8 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
       for (const isScannedMeanwhile of [false, true]) {
         const { digits, id } = yield* aLogin()
         const shown = Effect.gen(function* () {
-          yield* untilSo(Effect.map(viewOf(id), (view) => typeof view?.qr?.url === "string"))
-          return (yield* viewOf(id))?.qr?.url ?? ""
+          yield* untilSo(Effect.map(readView(id), (view) => typeof view?.qr?.url === "string"))
+          return (yield* readView(id))?.qr?.url ?? ""
         })
         const first = yield* inAProcess(
           Effect.gen(function* () {
@@ -240,13 +240,13 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
         yield* inAProcess(
           Effect.gen(function* () {
             // A code that no app would accept any more is not shown.
-            assert.isNull((yield* viewOf(id))?.qr ?? null)
+            assert.isNull((yield* readView(id))?.qr ?? null)
             if (!isScannedMeanwhile) {
               const second = yield* shown
               assert.notStrictEqual(second, first)
               yield* Effect.orDie(server.scan(digits, second))
             }
-            yield* toldOf(id, "connected")
+            yield* awaitConnection(id, "connected")
           }),
         )
       }
@@ -261,7 +261,7 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
         yield* (yield* Store).sessions.replace(login.id, "sealed by another key", [], 0, null)
         yield* inAProcess(
           Effect.gen(function* () {
-            assert.isNull(yield* viewOf(login.id))
+            assert.isNull(yield* readView(login.id))
             assert.strictEqual((yield* begin(login))?.state, "code_sent")
           }),
         )
@@ -270,7 +270,7 @@ layer(Layer.merge(layerStores, layerServer))("after a process that died in a ste
 })
 
 /** The QR codes shown at the terminal. */
-const shown: Array<readonly [numberId: NumberId, url: string]> = []
+const visible: Array<readonly [numberId: NumberId, url: string]> = []
 
 const layerAlone = Layer.unwrap(
   Effect.map(TelegramServer, ({ apiHash, apiId, port, publicKey }) =>
@@ -281,7 +281,7 @@ const layerAlone = Layer.unwrap(
         server: { host: "127.0.0.1", port },
         publicKey,
       },
-      (numberId, url) => Effect.sync(() => void shown.push([numberId, url])),
+      (numberId, url) => Effect.sync(() => void visible.push([numberId, url])),
     ),
   ),
 ).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
@@ -291,11 +291,11 @@ layer(layerAlone)("a QR code of a remote server with another clock", (it) => {
     Effect.gen(function* () {
       const { id } = yield* aLogin()
       yield* (yield* TelegramLogin).begin(id, { method: "qr" })
-      yield* untilSo(Effect.map(viewOf(id), (view) => view?.qr !== null))
-      const { expiresAt, url } = (yield* viewOf(id))?.qr ?? assert.fail()
+      yield* untilSo(Effect.map(readView(id), (view) => view?.qr !== null))
+      const { expiresAt, url } = (yield* readView(id))?.qr ?? assert.fail()
       assert.strictEqual(expiresAt, 30_000)
-      yield* until(() => shown.length > 0)
-      assert.deepStrictEqual(shown, [[id, url]])
+      yield* until(() => visible.length > 0)
+      assert.deepStrictEqual(visible, [[id, url]])
     }),
   )
 })

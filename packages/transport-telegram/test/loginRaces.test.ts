@@ -17,7 +17,7 @@ import { defaultSettings, layerLogin } from "../src/index.ts"
 import { aNumber, aPerson, layerServer, layerStores, phone, until, untilSo } from "./LiveWorld.ts"
 
 /** The logins of a separate process; it ends with the scope. */
-const aProcess = (shown?: () => void) =>
+const aProcess = (format?: () => void) =>
   Effect.gen(function* () {
     const { apiHash, apiId, port, publicKey } = yield* TelegramServer
     const settings = {
@@ -26,35 +26,35 @@ const aProcess = (shown?: () => void) =>
       server: { host: "127.0.0.1", port },
       publicKey,
     }
-    const logins = layerLogin(settings, () => Effect.sync(() => shown?.()))
+    const logins = layerLogin(settings, () => Effect.sync(() => format?.()))
     const built = yield* Layer.build(Layer.fresh(logins.pipe(Layer.provide(live.realClock))))
     return Context.get(built, TelegramLogin)
   })
 
 /** Two processes that write only after both have read, once armed. */
-const twoThatRead = (shown: (process: string) => void = () => undefined) =>
+const twoThatRead = (format: (process: string) => void = () => undefined) =>
   Effect.gen(function* () {
     const vault = yield* SessionVault
     let left = 0
     const meeting = SessionVault.of({
       ...vault,
-      exchange: (...given) => {
-        if (left === 0) return vault.exchange(...given)
+      exchange: (...args) => {
+        if (left === 0) return vault.exchange(...args)
         left--
         return Effect.andThen(
           until(() => left === 0),
-          vault.exchange(...given),
+          vault.exchange(...args),
         )
       },
     })
     const inBoth = Effect.provideService(SessionVault, meeting)
-    const one = yield* inBoth(aProcess(() => shown("one")))
-    const two = yield* inBoth(aProcess(() => shown("two")))
+    const one = yield* inBoth(aProcess(() => format("one")))
+    const two = yield* inBoth(aProcess(() => format("two")))
     return { one, two, meet: Effect.sync(() => void (left = 2)) }
   })
 
 /** A number whose login by code that process has started. */
-const begun = (process: typeof TelegramLogin.Service) =>
+const started = (process: typeof TelegramLogin.Service) =>
   Effect.gen(function* () {
     const { digits } = yield* aPerson()
     const id = yield* aNumber(digits)
@@ -66,12 +66,12 @@ const begun = (process: typeof TelegramLogin.Service) =>
 const lapsed = (id: NumberId, view: Readonly<Record<string, unknown>> = {}) =>
   Effect.gen(function* () {
     const vault = yield* SessionVault
-    const kept = JSON.parse((yield* vault.credentials(id)) ?? "{}")
-    const changed = { ...kept, stepUntil: 1, view: { ...kept.view, ...view } }
+    const stored = JSON.parse((yield* vault.credentials(id)) ?? "{}")
+    const changed = { ...stored, stepUntil: 1, view: { ...stored.view, ...view } }
     yield* vault.replace(id, JSON.stringify(changed), [])
   })
 
-const keysOf = (digits: string) =>
+const getKeys = (digits: string) =>
   Effect.map(TelegramServer, (server) => server.sessions(digits).keys)
 
 layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
@@ -79,15 +79,15 @@ layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const { meet, one, two } = yield* twoThatRead()
-      const { digits, id } = yield* begun(one)
+      const { digits, id } = yield* started(one)
       yield* meet
-      const given = [one.giveCode(id, "12345"), two.giveCode(id, "12345")]
-      const after = yield* Effect.all(given, { concurrency: "unbounded" })
+      const args = [one.giveCode(id, "12345"), two.giveCode(id, "12345")]
+      const after = yield* Effect.all(args, { concurrency: "unbounded" })
       for (const view of after) {
         assert.strictEqual(view !== null && view !== "wrong" && view.state, "connected")
       }
       yield* until(() => server.connections() === 0)
-      assert.deepInclude(server.sessions(digits), { keys: 1, most: 1 })
+      assert.deepInclude(server.sessions(digits), { keys: 1, max: 1 })
     }),
   )
 
@@ -106,17 +106,17 @@ layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
       )
       yield* until(() => server.connections() === 0)
       yield* lapsed(id, { qr: { url: first, expiresAt: 1 } })
-      const shown: Array<string> = []
-      const { meet, one, two } = yield* twoThatRead((process) => void shown.push(process))
+      const visible: Array<string> = []
+      const { meet, one, two } = yield* twoThatRead((process) => void visible.push(process))
       yield* meet
       yield* Effect.all([one.look(id), two.look(id)], { concurrency: "unbounded" })
-      yield* until(() => shown.length > 0)
+      yield* until(() => visible.length > 0)
       const url = (yield* two.look(id))?.qr?.url ?? ""
       yield* Effect.orDie(server.scan(digits, url))
       yield* untilSo(Effect.map(one.look(id), (view) => view?.state === "connected"))
       yield* until(() => server.connections() === 0)
-      assert.strictEqual(new Set(shown).size, 1)
-      assert.strictEqual(yield* keysOf(digits), 1)
+      assert.strictEqual(new Set(visible).size, 1)
+      assert.strictEqual(yield* getKeys(digits), 1)
     }),
   )
 
@@ -124,17 +124,17 @@ layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const [frozen, other] = [yield* aProcess(), yield* aProcess()]
-      const { digits, id } = yield* begun(frozen)
+      const { digits, id } = yield* started(frozen)
       yield* server.nextCall({ method: "auth.signIn", outcome: "withhold" })
       const step = yield* Effect.forkChild(frozen.giveCode(id, "12345"))
-      yield* untilSo(Effect.map(keysOf(digits), (keys) => keys === 1))
+      yield* untilSo(Effect.map(getKeys(digits), (keys) => keys === 1))
       yield* lapsed(id)
       const after = yield* other.giveCode(id, "12345")
       assert.strictEqual(after !== null && after !== "wrong" && after.state, "connected")
       yield* TestClock.adjust("30 seconds")
       const late = yield* Fiber.join(step)
       assert.strictEqual(late !== null && late !== "wrong" && late.state, "connected")
-      assert.strictEqual(yield* keysOf(digits), 1)
+      assert.strictEqual(yield* getKeys(digits), 1)
     }),
   )
 
@@ -142,24 +142,24 @@ layer(Layer.merge(layerStores, layerServer))("of two processes", (it) => {
     Effect.gen(function* () {
       const vault = yield* SessionVault
       const other = yield* aProcess()
-      let isGivenUp: boolean | null = null
+      let isAbandoned: boolean | null = null
       /** The login is given up once everything is checked, right before the account is stored. */
       const giving = SessionVault.of({
         ...vault,
         exchange: (numberId, before, credentials, keys) =>
           Effect.gen(function* () {
-            if (credentials?.includes(`"kind":"account"`) === true && isGivenUp === null) {
-              isGivenUp = yield* other.cancel(numberId)
+            if (credentials?.includes(`"kind":"account"`) === true && isAbandoned === null) {
+              isAbandoned = yield* other.cancel(numberId)
             }
             return yield* vault.exchange(numberId, before, credentials, keys)
           }),
       })
       const keeping = yield* aProcess().pipe(Effect.provideService(SessionVault, giving))
-      const { digits, id } = yield* begun(keeping)
+      const { digits, id } = yield* started(keeping)
       const after = yield* keeping.giveCode(id, "12345")
-      assert.deepStrictEqual([isGivenUp, after], [true, null])
+      assert.deepStrictEqual([isAbandoned, after], [true, null])
       assert.isNull(yield* vault.credentials(id))
-      assert.strictEqual(yield* keysOf(digits), 0)
+      assert.strictEqual(yield* getKeys(digits), 0)
     }),
   )
 })
@@ -179,10 +179,10 @@ layer(Layer.merge(layerStores, layerServer))("an account", (it) => {
           yield* login.begin(id, { method: "code", phone: phone(`+${digits}`) })
           yield* login.giveCode(id, "12345")
         }
-        const given = yield* Effect.forEach(ids, (id) => login.givePassword(id, "secret"), {
+        const args = yield* Effect.forEach(ids, (id) => login.givePassword(id, "secret"), {
           concurrency,
         })
-        const states = given.map((view) =>
+        const states = args.map((view) =>
           view === null || view === "wrong" ? view : (view.error ?? view.state),
         )
         assert.deepStrictEqual(states.toSorted(), ["connected", "phone_of_another_number"])
@@ -216,8 +216,8 @@ layer(layerProxies.pipe(Layer.provideMerge(layerStores), Layer.provideMerge(laye
         const login = yield* aProcess()
         const id = yield* aNumber("4915100000007")
         yield* withProxyOfBefore(id)
-        const begins = login.begin(id, { method: "code", phone: phone("+4915100000007") })
-        for (const view of [yield* begins, yield* login.look(id)]) {
+        const starts = login.begin(id, { method: "code", phone: phone("+4915100000007") })
+        for (const view of [yield* starts, yield* login.look(id)]) {
           assert.deepInclude(view, { state: "failed", error: "proxy_unreadable" })
         }
         yield* login.begin(id, { method: "qr" })

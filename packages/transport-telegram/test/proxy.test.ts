@@ -23,7 +23,7 @@ import {
 interface Proxy {
   readonly port: number
   /** The credentials of each accepted connection. */
-  readonly seen: ReadonlyArray<string>
+  readonly received: ReadonlyArray<string>
 }
 
 /** Reads a client's bytes, in pieces of the requested length. */
@@ -39,14 +39,14 @@ const reading = (socket: Socket) => async (length: number) => {
 
 /** From here on everything passes. */
 const join = (client: Socket, host: string, port: number, answer: Uint8Array) => {
-  const far = connect({ host, port }, () => {
+  const remote = connect({ host, port }, () => {
     client.write(answer)
-    far.pipe(client)
-    client.pipe(far)
+    remote.pipe(client)
+    client.pipe(remote)
   })
-  far.on("error", () => undefined)
-  client.on("close", () => far.destroy())
-  far.on("close", () => client.destroy())
+  remote.on("error", () => undefined)
+  client.on("close", () => remote.destroy())
+  remote.on("close", () => client.destroy())
 }
 
 const httpProxy = (letThrough: (credentials: string) => void): Server =>
@@ -86,9 +86,9 @@ const aProxy = (
   Effect.map(
     Effect.acquireRelease(
       Effect.promise(async () => {
-        const seen: Array<string> = []
+        const received: Array<string> = []
         const sockets = new Set<Socket>()
-        const inner = make((credentials) => seen.push(credentials))
+        const inner = make((credentials) => received.push(credentials))
         let left = silentFor
         const server = createServer((socket) => {
           sockets.add(socket)
@@ -98,7 +98,7 @@ const aProxy = (
         await new Promise<void>((resolve) => {
           server.listen(0, "127.0.0.1", resolve)
         })
-        return { seen, sockets, server, port: (server.address() as AddressInfo).port }
+        return { received, sockets, server, port: (server.address() as AddressInfo).port }
       }),
       ({ server, sockets }) =>
         Effect.promise(async () => {
@@ -108,7 +108,7 @@ const aProxy = (
           })
         }),
     ),
-    ({ port, seen }) => ({ port, seen }),
+    ({ port, received }) => ({ port, received }),
   )
 
 const kinds = { http: httpProxy, socks5: socksProxy } as const
@@ -128,7 +128,7 @@ layer(layerWorld)("a number's proxy", (test) => {
         assert.deepStrictEqual(yield* sendNow(message), { _tag: "Accepted" })
         assert.strictEqual(server.copies(recipient.digits), 1)
         // Two steps of the login, and the sending connection.
-        assert.deepStrictEqual(proxy.seen, ["me:p@ss", "me:p@ss", "me:p@ss"])
+        assert.deepStrictEqual(proxy.received, ["me:p@ss", "me:p@ss", "me:p@ss"])
       }),
     )
   }
@@ -145,7 +145,7 @@ layer(layerWorldWith({ openingMillis: 2000 }))(
         const id = yield* aNumber(digits)
         ;(yield* Proxies).set(id, `socks5://me:p%40ss@127.0.0.1:${proxy.port}`)
         yield* logIn(id, digits)
-        assert.deepStrictEqual(proxy.seen, ["me:p@ss", "me:p@ss", "me:p@ss"])
+        assert.deepStrictEqual(proxy.received, ["me:p@ss", "me:p@ss", "me:p@ss"])
         assert.strictEqual(server.connections(), 1)
       }),
     )
@@ -159,20 +159,20 @@ it.effect(
       const heard: Array<Buffer> = []
       const server = yield* Effect.acquireRelease(
         Effect.promise(async () => {
-          const made = createServer((socket) => {
+          const created = createServer((socket) => {
             socket.on("data", (bytes) => heard.push(bytes))
             socket.on("error", () => undefined)
           })
           await new Promise<void>((resolve) => {
-            made.listen(0, "127.0.0.1", resolve)
+            created.listen(0, "127.0.0.1", resolve)
           })
-          return made
+          return created
         }),
-        (made) =>
+        (created) =>
           Effect.promise(
             () =>
               new Promise<void>((resolve) => {
-                made.close(() => resolve())
+                created.close(() => resolve())
               }),
           ),
       )

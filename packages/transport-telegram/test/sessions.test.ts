@@ -21,14 +21,14 @@ import {
   logIn,
   phone,
   sendNow,
-  toldOf,
+  awaitConnection,
   toUser,
   until,
   untilSo,
 } from "./LiveWorld.ts"
 
-const ticksOf = (told: ReadonlyArray<TransportEvent>) =>
-  told.flatMap((event) => (event._tag === "Tick" ? [event.transportId] : []))
+const getTicks = (received: ReadonlyArray<TransportEvent>) =>
+  received.flatMap((event) => (event._tag === "Tick" ? [event.transportId] : []))
 
 layer(layerWorld)("a logged-in account", (it) => {
   it.effect("reconnects after a broken connection, and after a restart of the remote server", () =>
@@ -46,7 +46,7 @@ layer(layerWorld)("a logged-in account", (it) => {
         assert.deepStrictEqual(yield* sendNow(aText(account, toUser("again_one"))), accepted)
       }
       assert.isAtLeast(server.copies(recipient.digits), 3)
-      assert.strictEqual(server.sessions(account.digits).most, 1)
+      assert.strictEqual(server.sessions(account.digits).max, 1)
       assert.deepStrictEqual(server.complaints(), [])
     }),
   )
@@ -70,7 +70,7 @@ layer(layerWorld)("a logged-in account", (it) => {
   it.effect("is disconnected with the reason when revoked, banned or forgotten", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
-      const told = yield* Told
+      const received = yield* Told
       const vault = yield* SessionVault
       const ends = {
         logged_out: (digits: string) => server.revoke(digits, "AUTH_KEY_UNREGISTERED"),
@@ -81,8 +81,11 @@ layer(layerWorld)("a logged-in account", (it) => {
         const { digits, id } = yield* anAccount
         yield* end(digits)
         yield* server.drop(digits)
-        yield* toldOf(id, "disconnected")
-        assert.deepInclude({ ...told.at(-1) }, { _tag: "ConnectionChanged", numberId: id, reason })
+        yield* awaitConnection(id, "disconnected")
+        assert.deepInclude(
+          { ...received.at(-1) },
+          { _tag: "ConnectionChanged", numberId: id, reason },
+        )
         // A banned account is kept until an operator logs it out here.
         if (reason === "banned") yield* vault.leave(id)
         yield* untilSo(Effect.map(Effect.orDie(vault.credentials(id)), (text) => text === null))
@@ -94,18 +97,18 @@ layer(layerWorld)("a logged-in account", (it) => {
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const sessions = yield* Sessions
-      const told = yield* Told
+      const received = yield* Told
       const lanes = (yield* Store).queue
       const account = yield* anAccount
       yield* server.revoke(account.digits, "SOMETHING_NEW")
       yield* server.drop(account.digits)
-      yield* toldOf(account.id, "disconnected")
+      yield* awaitConnection(account.id, "disconnected")
       // Several checks later it is still away: other accounts were logged in meanwhile.
       for (const _ of [1, 2, 3]) yield* anAccount
       const { reason, state } = sessions.status(account.id) ?? {}
       assert.deepStrictEqual([state, reason], ["disconnected", "restricted"])
       const endings = () =>
-        told.filter((event) => "numberId" in event && event.numberId === account.id).length - 1
+        received.filter((event) => "numberId" in event && event.numberId === account.id).length - 1
       assert.strictEqual(endings(), 1)
       yield* lanes.resume(account.id, 0)
       yield* until(() => endings() === 2)
@@ -115,7 +118,7 @@ layer(layerWorld)("a logged-in account", (it) => {
   it.effect("that was shut out is connected again by a login, also after a log-out", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
-      const told = yield* Told
+      const received = yield* Told
       const vault = yield* SessionVault
       const { queue: lanes, numbers } = yield* Store
 
@@ -126,8 +129,8 @@ layer(layerWorld)("a logged-in account", (it) => {
             ? server.ban(digits)
             : server.revoke(digits, "SESSION_WHATEVER")
           yield* server.drop(digits)
-          yield* toldOf(id, "disconnected")
-          assert.deepInclude({ ...told.at(-1) }, { numberId: id, reason })
+          yield* awaitConnection(id, "disconnected")
+          assert.deepInclude({ ...received.at(-1) }, { numberId: id, reason })
           // As the core takes it.
           yield* numbers.setStatus(id, "disconnected", undefined, 0, null, reason)
           if (reason === "banned") yield* lanes.pause(id, { until: null, reason }, 0)
@@ -138,7 +141,7 @@ layer(layerWorld)("a logged-in account", (it) => {
           // The person has an account again.
           yield* server.person(digits)
           yield* logIn(id, digits, !logsOut)
-          assert.deepInclude(server.sessions(digits), { keys: 1, open: 1, most: 1 })
+          assert.deepInclude(server.sessions(digits), { keys: 1, open: 1, max: 1 })
         }
       }
     }).pipe(Effect.orDie),
@@ -152,14 +155,14 @@ layer(layerWorld)("a logged-in account", (it) => {
       const { digits, id } = yield* anAccount
       yield* server.revoke(digits, "SESSION_WHATEVER")
       yield* server.drop(digits)
-      yield* toldOf(id, "disconnected")
-      const kept = yield* vault.credentials(id)
+      yield* awaitConnection(id, "disconnected")
+      const stored = yield* vault.credentials(id)
       const byCode = { method: "code", phone: phone(`+${digits}`) } as const
       assert.isNull(yield* login.begin(id, byCode))
       yield* server.down
       const view = yield* Effect.provide(login.begin(id, byCode, true), live.realClock)
       assert.deepInclude({ ...view }, { state: "failed", error: "connection_lost" })
-      assert.strictEqual(yield* vault.credentials(id), kept)
+      assert.strictEqual(yield* vault.credentials(id), stored)
       yield* server.up
       assert.strictEqual((yield* login.begin(id, byCode, true))?.state, "code_sent")
       // A check of the numbers finds the login, and it can be given up.
@@ -176,7 +179,7 @@ layer(layerWorld)("a logged-in account", (it) => {
       yield* server.revoke(account.digits)
       const message = aText(account, toUser("midst_one"))
       assert.deepStrictEqual(yield* sendNow(message), { _tag: "NotConnected" })
-      yield* toldOf(account.id, "disconnected")
+      yield* awaitConnection(account.id, "disconnected")
       yield* logIn(account.id, account.digits)
       assert.deepStrictEqual(yield* sendNow(message), accepted)
     }),
@@ -198,31 +201,31 @@ layer(layerWorld)("a message", (it) => {
   it.effect("is ticked once it was read, and not before", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
-      const told = yield* Told
+      const received = yield* Told
       const account = yield* anAccount
       const reader = yield* aPerson({ username: "reader_one" })
       const messages = [1, 2].map(() => aText(account, toUser("reader_one")))
       for (const message of messages) yield* sendNow(message)
-      assert.deepStrictEqual(ticksOf(told), [])
+      assert.deepStrictEqual(getTicks(received), [])
       yield* server.read(reader.digits, account.digits)
-      yield* until(() => ticksOf(told).length === 2)
+      yield* until(() => getTicks(received).length === 2)
       assert.deepStrictEqual(
-        ticksOf(told),
+        getTicks(received),
         messages.map(({ transportId }) => transportId),
       )
       yield* server.read(reader.digits, account.digits)
       const last = aText(account, toUser("reader_one"))
       yield* sendNow(last)
       yield* server.read(reader.digits, account.digits)
-      yield* until(() => ticksOf(told).length === 3)
-      assert.strictEqual(ticksOf(told).at(-1), last.transportId)
+      yield* until(() => getTicks(received).length === 3)
+      assert.strictEqual(getTicks(received).at(-1), last.transportId)
     }),
   )
 
   it.effect("is ticked when it was read before the answer of the send came", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
-      const told = yield* Told
+      const received = yield* Told
       const account = yield* anAccount
       const reader = yield* aPerson({ username: "reads_at_once" })
       const message = aText(account, toUser("reads_at_once"))
@@ -232,21 +235,21 @@ layer(layerWorld)("a message", (it) => {
       yield* server.read(reader.digits, account.digits)
       // The report of another read comes after it, so both were heard.
       const other = yield* aPerson({ username: "reads_later" })
-      yield* server.answerHeld
+      yield* server.answerPending
       assert.deepStrictEqual(yield* Fiber.join(sending), accepted)
       const later = aText(account, toUser("reads_later"))
       assert.deepStrictEqual(yield* sendNow(later), accepted)
       yield* server.read(other.digits, account.digits)
-      yield* until(() => ticksOf(told).includes(later.transportId))
-      yield* until(() => ticksOf(told).includes(message.transportId))
-      assert.strictEqual(ticksOf(told).filter((id) => id === message.transportId).length, 1)
+      yield* until(() => getTicks(received).includes(later.transportId))
+      yield* until(() => getTicks(received).includes(message.transportId))
+      assert.strictEqual(getTicks(received).filter((id) => id === message.transportId).length, 1)
     }),
   )
 
   it.effect("is ticked when only a repeat has shown that it was sent", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
-      const told = yield* Told
+      const received = yield* Told
       const account = yield* anAccount
       for (const isReadBefore of [false, true]) {
         for (const answers of [0, 3]) {
@@ -267,10 +270,10 @@ layer(layerWorld)("a message", (it) => {
           if (isReadBefore) yield* server.read(reader.digits, account.digits)
           assert.deepStrictEqual(yield* sendNow({ ...message, mayHaveLeft: true }), accepted)
           if (!isReadBefore) {
-            assert.notInclude(ticksOf(told), message.transportId)
+            assert.notInclude(getTicks(received), message.transportId)
             yield* server.read(reader.digits, account.digits)
           }
-          yield* until(() => ticksOf(told).includes(message.transportId))
+          yield* until(() => getTicks(received).includes(message.transportId))
           assert.strictEqual(server.copies(reader.digits), 1)
         }
       }
@@ -282,7 +285,7 @@ layer(layerWorld)("a message", (it) => {
     Effect.gen(function* () {
       const server = yield* TelegramServer
       const sessions = yield* Sessions
-      const told = yield* Told
+      const received = yield* Told
       const account = yield* anAccount
       const reader = yield* aPerson({ username: "reads_meanwhile" })
       for (const comesBack of [server.up, server.restart]) {
@@ -292,7 +295,7 @@ layer(layerWorld)("a message", (it) => {
         yield* until(() => sessions.status(account.id)?.state === "waiting")
         yield* server.read(reader.digits, account.digits)
         yield* comesBack
-        yield* until(() => ticksOf(told).includes(message.transportId))
+        yield* until(() => getTicks(received).includes(message.transportId))
       }
     }),
   )
@@ -300,7 +303,7 @@ layer(layerWorld)("a message", (it) => {
   it.effect("is ticked although its report got lost, once the next one shows the gap", () =>
     Effect.gen(function* () {
       const server = yield* TelegramServer
-      const told = yield* Told
+      const received = yield* Told
       const account = yield* anAccount
       const readers = yield* Effect.all([
         aPerson({ username: "missed_one" }),
@@ -308,12 +311,12 @@ layer(layerWorld)("a message", (it) => {
       ])
       const messages = ["missed_one", "heard_one"].map((name) => aText(account, toUser(name)))
       for (const message of messages) yield* sendNow(message)
-      const before = ticksOf(told).length
+      const before = getTicks(received).length
       yield* server.read(readers[0].digits, account.digits, "lost")
       yield* server.read(readers[1].digits, account.digits)
-      yield* until(() => ticksOf(told).length === before + 2)
+      yield* until(() => getTicks(received).length === before + 2)
       assert.deepStrictEqual(
-        ticksOf(told).slice(before),
+        getTicks(received).slice(before),
         messages.map(({ transportId }) => transportId),
       )
     }),
@@ -446,18 +449,18 @@ layer(Layer.merge(layerStores, layerServer))("another process", (it) => {
       const sealed = yield* store.credentials(account.id)
       yield* server.read(reader.digits, account.digits)
       yield* Effect.gen(function* () {
-        const told = yield* Told
-        yield* toldOf(account.id, "connected")
+        const received = yield* Told
+        yield* awaitConnection(account.id, "connected")
         // Its state was sealed again.
         assert.notStrictEqual(yield* store.credentials(account.id), sealed)
-        yield* until(() => ticksOf(told).length === 1)
-        assert.deepStrictEqual(ticksOf(told), [message.transportId])
+        yield* until(() => getTicks(received).length === 1)
+        assert.deepStrictEqual(getTicks(received), [message.transportId])
         // A repeat from there is known to the remote server.
         assert.deepStrictEqual(yield* sendNow(message), accepted)
       }).pipe(Effect.provide(Layer.fresh(layerAdapter())))
       assert.strictEqual(server.copies(reader.digits), 1)
-      const { keys, most } = server.sessions(account.digits)
-      assert.deepStrictEqual([keys, most], [1, 1])
+      const { keys, max } = server.sessions(account.digits)
+      assert.deepStrictEqual([keys, max], [1, 1])
     }),
   )
 })
@@ -493,12 +496,12 @@ layer(Layer.merge(layerStores, layerServer))("a previously connected account", (
       const mend = yield* failingToListen
       yield* Effect.gen(function* () {
         const sessions = yield* Sessions
-        const told = yield* Told
+        const received = yield* Told
         yield* until(() => (sessions.status(account.id)?.reconnects ?? 0) > 1)
-        assert.deepStrictEqual(told, [])
+        assert.deepStrictEqual(received, [])
         assert.isNull(sessions.openNow(account.id))
         yield* mend
-        yield* toldOf(account.id, "connected")
+        yield* awaitConnection(account.id, "connected")
       }).pipe(Effect.provide(Layer.fresh(layerAdapter())))
     }),
   )
@@ -510,7 +513,9 @@ layer(Layer.merge(layerStores, layerServer))("a previously connected account", (
       yield* Effect.orDie(
         vault.write(account.id, null, [{ type: "state", id: "updates_pts", value: "AA==" }]),
       )
-      yield* toldOf(account.id, "connected").pipe(Effect.provide(Layer.fresh(layerAdapter())))
+      yield* awaitConnection(account.id, "connected").pipe(
+        Effect.provide(Layer.fresh(layerAdapter())),
+      )
     }),
   )
 })

@@ -2,13 +2,13 @@
 import { TelegramTransport } from "@messaging-service/core"
 import type { NumberId, TransportId } from "@messaging-service/core"
 import { TelegramServer } from "@messaging-service/telegram-server"
-import type { CallOutcome, Shown } from "@messaging-service/telegram-server"
+import type { CallOutcome, DisplayedMessage } from "@messaging-service/telegram-server"
 import { RemoteServer, transportContract } from "@messaging-service/testkit"
 import type { Taking } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { Sessions } from "../src/Account.ts"
-import { randomIdOf } from "../src/Transport.ts"
-import { aPerson, anAccount, layerWorld, logIn, phone, toldOf } from "./LiveWorld.ts"
+import { toRandomId } from "../src/Transport.ts"
+import { aPerson, anAccount, layerWorld, logIn, phone, awaitConnection } from "./LiveWorld.ts"
 
 const outcomes: Readonly<Record<Exclude<Taking, "acknowledge">, CallOutcome>> = {
   refuse: { code: 400, error: "PEER_FLOOD" },
@@ -19,7 +19,7 @@ const outcomes: Readonly<Record<Exclude<Taking, "acknowledge">, CallOutcome>> = 
 const marks = { messageEntityBold: "*", messageEntityItalic: "_", messageEntityStrike: "~" }
 
 /** The text as written: a phone shows the text between its marks in bold. */
-const written = ({ entities, text }: Shown): string => {
+const written = ({ entities, text }: DisplayedMessage): string => {
   let source = text
   for (const { _: kind, length, offset } of entities.toReversed()) {
     const mark = kind in marks ? marks[kind as keyof typeof marks] : ""
@@ -33,7 +33,7 @@ const written = ({ entities, text }: Shown): string => {
 const transportIds = new Map(
   Array.from({ length: 5000 }, (_, index) => {
     const id = (index + 1).toString(16).toUpperCase().padStart(20, "A") as TransportId
-    return [randomIdOf(id).toString(), id] as const
+    return [toRandomId(id).toString(), id] as const
   }),
 )
 
@@ -45,14 +45,14 @@ const layerRemoteServer = Layer.effect(
     const world = yield* Effect.context<Effect.Services<typeof anAccount>>()
     const recipient = yield* aPerson({ username: "recipient_one" })
     const other = yield* aPerson({ username: "recipient_two" })
-    const digitsOf = new Map<NumberId, string>()
+    const toDigits = new Map<NumberId, string>()
     const isOut = new Set<NumberId>()
-    const digits = (id: NumberId) => digitsOf.get(id) ?? ""
+    const digits = (id: NumberId) => toDigits.get(id) ?? ""
 
     return RemoteServer.of({
       aNumber: Effect.gen(function* () {
         const account = yield* anAccount
-        digitsOf.set(account.id, account.digits)
+        toDigits.set(account.id, account.digits)
         return account.id
       }).pipe(Effect.orDie, Effect.provideContext(world)),
       recipients: [
@@ -85,7 +85,7 @@ const layerRemoteServer = Layer.effect(
           isOut.add(id)
           yield* server.revoke(digits(id))
           yield* server.drop(digits(id))
-          yield* toldOf(id, "disconnected")
+          yield* awaitConnection(id, "disconnected")
         }).pipe(Effect.provideContext(world)),
       logIn: (id) =>
         Effect.gen(function* () {
@@ -94,18 +94,18 @@ const layerRemoteServer = Layer.effect(
         }).pipe(Effect.orDie, Effect.provideContext(world)),
       seen: (id) =>
         Effect.sync(() =>
-          server.sentBy(digits(id)).map((shown) => ({
-            transportId: transportIds.get(shown.randomId) ?? ("" as TransportId),
-            to: shown.to,
-            text: written(shown),
+          server.sentBy(digits(id)).map((visible) => ({
+            transportId: transportIds.get(visible.randomId) ?? ("" as TransportId),
+            to: visible.to,
+            text: written(visible),
             media:
-              shown.media === null
+              visible.media === null
                 ? null
                 : {
-                    fileName: shown.media.fileName,
-                    mimeType: shown.media.mimeType,
-                    size: shown.media.size,
-                    sha256: shown.media.sha256,
+                    fileName: visible.media.fileName,
+                    mimeType: visible.media.mimeType,
+                    size: visible.media.size,
+                    sha256: visible.media.sha256,
                   },
           })),
         ),

@@ -10,9 +10,9 @@ import {
   aText,
   layerWorld,
   sendNow,
-  toldOf,
+  awaitConnection,
   toUser,
-  turns,
+  ticks,
   unhandled,
 } from "./LiveWorld.ts"
 
@@ -54,9 +54,9 @@ layer(layerWorld)("an upload", (it) => {
         Effect.gen(function* () {
           const outcome = yield* sendNow(message)
           assert.deepStrictEqual(outcome, { _tag: "NotConnected" })
-          yield* toldOf(account.id, "disconnected")
+          yield* awaitConnection(account.id, "disconnected")
           rest.openUnsafe()
-          yield* turns
+          yield* ticks
         }),
       )
       assert.deepStrictEqual(reasons, [])
@@ -83,9 +83,9 @@ layer(layerWorld)("an upload", (it) => {
           yield* Fiber.interrupt(sending)
           yield* server.revoke(account.digits)
           yield* server.drop(account.digits)
-          yield* toldOf(account.id, "disconnected")
+          yield* awaitConnection(account.id, "disconnected")
           rest.openUnsafe()
-          yield* turns
+          yield* ticks
         }),
       )
       assert.deepStrictEqual(reasons, [])

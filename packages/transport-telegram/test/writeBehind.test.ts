@@ -10,7 +10,7 @@ import type { WriteBehind } from "../src/storage.ts"
 import { until, untilSo } from "./LiveWorld.ts"
 
 /** A vault that records its reads. */
-const aPlace = (pauses = { soon: 1, later: 10 }) => {
+const aPosition = (pauses = { soon: 1, later: 10 }) => {
   const inner = keysInMemory([{ type: "peer", id: "7", value: "seven" }])
   const reads: Array<string> = []
   const writes: Array<string> = []
@@ -31,16 +31,16 @@ const aPlace = (pauses = { soon: 1, later: 10 }) => {
   return { inner, place, reads, writes }
 }
 
-const set = (place: WriteBehind, type: string, id: string, value: string | null) =>
-  Effect.promise(() => place.write([{ type, id, value }]))
+const set = (location: WriteBehind, type: string, id: string, value: string | null) =>
+  Effect.promise(() => location.write([{ type, id, value }]))
 
-const get = (place: WriteBehind, type: string, id: string) =>
-  Effect.promise(() => place.read(type, id))
+const get = (location: WriteBehind, type: string, id: string) =>
+  Effect.promise(() => location.read(type, id))
 
 describe("an account's stored state", () => {
   it.effect("is read once, and not at all after it was written", () =>
     Effect.gen(function* () {
-      const { place, reads, writes } = aPlace()
+      const { place, reads, writes } = aPosition()
       for (let time = 0; time < 3; time++) {
         assert.strictEqual(yield* get(place, "peer", "7"), "seven")
         assert.isNull(yield* get(place, "peer", "8"))
@@ -58,7 +58,7 @@ describe("an account's stored state", () => {
 
   it.effect("first writes the read position of its box at once, and then the latest one", () =>
     Effect.gen(function* () {
-      const { place, writes } = aPlace()
+      const { place, writes } = aPosition()
       for (const value of ["1", "2", "3"]) yield* set(place, "state", "updates_pts", value)
       yield* set(place, "state", "future_salts", "now")
       assert.deepStrictEqual(writes, ["updates_pts=1", "future_salts=now"])
@@ -70,8 +70,8 @@ describe("an account's stored state", () => {
 
   it.effect("is not written any more once the account was released", () =>
     Effect.gen(function* () {
-      const { place, writes } = aPlace()
-      const other = aPlace()
+      const { place, writes } = aPosition()
+      const other = aPosition()
       for (const value of ["1", "2"]) yield* set(place, "state", "updates_pts", value)
       yield* Effect.promise(() => place.end(false))
       // Begun later, and so due later.
@@ -83,7 +83,7 @@ describe("an account's stored state", () => {
 
   it.effect("writes sent messages soon, and then once for all of a second", () =>
     Effect.gen(function* () {
-      const { inner, place, writes } = aPlace({ soon: 1, later: 10 })
+      const { inner, place, writes } = aPosition({ soon: 1, later: 10 })
       const sent = makeSentMessages(place, () => undefined)
       const of = (peer: number) => Effect.promise(() => inner.read(sentType, String(peer)))
       sent.add(7, 1, "A" as TransportId)
@@ -112,27 +112,27 @@ describe("an account's stored state", () => {
   it.effect("can be read during a write, and later changes are written after it", () =>
     Effect.gen(function* () {
       const inner = keysInMemory([])
-      const held = Promise.withResolvers<void>()
+      const reserved = Promise.withResolvers<void>()
       const writes: Array<number> = []
-      const place = writeBehind(
+      const location = writeBehind(
         {
           ...inner,
           write: async (changes) => {
             writes.push(changes.length)
-            await held.promise
+            await reserved.promise
             return inner.write(changes)
           },
         },
         { soon: 1, later: 1 },
       )
-      place.later("sent", "7", () => "one")
+      location.later("sent", "7", () => "one")
       yield* until(() => writes.length === 1)
       for (let id = 0; id < 200; id++) {
-        place.later("other", String(id), () => "full")
+        location.later("other", String(id), () => "full")
         // More than the cache holds.
-        yield* get(place, "peer", String(id))
+        yield* get(location, "peer", String(id))
       }
-      assert.strictEqual(yield* get(place, "sent", "7"), "one")
+      assert.strictEqual(yield* get(location, "sent", "7"), "one")
       const other = writeBehind(inner, { soon: 5, later: 5 })
       other.later("sent", "8", () => "two")
       yield* untilSo(
@@ -142,7 +142,7 @@ describe("an account's stored state", () => {
         ),
       )
       assert.lengthOf(writes, 1)
-      held.resolve()
+      reserved.resolve()
       yield* until(() => writes.length === 2)
       assert.deepStrictEqual(writes, [1, 200])
     }),
@@ -150,7 +150,7 @@ describe("an account's stored state", () => {
 
   it.effect("is written completely when the account is released cleanly", () =>
     Effect.gen(function* () {
-      const { inner, place, writes } = aPlace({ soon: 60_000, later: 60_000 })
+      const { inner, place, writes } = aPosition({ soon: 60_000, later: 60_000 })
       place.later("sent", "7", () => "one")
       yield* Effect.promise(() => place.end(true))
       assert.strictEqual(yield* Effect.promise(() => inner.read("sent", "7")), "one")
@@ -177,8 +177,8 @@ describe("an account's own changes of its box", () => {
     const heard: Array<ReadonlyArray<number> | string> = []
     const changes = makeOwnChanges(
       {
-        handleClientUpdate: (told) => {
-          const steps = told._ === "updates" ? told.updates : []
+        handleClientUpdate: (reported) => {
+          const steps = reported._ === "updates" ? reported.updates : []
           for (const step of steps) {
             heard.push(step._ === "mtcute.dummyUpdate" ? [step.pts, step.ptsCount] : step._)
           }

@@ -28,7 +28,7 @@ import { afterClose, openConnection } from "./Connection.ts"
 import type { Connection, ConnectionEvent } from "./Connection.ts"
 import type { WhatsAppSettings } from "./WhatsAppSettings.ts"
 import { messageFromText, textContent } from "./content.ts"
-import { digitsOf, makeGroups, withoutDevice } from "./recipients.ts"
+import { toDigits, makeGroups, withoutDevice } from "./recipients.ts"
 import type { Groups } from "./recipients.ts"
 import { sweepLeftFiles } from "./retryReceipts.ts"
 import type { RetryRequests } from "./retryReceipts.ts"
@@ -69,7 +69,7 @@ const removeDevice = ({ connection }: OpenSession): Effect.Effect<boolean> => {
 type ReceiptEvent = Extract<ConnectionEvent, { readonly _tag: "Receipt" }>
 
 /** The status that a receipt reports; null when it is not about the recipient. */
-const tickOf = (
+const findTick = (
   { by, type }: ReceiptEvent,
   { credentials }: Connection,
 ): "delivered" | "read" | null => {
@@ -88,7 +88,7 @@ const againMillis = 250
 
 /** Saves changed credentials until the store has them; several changes share one write. */
 const makeSaver = (save: Effect.Effect<void>) => {
-  const turn = Semaphore.makeUnsafe(1)
+  const semaphore = Semaphore.makeUnsafe(1)
   let isDirty = false
   const once = Effect.suspend(() => {
     isDirty = false
@@ -105,7 +105,7 @@ const makeSaver = (save: Effect.Effect<void>) => {
       isDirty = true
     },
     isUnsaved: () => isDirty,
-    saved: turn.withPermits(1)(
+    saved: semaphore.withPermits(1)(
       Effect.whileLoop({ while: () => isDirty, body: () => once, step: () => undefined }),
     ),
   }
@@ -118,7 +118,7 @@ const takeReceipt = (
   connecting: Connecting<OpenSession>,
   connection: Connection,
 ) => {
-  const status = tickOf(event, connection)
+  const status = findTick(event, connection)
   const ticks = status === null ? [] : event.ids
   return Effect.forEach(
     ticks,
@@ -130,7 +130,7 @@ const takeReceipt = (
         status: status ?? "read",
       }),
     { discard: true },
-  ).pipe(Effect.andThen(Effect.sync(event.taken)), Effect.forkScoped)
+  ).pipe(Effect.andThen(Effect.sync(event.claimed)), Effect.forkScoped)
 }
 
 /** Handles a connection's events until it closes; returns how it closed. */
@@ -151,7 +151,7 @@ const listen = Effect.fnUntraced(function* listen(
         break
       case "Opened":
         wasOpen = true
-        yield* connecting.opened(session, digitsOf(connection.credentials.me?.id ?? ""))
+        yield* connecting.opened(session, toDigits(connection.credentials.me?.id ?? ""))
         break
       case "GroupsChanged":
         groups.forget()
@@ -296,7 +296,7 @@ const make = Effect.fnUntraced(function* makeSessions(settings: WhatsAppSettings
         Effect.map((text) => {
           if (text === null) return null
           const credentials = fromText(text)
-          return isUnconfirmed(credentials) ? digitsOf(credentials.me?.id ?? "") : null
+          return isUnconfirmed(credentials) ? toDigits(credentials.me?.id ?? "") : null
         }),
         // An older secrets key sealed it: nothing to resume.
         Effect.catchTag("CannotOpen", () => Effect.succeed(null)),

@@ -39,7 +39,7 @@ export interface Closed {
 }
 
 /** So many ends with 500 in a row log the number out. */
-export const mostBadSessions = 5
+export const maxBadSessions = 5
 
 const stop = (reason: ClosedReason, wipe = false): AfterClose => ({ _tag: "Stop", reason, wipe })
 
@@ -68,7 +68,7 @@ export const afterClose = (
       ? stop("banned")
       : { _tag: "Pause", reason: "banned", millis: pauseMillis }
   }
-  if (code === 500) return badSessions >= mostBadSessions ? stop("logged_out", true) : again
+  if (code === 500) return badSessions >= maxBadSessions ? stop("logged_out", true) : again
   // 408, 428, 503 and unknown codes are network failures: connect again.
   return byCode[code] ?? again
 }
@@ -173,7 +173,7 @@ export type ConnectionEvent =
       /** The address of the person, also in a group. */
       readonly by: string
       /** Call once it is stored; then WhatsApp gets its acknowledgement. */
-      readonly taken: () => void
+      readonly claimed: () => void
     }
   | { readonly _tag: "Closed"; readonly closed: Closed }
 
@@ -218,7 +218,7 @@ const field = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined
 
 /** The status code in an error of the library; null without one. */
-const codeOf = (error: unknown): number | null => {
+const findCode = (error: unknown): number | null => {
   const code = field(field(error, "output"), "statusCode")
   return isCode(code) ? code : null
 }
@@ -234,7 +234,7 @@ export const closedBy = (error: unknown): Closed => {
   const data = field(error, "data")
   const seconds = Number(field(data, "expire"))
   return {
-    code: data instanceof Error ? connectionLost : (codeOf(error) ?? connectionLost),
+    code: data instanceof Error ? connectionLost : (findCode(error) ?? connectionLost),
     pauseMillis: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null,
     // The node of a stream's error, the attributes of a failure, or a refused upgrade.
     isRefused: ["tag", "reason"].some((name) => field(data, name) !== undefined),
@@ -245,7 +245,7 @@ export const closedBy = (error: unknown): Closed => {
 const upgradeRefused = () =>
   Object.assign(new Error("the upgrade was refused"), { data: { reason: "upgrade" } })
 
-const idsOf = ({ attrs, content }: BinaryNode): ReadonlyArray<string> => {
+const getIds = ({ attrs, content }: BinaryNode): ReadonlyArray<string> => {
   const list = Array.isArray(content) ? content[0] : undefined
   const others = getBinaryNodeChildren(list, "item").map((item) => item.attrs["id"])
   return [attrs["id"], ...others].filter((id) => id !== undefined)
@@ -283,15 +283,15 @@ const makeSocket = (
 export const isLibrarys = isFrom(["baileys", "libsignal", "ws"], import.meta.url)
 
 /** Where the library begins work. */
-const begins = ["end", "query", "relayMessage", "requestPairingCode", "waUploadToServer"] as const
+const starts = ["end", "query", "relayMessage", "requestPairingCode", "waUploadToServer"] as const
 
 /** A guarded socket. */
 const openSocket = (guarded: RunGuarded, make: () => WASocket): WASocket => {
   const socket = guarded(make)
-  for (const name of begins) {
-    const work = socket[name] as (...given: ReadonlyArray<unknown>) => Promise<unknown>
+  for (const name of starts) {
+    const work = socket[name] as (...args: ReadonlyArray<unknown>) => Promise<unknown>
     Object.assign(socket, {
-      [name]: (...given: ReadonlyArray<unknown>) => guarded(() => work(...given)),
+      [name]: (...args: ReadonlyArray<unknown>) => guarded(() => work(...args)),
     })
   }
   return socket
@@ -303,22 +303,22 @@ interface Listening {
   readonly socket: WASocket
   readonly acknowledged: Connection["acknowledged"]
   readonly resender: Resender
-  readonly say: (event: ConnectionEvent) => void
+  readonly report: (event: ConnectionEvent) => void
 }
 
 /** Acknowledges a receipt only once the service has stored it. */
-const serveReceipts = ({ acknowledged, resender, say, socket }: Listening): void => {
+const serveReceipts = ({ acknowledged, resender, report, socket }: Listening): void => {
   const receiptTaken = (node: BinaryNode) => {
     const { from = "", participant = from, type = null } = node.attrs
     const { promise, resolve } = Promise.withResolvers<void>()
-    say({ _tag: "Receipt", ids: idsOf(node), type, by: participant, taken: resolve })
+    report({ _tag: "Receipt", ids: getIds(node), type, by: participant, claimed: resolve })
     return promise
   }
   shield(socket, {
     "CB:receipt": async (receipt, hear) => {
       await receiptTaken(receipt)
       if (receipt.attrs["type"] !== "retry") return hear()
-      for (const id of idsOf(receipt)) {
+      for (const id of getIds(receipt)) {
         // A retry receipt proves that WhatsApp took the message. A later word is about the copy.
         const takeWord = acknowledged.get(id)
         if (takeWord === undefined) continue
@@ -333,7 +333,7 @@ const serveReceipts = ({ acknowledged, resender, say, socket }: Listening): void
 }
 
 /** Turns what WhatsApp sends into events and acknowledgements. */
-const reportNodes = ({ acknowledged, resender, say, socket }: Listening): void => {
+const reportNodes = ({ acknowledged, resender, report, socket }: Listening): void => {
   const { ws } = socket
   ws.on("CB:ack,class:message", ({ attrs }: BinaryNode) => {
     const { error = null, id } = attrs
@@ -341,42 +341,42 @@ const reportNodes = ({ acknowledged, resender, say, socket }: Listening): void =
     acknowledged.get(id)?.(error)
     resender.heard(id, error)
   })
-  ws.on("CB:notification,type:companion_reg_refresh", () => say({ _tag: "SecretAsked" }))
+  ws.on("CB:notification,type:companion_reg_refresh", () => report({ _tag: "SecretAsked" }))
   for (const type of ["passkey_prologue_request", "crsc_continuation"]) {
-    ws.on(`CB:notification,type:${type}`, () => say({ _tag: "PasskeyAsked" }))
+    ws.on(`CB:notification,type:${type}`, () => report({ _tag: "PasskeyAsked" }))
   }
   ws.on("CB:iq,type:error", (node: BinaryNode) => {
     const [error] = getBinaryNodeChildren(node, "error")
-    say({ _tag: "RequestRefused", code: error?.attrs["code"] ?? "" })
+    report({ _tag: "RequestRefused", code: error?.attrs["code"] ?? "" })
   })
   ws.on("CB:notification,type:w:gp2", (node: BinaryNode) => {
-    if (changesNames(node)) say({ _tag: "GroupsChanged" })
+    if (changesNames(node)) report({ _tag: "GroupsChanged" })
   })
 }
 
 /** Turns the library's own updates into events. `closed` runs after the last one. */
 const reportUpdates = (
-  { resender, say, socket }: Listening,
+  { resender, report, socket }: Listening,
   retryRequests: RetryRequests,
   { closed, paired }: { readonly closed: () => void; readonly paired: () => void },
 ): void => {
   const { ev, ws } = socket
   ev.on("creds.update", (update) => {
     // The library has already merged the update into the credentials.
-    say({ _tag: "CredentialsChanged" })
+    report({ _tag: "CredentialsChanged" })
     if (update.account === undefined) return
     paired()
-    say({ _tag: "Paired" })
+    report({ _tag: "Paired" })
   })
   ev.on("connection.update", ({ connection, lastDisconnect, qr }) => {
-    if (qr !== undefined) say({ _tag: "QrShown", text: qr })
+    if (qr !== undefined) report({ _tag: "QrShown", text: qr })
     if (connection === "open") {
-      say({ _tag: "Opened" })
+      report({ _tag: "Opened" })
       for (const request of retryRequests.values()) ws.emit("CB:receipt", request)
     }
     if (connection === "close") {
       resender.over()
-      say({ _tag: "Closed", closed: closedBy(lastDisconnect?.error) })
+      report({ _tag: "Closed", closed: closedBy(lastDisconnect?.error) })
       closed()
     }
   })
@@ -391,8 +391,8 @@ const makeConnection = Effect.fnUntraced(function* makeConnection(
   const over = yield* Deferred.make<void>()
   const clock = yield* Clock.Clock
   const acknowledged: Connection["acknowledged"] = new Map()
-  let lastWordAt: number | null = null
-  const say = (event: ConnectionEvent) => {
+  let lastAnswerAt: number | null = null
+  const report = (event: ConnectionEvent) => {
     Queue.offerUnsafe(events, event)
   }
 
@@ -405,14 +405,14 @@ const makeConnection = Effect.fnUntraced(function* makeConnection(
   // The library's listener for calls makes messages of missed ones, and handles no failure.
   ev.removeAllListeners("call")
   const gate = makeGate(socket)
-  const listening: Listening = { socket, acknowledged, resender, say }
+  const listening: Listening = { socket, acknowledged, resender, report }
   serveReceipts(listening)
   closeInTime(socket)
   // Because the library listens to this event, it reports a refused upgrade nowhere else.
   ws.on("unexpected-response", () => void socket.end(upgradeRefused()))
   // This listener runs before the one that takes the answer.
   ws.on("frame", (frame: BinaryNode) => {
-    lastWordAt = clock.currentTimeMillisUnsafe()
+    lastAnswerAt = clock.currentTimeMillisUnsafe()
     showRefusedDevices(frame)
   })
   reportNodes(listening)
@@ -428,11 +428,11 @@ const makeConnection = Effect.fnUntraced(function* makeConnection(
     socket,
     credentials: auth.creds,
     events,
-    credentialsChanged: () => say({ _tag: "CredentialsChanged" }),
+    credentialsChanged: () => report({ _tag: "CredentialsChanged" }),
     acknowledged,
     over,
     resender,
-    lastWordAt: () => lastWordAt,
+    lastWordAt: () => lastAnswerAt,
     goOn: gate.open,
   }
 })
@@ -464,9 +464,9 @@ const makeGate = ({ ws }: WASocket) => {
       waiting ??= []
     },
     open: () => {
-      const held = waiting ?? []
+      const reserved = waiting ?? []
       waiting = null
-      for (const go of held) go()
+      for (const go of reserved) go()
     },
   }
 }
@@ -485,7 +485,7 @@ const shield = (
   >,
 ): void => {
   const { ws } = socket
-  const tell = async (
+  const notify = async (
     event: string | symbol,
     listener: (...args: Array<unknown>) => unknown,
     args: Array<unknown>,
@@ -502,7 +502,7 @@ const shield = (
   }
   ws.emit = (event: string | symbol, ...args: Array<unknown>) => {
     const listeners = ws.rawListeners(event) as Array<(...args: Array<unknown>) => unknown>
-    for (const listener of listeners) void tell(event, listener, args)
+    for (const listener of listeners) void notify(event, listener, args)
     return listeners.length > 0
   }
 }

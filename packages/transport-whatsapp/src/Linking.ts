@@ -25,12 +25,12 @@ import type { NewDevice } from "./authState.ts"
 import { afterClose, openConnection } from "./Connection.ts"
 import type { Closed, Connection } from "./Connection.ts"
 import type { WhatsAppSettings } from "./WhatsAppSettings.ts"
-import { digitsOf } from "./recipients.ts"
+import { toDigits } from "./recipients.ts"
 
 /** Linking fails when an older secrets key sealed the proxy: never connect around a proxy. */
 const proxyUnreadable = "proxy_unreadable" as const
 
-type Shown = Queue.Enqueue<LinkingEvent, Cause.Done>
+type View = Queue.Enqueue<LinkingEvent, Cause.Done>
 
 /** The index of the secret in a QR code's text. */
 const secretPart = 3
@@ -42,7 +42,7 @@ const withSecret = (text: string, secret: string): string =>
     .join(",")
 
 /** WhatsApp accepts a pairing code only from a device that names a usual system. */
-const deviceOf = ({ deviceName }: WhatsAppSettings, method: LinkingRequest["method"]) =>
+const getDevice = ({ deviceName }: WhatsAppSettings, method: LinkingRequest["method"]) =>
   method === "qr" ? ([deviceName, "Chrome", "1.0"] as const) : Browsers.macOS("Chrome")
 
 type Step =
@@ -76,13 +76,13 @@ const nextQrMillis = 20_000
 const showCodes = Effect.fnUntraced(function* showCodes(
   { method, phone }: LinkingRequest,
   connection: Connection,
-  shown: Shown,
+  visible: View,
 ) {
   const { credentials, events, socket } = connection
   let lastQr: { readonly text: string; readonly expiresAt: number } | null = null
-  let isCodeAsked = false
+  let isCodeRequested = false
   const showQr = ({ expiresAt, text }: { readonly text: string; readonly expiresAt: number }) =>
-    Queue.offer(shown, {
+    Queue.offer(visible, {
       _tag: "QrShown",
       text: withSecret(text, credentials.advSecretKey),
       expiresAt,
@@ -90,7 +90,7 @@ const showCodes = Effect.fnUntraced(function* showCodes(
   const askCode = Effect.gen(function* askCode() {
     const code = yield* Effect.promise(() => socket.requestPairingCode(phone ?? ""))
     const now = yield* Clock.currentTimeMillis
-    yield* Queue.offer(shown, {
+    yield* Queue.offer(visible, {
       _tag: "PairingCodeShown",
       pairingCode: { code, expiresAt: now + pairingCodeMillis },
     })
@@ -105,8 +105,8 @@ const showCodes = Effect.fnUntraced(function* showCodes(
             (yield* Clock.currentTimeMillis) + (lastQr === null ? firstQrMillis : nextQrMillis),
         }
         if (method === "qr") yield* showQr(lastQr)
-        else if (!isCodeAsked) {
-          isCodeAsked = true
+        else if (!isCodeRequested) {
+          isCodeRequested = true
           yield* askCode
         }
         break
@@ -117,7 +117,7 @@ const showCodes = Effect.fnUntraced(function* showCodes(
       case "PasskeyAsked":
         return failed("passkey_required")
       case "RequestRefused":
-        if (isCodeAsked) return failed(`pairing_code_refused (${event.code})`)
+        if (isCodeRequested) return failed(`pairing_code_refused (${event.code})`)
         break
       case "Paired":
         if (isLinked(credentials)) return "paired"
@@ -134,9 +134,9 @@ const showCodes = Effect.fnUntraced(function* showCodes(
 const showCodesInTime = (
   request: LinkingRequest,
   connection: Connection,
-  shown: Shown,
+  visible: View,
 ): Effect.Effect<Step> =>
-  showCodes(request, connection, shown).pipe(
+  showCodes(request, connection, visible).pipe(
     request.method === "qr"
       ? (codes) => codes
       : Effect.timeoutOrElse({
@@ -165,20 +165,20 @@ const keep = Effect.fnUntraced(function* keep(
   { auth, keys }: NewDevice,
   connection: Connection,
 ) {
-  const kept = retryUntilStoreAnswers(
+  const stored = retryUntilStoreAnswers(
     Effect.suspend(() => vault.replace(numberId, credentialsText(auth.creds), keys())),
   )
-  const isKept = yield* Effect.raceFirst(
-    Effect.as(kept, true),
+  const isStored = yield* Effect.raceFirst(
+    Effect.as(stored, true),
     Effect.as(awaitClosed(connection), false),
   )
-  if (!isKept) return false
+  if (!isStored) return false
   connection.goOn()
   yield* Effect.timeoutOption(awaitClosed(connection), closingMillis)
   return true
 })
 
-const pair = ({ proxies, settings, vault }: Services, request: LinkingRequest, shown: Shown) =>
+const pair = ({ proxies, settings, vault }: Services, request: LinkingRequest, visible: View) =>
   Effect.scoped(
     Effect.gen(function* pairDevice() {
       const device = newDevice()
@@ -190,15 +190,15 @@ const pair = ({ proxies, settings, vault }: Services, request: LinkingRequest, s
       if (proxy === proxyUnreadable) return failed(proxyUnreadable)
       const connection = yield* openConnection(settings, {
         auth: device.auth,
-        device: deviceOf(settings, request.method),
+        device: getDevice(settings, request.method),
         qrMillis: request.method === "qr" ? null : pairingCodeMillis,
         sentMessage: () => Promise.resolve(undefined),
         holdsBack: true,
         proxy: proxy === null ? null : Redacted.value(proxy),
       })
-      const step = yield* showCodesInTime(request, connection, shown)
+      const step = yield* showCodesInTime(request, connection, visible)
       if (step !== "paired") return step
-      yield* Queue.offer(shown, { _tag: "Taken" })
+      yield* Queue.offer(visible, { _tag: "Taken" })
       return (yield* keep(vault, request, device, connection)) ? step : "ended"
     }),
   )
@@ -220,17 +220,17 @@ const settle = Effect.fnUntraced(function* settle(
 const connect = Effect.fnUntraced(function* connect(
   services: Services,
   request: LinkingRequest,
-  shown: Shown,
+  visible: View,
 ) {
   const session = yield* services.sessions.connectQuietly(request.numberId)
   if (session === "logged_out") return false
   if (typeof session === "string") {
-    yield* Queue.offer(shown, { _tag: "Failed", reason: session })
+    yield* Queue.offer(visible, { _tag: "Failed", reason: session })
     return true
   }
   yield* Effect.addFinalizer(() => settle(services, request))
-  const phone = digitsOf(session.connection.credentials.me?.id ?? "")
-  yield* Queue.offer(shown, { _tag: "Linked", phone })
+  const phone = toDigits(session.connection.credentials.me?.id ?? "")
+  yield* Queue.offer(visible, { _tag: "Linked", phone })
   return true
 })
 
@@ -238,7 +238,7 @@ const connect = Effect.fnUntraced(function* connect(
 const goOn = Effect.fnUntraced(function* goOn(
   services: Services,
   request: LinkingRequest,
-  shown: Shown,
+  visible: View,
 ) {
   const phone = yield* services.sessions.unconfirmed(request.numberId)
   if (phone === null) return false
@@ -246,33 +246,33 @@ const goOn = Effect.fnUntraced(function* goOn(
     yield* services.sessions.makeRoom(request.numberId, true)
     return false
   }
-  yield* Queue.offer(shown, { _tag: "Taken" })
-  return yield* connect(services, request, shown)
+  yield* Queue.offer(visible, { _tag: "Taken" })
+  return yield* connect(services, request, visible)
 })
 
 const begin = Effect.fnUntraced(function* begin(
   services: Services,
   request: LinkingRequest,
-  shown: Shown,
+  visible: View,
 ) {
-  const step = yield* pair(services, request, shown)
+  const step = yield* pair(services, request, visible)
   if (step === "ended") return
   if (step !== "paired") {
-    yield* Queue.offer(shown, { _tag: "Failed", reason: step.failed })
-  } else if (!(yield* connect(services, request, shown))) {
-    yield* Queue.offer(shown, { _tag: "Failed", reason: "logged_out" })
+    yield* Queue.offer(visible, { _tag: "Failed", reason: step.failed })
+  } else if (!(yield* connect(services, request, visible))) {
+    yield* Queue.offer(visible, { _tag: "Failed", reason: "logged_out" })
   }
 })
 
-const link = (services: Services, request: LinkingRequest, shown: Shown) =>
+const link = (services: Services, request: LinkingRequest, visible: View) =>
   Effect.gen(function* linkNumber() {
     yield* services.sessions.makeRoom(request.numberId, false)
-    if (!(yield* goOn(services, request, shown))) yield* begin(services, request, shown)
+    if (!(yield* goOn(services, request, visible))) yield* begin(services, request, visible)
   }).pipe(
     // Another worker owns the number now and continues.
     Effect.ignore,
     Effect.catchDefect((defect) => Effect.logWarning("linking connection failed", defect)),
-    Effect.andThen(Queue.end(shown)),
+    Effect.andThen(Queue.end(visible)),
     Effect.annotateLogs({ number: request.numberId }),
   )
 
@@ -290,7 +290,7 @@ export const layerLinking = (
         numbers: (yield* Store).numbers,
       }
       return NumberLinking.of({
-        link: (request) => Stream.callback((shown) => link(services, request, shown)),
+        link: (request) => Stream.callback((visible) => link(services, request, visible)),
       })
     }),
   )

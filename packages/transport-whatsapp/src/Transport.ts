@@ -39,10 +39,10 @@ import type { OpenSession } from "./Account.ts"
 const openMillis = 15_000
 
 /** Cached addresses of one session. */
-const mostAddresses = 10_000
+const maxAddresses = 10_000
 
 /** Counted messages that WhatsApp postponed. */
-const mostNacks = 10_000
+const maxNacks = 10_000
 
 const notConnected = { _tag: "NotConnected" } as const
 
@@ -53,7 +53,7 @@ class Broken extends Data.TaggedError("Broken")<{ readonly cause: unknown }> {
   }
 }
 
-const asked = <A>(question: () => Promise<A>) =>
+const request = <A>(question: () => Promise<A>) =>
   Effect.tryPromise({ try: question, catch: (cause) => new Broken({ cause }) })
 
 const groupProblem = (matches: number): SendOutcome =>
@@ -76,13 +76,13 @@ const addressOfPhone = Effect.fnUntraced(function* addressOfPhone(
 ) {
   const known = session.addresses.get(phone)
   if (known !== undefined) return { address: known }
-  const answers = yield* asked(() => askPhones(session.connection.socket, [phone]))
+  const answers = yield* request(() => askPhones(session.connection.socket, [phone]))
   if (answers === undefined) return { outcome: soon }
   const address = canonicalAddresses([phone], answers).get(phone)
   if (address === undefined) {
     return { outcome: refused("recipient_not_found", `${phone} is not registered.`) }
   }
-  if (session.addresses.size >= mostAddresses) session.addresses.clear()
+  if (session.addresses.size >= maxAddresses) session.addresses.clear()
   session.addresses.set(phone, address)
   return { address }
 })
@@ -94,7 +94,7 @@ const resolve = (session: OpenSession, to: Target): Effect.Effect<Resolved, Brok
     case "group":
       return Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
-        const found = yield* asked(() => session.groups.named(to.group, now))
+        const found = yield* request(() => session.groups.named(to.group, now))
         if (found === null) return { outcome: soon }
         const [address, ...others] = found
         return address === undefined || others.length > 0
@@ -110,15 +110,15 @@ const resolve = (session: OpenSession, to: Target): Effect.Effect<Resolved, Brok
 }
 
 /** A repeat sends the same upload as the first try. A text is identical by itself. */
-const contentOf = Effect.fnUntraced(function* contentOf(
+const getContent = Effect.fnUntraced(function* getContent(
   vault: typeof SessionVault.Service,
   session: OpenSession,
   message: OutgoingMessage,
 ) {
   const { media, numberId, text, transportId } = message
   if (media === null) return textContent(text)
-  const kept = yield* vault.keys(numberId, sentType, [transportId])
-  const before = messageFromText(kept.get(transportId))
+  const stored = yield* vault.keys(numberId, sentType, [transportId])
+  const before = messageFromText(stored.get(transportId))
   if (before !== undefined) return before
   const content = yield* makeMedia(session.connection.socket, media, text)
   yield* vault.write(numberId, null, [
@@ -132,7 +132,7 @@ const contentOf = Effect.fnUntraced(function* contentOf(
  * with the shortest pause, which costs less than a write for each refusal.
  */
 interface Nacks {
-  readonly countOf: (messageId: string) => number
+  readonly getCount: (messageId: string) => number
   readonly set: (messageId: string, count: number) => void
   readonly clear: (messageId: string) => void
 }
@@ -140,10 +140,10 @@ interface Nacks {
 const makeNacks = (): Nacks => {
   const counts = new Map<string, number>()
   return {
-    countOf: (messageId) => counts.get(messageId) ?? 0,
+    getCount: (messageId) => counts.get(messageId) ?? 0,
     set: (messageId, count) => {
       // Drops counts of messages that were given up meanwhile.
-      if (counts.size >= mostNacks) counts.clear()
+      if (counts.size >= maxNacks) counts.clear()
       counts.set(messageId, count)
     },
     clear: (messageId) => void counts.delete(messageId),
@@ -164,12 +164,12 @@ const relay = (
     })
     // The acknowledgement may come before the store has the keys; the next message waits for those.
     const relayed = Effect.andThen(
-      asked(() => connection.socket.relayMessage(address, content, { messageId })),
+      request(() => connection.socket.relayMessage(address, content, { messageId })),
       Effect.never,
     )
     const error = yield* Effect.raceFirst(Deferred.await(acknowledgement), relayed)
     if (error === null) return { _tag: "Accepted" } as const
-    const before = nacks.countOf(messageId)
+    const before = nacks.getCount(messageId)
     const outcome = afterNack(error, before)
     if (outcome._tag === "Postponed") nacks.set(messageId, before + 1)
     else nacks.clear(messageId)
@@ -212,7 +212,7 @@ const sendOver = (
       Effect.gen(function* () {
         const resolved = yield* resolve(session, message.to)
         if ("outcome" in resolved) return resolved
-        return { address: resolved.address, content: yield* contentOf(vault, session, message) }
+        return { address: resolved.address, content: yield* getContent(vault, session, message) }
       }),
       { outcome: soon },
     )
@@ -246,7 +246,7 @@ const checkOver = (
 ): Effect.Effect<PhonesOutcome> =>
   until(
     session,
-    asked(() => askPhones(session.connection.socket, phones)).pipe(
+    request(() => askPhones(session.connection.socket, phones)).pipe(
       Effect.map((answers): PhonesOutcome =>
         answers === undefined
           ? unknown

@@ -20,7 +20,7 @@ import { aloud } from "./Connection.ts"
 // Key cache: texts to a known recipient need the same few keys. Only the owning worker writes them.
 
 /** Some 200 kB for a busy number. */
-const most = 100
+const max = 100
 
 /** Not cached: made by the hundred and hardly ever read. */
 const passing = "pre-key"
@@ -29,17 +29,17 @@ type Read = (type: string, ids: ReadonlyArray<string>) => Promise<ReadonlyMap<st
 
 const latestKeys = (readStored: Read) => {
   /** The latest last; null for a key that the store lacks. */
-  const kept = new Map<string, string | null>()
+  const retained = new Map<string, string | null>()
   let writes = 0
 
   const keep = (type: string, id: string, value: string | null) => {
     if (type === passing) return
-    const place = `${type} ${id}`
-    kept.delete(place)
-    kept.set(place, value)
-    for (const oldest of kept.keys()) {
-      if (kept.size <= most) return
-      kept.delete(oldest)
+    const path = `${type} ${id}`
+    retained.delete(path)
+    retained.set(path, value)
+    for (const oldest of retained.keys()) {
+      if (retained.size <= max) return
+      retained.delete(oldest)
     }
   }
 
@@ -51,7 +51,7 @@ const latestKeys = (readStored: Read) => {
     }
     const others: Array<string> = []
     for (const id of ids) {
-      const value = kept.get(`${type} ${id}`)
+      const value = retained.get(`${type} ${id}`)
       if (value === undefined) others.push(id)
       else take(id, value, true)
     }
@@ -107,17 +107,17 @@ const withOwnMemory = (value: unknown): unknown => {
   return own
 }
 
-export const fromText = (text: string): KeptCredentials =>
+export const fromText = (text: string): StoredCredentials =>
   JSON.parse(text, (name, value) =>
     withOwnMemory(BufferJSON.reviver(name, value)),
-  ) as KeptCredentials
+  ) as StoredCredentials
 
 const toKey = (type: KeyType, text: string): unknown =>
   type === "app-state-sync-key"
     ? proto.Message.AppStateSyncKeyData.fromObject(parse(text) as Record<string, unknown>)
     : parse(text)
 
-const changesOf = (data: SignalDataSet): ReadonlyArray<KeyChange> =>
+const getChanges = (data: SignalDataSet): ReadonlyArray<KeyChange> =>
   Object.entries(data).flatMap(([type, ofType]) =>
     Object.entries(ofType ?? {}).map(([id, value]) => ({
       type,
@@ -129,11 +129,11 @@ const changesOf = (data: SignalDataSet): ReadonlyArray<KeyChange> =>
 export const credentialsText = toText
 
 /** Marked until the core accepts the link, so that another process can resume it. */
-type KeptCredentials = AuthenticationCreds & { isUnconfirmed?: true }
+type StoredCredentials = AuthenticationCreds & { isUnconfirmed?: true }
 
-export const isUnconfirmed = (creds: KeptCredentials): boolean => creds.isUnconfirmed === true
+export const isUnconfirmed = (creds: StoredCredentials): boolean => creds.isUnconfirmed === true
 
-export const confirm = (creds: KeptCredentials): void => {
+export const confirm = (creds: StoredCredentials): void => {
   delete creds.isUnconfirmed
 }
 
@@ -152,7 +152,7 @@ const keyStore = (
     )
   },
   set: async (data) => {
-    const changes = changesOf(data)
+    const changes = getChanges(data)
     if (changes.length > 0) await write(changes)
   },
 })
@@ -175,18 +175,18 @@ export const openDevice = (
   Effect.map(vault.credentials(numberId), (text): KeptDevice | null => {
     if (text === null) return null
     const creds = fromText(text)
-    const hold = makeHold(isOwned)
+    const access = makeHold(isOwned)
     // Reads retry: the library takes a failed read for a missing key, and then skips a device or
     // refuses the whole message.
     const latest = latestKeys((type, ids) =>
-      aloud(() => run(hold.read(vault.keys(numberId, type, ids)))),
+      aloud(() => run(access.read(vault.keys(numberId, type, ids)))),
     )
     /** Serialises the credentials when it runs: a delayed write may follow a later one. */
     const write = (withCredentials: boolean, changes: ReadonlyArray<KeyChange>): Promise<void> => {
       const once = Effect.suspend(() =>
         vault.write(numberId, withCredentials ? toText(creds) : null, changes),
       )
-      return aloud(() => run(hold.write(once)))
+      return aloud(() => run(access.write(once)))
     }
     return {
       auth: {
@@ -199,7 +199,7 @@ export const openDevice = (
         }),
       },
       saveCredentials: () => write(true, []),
-      letGo: hold.letGo,
+      letGo: access.letGo,
     }
   })
 
@@ -209,13 +209,13 @@ export interface NewDevice {
 }
 
 export const newDevice = (): NewDevice => {
-  const kept = new Map<string, KeyChange>()
-  const creds: KeptCredentials = { ...initAuthCreds(), isUnconfirmed: true }
+  const stored = new Map<string, KeyChange>()
+  const creds: StoredCredentials = { ...initAuthCreds(), isUnconfirmed: true }
   const read = (type: string, ids: ReadonlyArray<string>) =>
     Promise.resolve(
       new Map(
         ids.flatMap((id) => {
-          const value = kept.get(`${type} ${id}`)?.value ?? null
+          const value = stored.get(`${type} ${id}`)?.value ?? null
           return value === null ? [] : [[id, value] as const]
         }),
       ),
@@ -224,10 +224,10 @@ export const newDevice = (): NewDevice => {
     auth: {
       creds,
       keys: keyStore(read, (changes) => {
-        for (const change of changes) kept.set(`${change.type} ${change.id}`, change)
+        for (const change of changes) stored.set(`${change.type} ${change.id}`, change)
         return Promise.resolve()
       }),
     },
-    keys: () => [...kept.values()].filter(({ value }) => value !== null),
+    keys: () => [...stored.values()].filter(({ value }) => value !== null),
   }
 }

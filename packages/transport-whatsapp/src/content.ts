@@ -35,18 +35,18 @@ const persistent =
     upload: WAMediaUploadFunction,
     run: (effect: Effect.Effect<void>) => Promise<void>,
   ): WAMediaUploadFunction =>
-  async (...given) => {
+  async (...args) => {
     for (const pause of uploadPauses) {
       try {
-        return await upload(...given)
+        return await upload(...args)
       } catch {
         await run(sleepInRealTime(pause))
       }
     }
-    return upload(...given)
+    return upload(...args)
   }
 
-const captionOf = (text: string) => (text === "" ? {} : { caption: text })
+const toCaption = (text: string) => (text === "" ? {} : { caption: text })
 
 const mediaContent = (
   { fileName, mimeType, type }: OutgoingMedia,
@@ -54,8 +54,8 @@ const mediaContent = (
   stream: Readable,
 ) =>
   type === "image"
-    ? { image: { stream }, mimetype: mimeType, jpegThumbnail: "", ...captionOf(text) }
-    : { document: { stream }, mimetype: mimeType, fileName, ...captionOf(text) }
+    ? { image: { stream }, mimetype: mimeType, jpegThumbnail: "", ...toCaption(text) }
+    : { document: { stream }, mimetype: mimeType, fileName, ...toCaption(text) }
 
 const isOfSystem = (cause: unknown): boolean => cause instanceof Error && "errno" in cause
 
@@ -92,9 +92,9 @@ export const makeMedia: (
             const encrypted = guarded(() =>
               generateWAMessageContent(mediaContent(media, text, stream), {
                 logger: silentLogger,
-                upload: (...given) => {
+                upload: (...args) => {
                   isUploading = true
-                  return upload(...given)
+                  return upload(...args)
                 },
                 mediaUploadTimeoutMs: uploadMillis,
               }),

@@ -49,7 +49,7 @@ const putOff: Readonly<Record<string, number>> = { "421": 10_000, "429": 60_000,
 const longestPutOff = 5 * 60_000
 
 /** Postponements in a row, about half an hour, before the message is refused. */
-export const mostPutOff = 10
+export const maxPutOff = 10
 
 /** WhatsApp's own fault: the message may have been shown. */
 const faultThere = "500"
@@ -57,7 +57,7 @@ const faultThere = "500"
 /** The outcome of a negative answer to a message that was postponed `before` times in a row. */
 export const afterNack = (code: string, before: number): SendOutcome => {
   const first = putOff[code]
-  if (first !== undefined && before < mostPutOff) {
+  if (first !== undefined && before < maxPutOff) {
     return postponed(Math.min(longestPutOff, first * 2 ** before))
   }
   return code === faultThere ? unknown : refusedWith(code)
@@ -82,9 +82,9 @@ const isLoad = (code: number): boolean => code >= 500 || String(code) in putOff 
 export const pauseAfter = (cause: unknown): Postponed | null => {
   const code = codeOfQuestion(cause)
   if (code === null || !isLoad(code)) return null
-  const asked = cause instanceof QuestionRefused ? cause.pauseMillis : null
+  const requests = cause instanceof QuestionRefused ? cause.pauseMillis : null
   const usual = code === 429 ? overlimitMillis : soon.afterMillis
-  return postponed(Math.min(longestPause, asked ?? usual))
+  return postponed(Math.min(longestPause, requests ?? usual))
 }
 
 /** The outcome of a failed query before the message left. Null when the connection broke. */

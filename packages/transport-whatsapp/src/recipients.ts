@@ -4,7 +4,7 @@ import { getBinaryNodeChild, getBinaryNodeChildren, S_WHATSAPP_NET } from "baile
 import type { BinaryNode, WASocket } from "baileys"
 
 /** The digits of `4915112345678:3@s.whatsapp.net`, a device of `4915112345678`. */
-export const digitsOf = (address: string): string => /^\d*/.exec(address)?.[0] ?? ""
+export const toDigits = (address: string): string => /^\d*/.exec(address)?.[0] ?? ""
 
 export const withoutDevice = (address: string): string => address.replace(/:\d+@/, "@")
 
@@ -23,7 +23,7 @@ interface PhoneAnswer {
   readonly jid: string
   readonly exists: boolean
   /** Digits of the phone that was asked for; empty when WhatsApp does not repeat them. */
-  readonly asked: string
+  readonly requests: string
 }
 
 /**
@@ -31,15 +31,15 @@ interface PhoneAnswer {
  * spelling counts only for a phone without an answer.
  */
 export const canonicalAddresses = (
-  asked: ReadonlyArray<Phone>,
+  requests: ReadonlyArray<Phone>,
   answers: ReadonlyArray<PhoneAnswer>,
 ): ReadonlyMap<Phone, string> => {
-  const byDigits = new Map(answers.map((answer) => [digitsOf(answer.jid), answer]))
-  for (const answer of answers) byDigits.set(answer.asked, answer)
+  const byDigits = new Map(answers.map((answer) => [toDigits(answer.jid), answer]))
+  for (const answer of answers) byDigits.set(answer.requests, answer)
   const known = answers.filter(({ exists }) => exists)
-  const bySpelling = new Map(known.map((answer) => [spelling(digitsOf(answer.jid)), answer]))
+  const bySpelling = new Map(known.map((answer) => [spelling(toDigits(answer.jid)), answer]))
   return new Map(
-    asked.flatMap((phone) => {
+    requests.flatMap((phone) => {
       const digits = phone.slice(1)
       const answer = byDigits.get(digits) ?? bySpelling.get(spelling(digits))
       return answer?.exists === true ? [[phone, withoutDevice(answer.jid)]] : []
@@ -69,7 +69,7 @@ const errorIn = (node: BinaryNode): BinaryNode | undefined =>
       : undefined
 
 /** Reads without the library's cache, which would hide the change below. */
-const childOf = (node: BinaryNode | undefined, tag: string): BinaryNode | undefined =>
+const findChild = (node: BinaryNode | undefined, tag: string): BinaryNode | undefined =>
   Array.isArray(node?.content) ? node.content.find((child) => child.tag === tag) : undefined
 
 /**
@@ -78,8 +78,8 @@ const childOf = (node: BinaryNode | undefined, tag: string): BinaryNode | undefi
  */
 export const showRefusedDevices = (answer: BinaryNode): void => {
   if (answer.tag !== "iq") return
-  const result = childOf(childOf(answer, "usync"), "result")
-  const refused = childOf(result, "devices") ?? childOf(result, "error")
+  const result = findChild(findChild(answer, "usync"), "result")
+  const refused = findChild(result, "devices") ?? findChild(result, "error")
   const error = refused === undefined ? undefined : errorIn(refused)
   if (result === undefined || error === undefined) return
   const devices = { tag: "devices", attrs: {}, content: [error] }
@@ -135,7 +135,7 @@ export const askPhones = async (
     return {
       jid: user.attrs["jid"] ?? "",
       exists: contact?.attrs["type"] === "in",
-      asked: Array.isArray(content) ? "" : Buffer.from(content).toString().replaceAll(/\D/g, ""),
+      requests: Array.isArray(content) ? "" : Buffer.from(content).toString().replaceAll(/\D/g, ""),
     }
   })
 }
@@ -166,7 +166,7 @@ export const changesNames = (notification: BinaryNode): boolean =>
 export const makeGroups = (socket: Pick<WASocket, "query">): Groups => {
   let known: Known | null = null
 
-  const ask = async (now: number): Promise<Known | null> => {
+  const request = async (now: number): Promise<Known | null> => {
     const answer = await socket.query({
       tag: "iq",
       attrs: { to: "@g.us", xmlns: "w:g2", type: "get" },
@@ -199,7 +199,7 @@ export const makeGroups = (socket: Pick<WASocket, "query">): Groups => {
       const found = known?.byName.get(name)
       const age = known === null ? Infinity : now - known.at
       if (found !== undefined && age < heldMillis) return found
-      if (found !== undefined || age >= missingMillis) known = (await ask(now)) ?? null
+      if (found !== undefined || age >= missingMillis) known = (await request(now)) ?? null
       return known === null ? null : (known.byName.get(name) ?? [])
     },
     forget: () => {

@@ -17,12 +17,12 @@ import { afterNack } from "./outcomes.ts"
 export type RetryRequests = Map<string, BinaryNode>
 
 /** Above this a request gets one copy only, as in the library. */
-const mostRequests = 1000
+const maxRequests = 1000
 
-const mostTries = 4
+const maxTries = 4
 
 /** Bounds the library's own counts of resends. */
-const mostCounts = 10_000
+const maxCounts = 10_000
 
 type Word = string | null
 
@@ -71,15 +71,15 @@ const within = async <A>(
 
 /** Runs work of the same id one after the other. */
 const makeTurns = () => {
-  const turns = new Map<string, Promise<unknown>>()
+  const queues = new Map<string, Promise<unknown>>()
   return async <A>(id: string, work: () => Promise<A>): Promise<A> => {
-    const before = turns.get(id)
+    const before = queues.get(id)
     const own = before === undefined ? work() : before.then(work, work)
-    turns.set(id, own)
+    queues.set(id, own)
     try {
       return await own
     } finally {
-      if (turns.get(id) === own) turns.delete(id)
+      if (queues.get(id) === own) queues.delete(id)
     }
   }
 }
@@ -89,7 +89,7 @@ const makeCounts = (): CacheStore => {
   return {
     get: <A>(key: string) => counted.get(key) as A | undefined,
     set: (key, value) => {
-      if (counted.size >= mostCounts) counted.clear()
+      if (counted.size >= maxCounts) counted.clear()
       counted.set(key, value)
     },
     del: (key) => void counted.delete(key),
@@ -139,7 +139,7 @@ export const makeResender = ({
   /** The first pause between two copies, in real time; it doubles. An answer may take twice as long. */
   readonly pauseMillis: number
 }): Resender => {
-  const inTurn = makeTurns()
+  const sequentially = makeTurns()
   const counts = makeCounts()
   /** The latest requests, by message and recipient. */
   const served = new Map<string, Served>()
@@ -153,16 +153,16 @@ export const makeResender = ({
     handOver: () => Promise<void>,
   ): Promise<boolean> => {
     // A later request of the same recipient has newer keys and replaces this one.
-    const isWanted = () => !isOver && requests.get(key) === request
+    const isRequested = () => !isOver && requests.get(key) === request
     let isDone = false
-    for (let tries = 0; tries < mostTries && !isDone && isWanted(); tries++) {
-      isDone = await inTurn(id, async () => {
-        if (!isWanted()) return false
+    for (let tries = 0; tries < maxTries && !isDone && isRequested(); tries++) {
+      isDone = await sequentially(id, async () => {
+        if (!isRequested()) return false
         // The library would send no more than two copies.
         if (tries > 0) void counts.del(key)
         return (await isAnswered(id, handOver)) && requests.get(key) === request
       })
-      if (!isDone && isWanted()) await within(pauseMillis * 2 ** tries, end.promise, end.promise)
+      if (!isDone && isRequested()) await within(pauseMillis * 2 ** tries, end.promise, end.promise)
     }
     return isDone
   }
@@ -170,7 +170,7 @@ export const makeResender = ({
   const serve: Resender["serve"] = async (request, handOver) => {
     const { from = "", id = "", participant = from } = request.attrs
     const key = `${id}:${participant}`
-    if (requests.size >= mostRequests && !requests.has(key)) {
+    if (requests.size >= maxRequests && !requests.has(key)) {
       await handOver()
       return true
     }

@@ -9,41 +9,41 @@ import type { SignalRepositoryWithLIDStore, UserFacingSocketConfig } from "baile
 type MakeRepository = NonNullable<UserFacingSocketConfig["makeSignalRepository"]>
 
 /** The end of the last turn at each address. */
-const turns = new Map<string, Promise<void>>()
+const queues = new Map<string, Promise<void>>()
 
 /** Runs the work after all earlier work at the address, in the caller's async context. */
-const inTurn = async <A>(address: string, work: () => Promise<A>): Promise<A> => {
-  const before = turns.get(address)
+const sequentially = async <A>(address: string, work: () => Promise<A>): Promise<A> => {
+  const before = queues.get(address)
   const { promise, resolve } = Promise.withResolvers<void>()
-  turns.set(address, promise)
+  queues.set(address, promise)
   try {
     await before
     return await work()
   } finally {
-    if (turns.get(address) === promise) turns.delete(address)
+    if (queues.get(address) === promise) queues.delete(address)
     resolve()
   }
 }
 
 export const takingTurns =
   (make: MakeRepository): MakeRepository =>
-  (...given) => {
-    const repository = make(...given)
-    const addressOf = (jid: string) => repository.jidToSignalProtocolAddress(jid)
-    const taking: Partial<SignalRepositoryWithLIDStore> = {
+  (...args) => {
+    const repository = make(...args)
+    const toAddress = (jid: string) => repository.jidToSignalProtocolAddress(jid)
+    const claiming: Partial<SignalRepositoryWithLIDStore> = {
       encryptMessage: (message) =>
-        inTurn(addressOf(message.jid), () => repository.encryptMessage(message)),
+        sequentially(toAddress(message.jid), () => repository.encryptMessage(message)),
       decryptMessage: (message) =>
-        inTurn(addressOf(message.jid), () => repository.decryptMessage(message)),
+        sequentially(toAddress(message.jid), () => repository.decryptMessage(message)),
       injectE2ESession: (session) =>
-        inTurn(addressOf(session.jid), () => repository.injectE2ESession(session)),
+        sequentially(toAddress(session.jid), () => repository.injectE2ESession(session)),
       decryptGroupMessage: (message) =>
-        inTurn(`${message.group} ${addressOf(message.authorJid)}`, () =>
+        sequentially(`${message.group} ${toAddress(message.authorJid)}`, () =>
           repository.decryptGroupMessage(message),
         ),
     }
     return new Proxy(repository, {
       get: (target, name, receiver) =>
-        Reflect.get(taking, name) ?? Reflect.get(target, name, receiver),
+        Reflect.get(claiming, name) ?? Reflect.get(target, name, receiver),
     })
   }

@@ -45,7 +45,7 @@ export const { Proxies, Told, until, untilSo } = live
 
 /** The operations that the store does not answer, by operation and input; `write` sees sealed texts. */
 interface StoreTrouble {
-  meets: (operation: string, ...given: ReadonlyArray<unknown>) => boolean
+  meets: (operation: string, ...args: ReadonlyArray<unknown>) => boolean
   /** Operations refused so far. */
   readonly met: Array<string>
 }
@@ -69,9 +69,9 @@ export const noTrouble = Effect.map(Trouble, (trouble) => {
 
 /** The service, whose operations fail while there is trouble. */
 const troubled = <S extends object>(service: S, trouble: StoreTrouble): S => {
-  const failing = <A>(operation: string, given: ReadonlyArray<unknown>, run: () => A) =>
+  const failing = <A>(operation: string, args: ReadonlyArray<unknown>, run: () => A) =>
     Effect.suspend((): Effect.Effect<unknown, unknown> => {
-      if (!trouble.meets(operation, ...given)) return run() as Effect.Effect<unknown>
+      if (!trouble.meets(operation, ...args)) return run() as Effect.Effect<unknown>
       trouble.met.push(operation)
       return Effect.fail(new StoreUnavailable({ operation, cause: "trouble" }))
     })
@@ -79,18 +79,18 @@ const troubled = <S extends object>(service: S, trouble: StoreTrouble): S => {
     Object.entries(service).map(([name, member]: [string, unknown]) => [
       name,
       typeof member === "function"
-        ? (...given: ReadonlyArray<unknown>) =>
-            failing(name, given, () => Reflect.apply(member, service, given))
+        ? (...args: ReadonlyArray<unknown>) =>
+            failing(name, args, () => Reflect.apply(member, service, args))
         : failing(name, [], () => member),
     ]),
   ) as S
 }
 
 /** The texts of `aText`: messages reach the transport past the store. */
-const textsMade = new Map<TransportId, string>()
+const textsCreated = new Map<TransportId, string>()
 
 const sentTexts = SentTexts.of({
-  of: (_, transportId) => Effect.sync(() => textsMade.get(transportId) ?? null),
+  of: (_, transportId) => Effect.sync(() => textsCreated.get(transportId) ?? null),
 })
 
 const layerTroubled = Layer.effectContext(
@@ -135,11 +135,11 @@ const layerWhatsApp = (settings: WhatsAppSettings) =>
 
 export const layerAdapter = (
   settings: Partial<WhatsAppSettings> = {},
-  taking: Layer.Layer<typeof Told.Identifier, never, WhatsAppTransport | Store> = live.layerTold(
+  claiming: Layer.Layer<typeof Told.Identifier, never, WhatsAppTransport | Store> = live.layerTold(
     WhatsAppTransport,
   ),
 ) =>
-  taking.pipe(
+  claiming.pipe(
     Layer.provideMerge(
       Layer.unwrap(
         Effect.map(WhatsAppServer, (server) =>
@@ -189,14 +189,14 @@ export const attempt = <R>(
   Effect.gen(function* () {
     const { link } = yield* NumberLinking
     const { numbers } = yield* Store
-    const shown: Array<LinkingEvent> = []
-    const isOver = () => shown.some(({ _tag }) => _tag === "Linked" || _tag === "Failed")
+    const visible: Array<LinkingEvent> = []
+    const isOver = () => visible.some(({ _tag }) => _tag === "Linked" || _tag === "Failed")
     yield* numbers.setStatus(request.numberId, "connecting", undefined, 0)
     while (!isOver()) {
       yield* link(request).pipe(
         Stream.takeWhileEffect((event) =>
           Effect.gen(function* () {
-            shown.push(event)
+            visible.push(event)
             if (event._tag === "Linked") {
               yield* Effect.orDie(numbers.setStatus(request.numberId, "connected", event.phone, 0))
             }
@@ -207,7 +207,7 @@ export const attempt = <R>(
         Stream.runDrain,
       )
     }
-    return shown
+    return visible
   })
 
 /** Links by QR code, scanned by that person. */
@@ -223,7 +223,7 @@ export const linkTo = (numberId: NumberId, digits: string) =>
 
 export const aText = ({ id }: Pick<LinkedNumber, "id">, target: Target, text = "Hello") => {
   const message = live.aText(id, target, text)
-  textsMade.set(message.transportId, text)
+  textsCreated.set(message.transportId, text)
   return message
 }
 
@@ -242,10 +242,10 @@ export const scanning = (id: NumberId, digits: string) =>
     ),
   )
 
-export const tags = (shown: ReadonlyArray<LinkingEvent>) => shown.map(({ _tag }) => _tag)
+export const tags = (visible: ReadonlyArray<LinkingEvent>) => visible.map(({ _tag }) => _tag)
 
 /** How many devices that person has. */
-export const devicesOf = (digits: string) =>
+export const getDevices = (digits: string) =>
   Effect.map(WhatsAppServer, (server) => () => server.sessions(digits).length)
 
 export const hasCredentials = (id: NumberId) =>

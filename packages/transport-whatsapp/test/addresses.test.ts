@@ -1,12 +1,12 @@
 /** Phones and the remote server's addresses of them. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { canonicalAddresses, digitsOf, withoutDevice } from "../src/recipients.ts"
+import { canonicalAddresses, toDigits, withoutDevice } from "../src/recipients.ts"
 import { phone } from "./LiveWorld.ts"
 
 it.effect("an address is the phone's digits, and a device of a person is that person", () =>
   Effect.sync(() => {
-    assert.strictEqual(digitsOf("4915112345678:12@s.whatsapp.net"), "4915112345678")
+    assert.strictEqual(toDigits("4915112345678:12@s.whatsapp.net"), "4915112345678")
     assert.strictEqual(
       withoutDevice("4915112345678:12@s.whatsapp.net"),
       "4915112345678@s.whatsapp.net",
@@ -21,8 +21,8 @@ it.effect("phones that the remote server omits, or denies, are not registered", 
     const found = canonicalAddresses(
       [a, b, c].flatMap((one) => one ?? []),
       [
-        { jid: "15550001234@s.whatsapp.net", exists: true, asked: "" },
-        { jid: "4915112345679@s.whatsapp.net", exists: false, asked: "" },
+        { jid: "15550001234@s.whatsapp.net", exists: true, requests: "" },
+        { jid: "4915112345679@s.whatsapp.net", exists: false, requests: "" },
       ],
     )
     assert.deepStrictEqual([...found], [[c, "15550001234@s.whatsapp.net"]])
@@ -34,26 +34,30 @@ it.effect.each([
   ["+551187654321", "5511987654321"],
   ["+525512345678", "5215512345678"],
   ["+541112345678", "5491112345678"],
-] as const)("%s is known as %s", ([asked, answered]) =>
+] as const)("%s is known as %s", ([query, answered]) =>
   Effect.sync(() => {
     const jid = `${answered}:0@s.whatsapp.net`
     assert.deepStrictEqual(
-      [...canonicalAddresses([phone(asked)], [{ jid, exists: true, asked: "" }])],
-      [[phone(asked), `${answered}@s.whatsapp.net`]],
+      [...canonicalAddresses([phone(query)], [{ jid, exists: true, requests: "" }])],
+      [[phone(query), `${answered}@s.whatsapp.net`]],
     )
   }),
 )
 
 it.effect("two phones that differ only there each get their own answer", () =>
   Effect.sync(() => {
-    const asked = ["+5511987654321", "+551187654321"].map(phone)
+    const requests = ["+5511987654321", "+551187654321"].map(phone)
     const found = canonicalAddresses(
-      asked,
-      asked.map((one) => ({ jid: `${one.slice(1)}@s.whatsapp.net`, exists: true, asked: "" })),
+      requests,
+      requests.map((one) => ({
+        jid: `${one.slice(1)}@s.whatsapp.net`,
+        exists: true,
+        requests: "",
+      })),
     )
     assert.deepStrictEqual(
       [...found],
-      asked.map((one) => [one, `${one.slice(1)}@s.whatsapp.net`]),
+      requests.map((one) => [one, `${one.slice(1)}@s.whatsapp.net`]),
     )
   }),
 )
@@ -61,8 +65,8 @@ it.effect("two phones that differ only there each get their own answer", () =>
 it.effect("a phone that the remote server answered for keeps that answer", () =>
   Effect.sync(() => {
     const [landline, mobile] = [phone("+551187654321"), phone("+5511987654321")]
-    const unknown = { jid: "551187654321@s.whatsapp.net", exists: false, asked: "" }
-    const known = { jid: "5511987654321@s.whatsapp.net", exists: true, asked: "" }
+    const unknown = { jid: "551187654321@s.whatsapp.net", exists: false, requests: "" }
+    const known = { jid: "5511987654321@s.whatsapp.net", exists: true, requests: "" }
     const registered = (...answers: Parameters<typeof canonicalAddresses>[1]) => [
       ...canonicalAddresses([landline, mobile], answers).keys(),
     ]
@@ -71,16 +75,16 @@ it.effect("a phone that the remote server answered for keeps that answer", () =>
     // Without an answer of its own, a phone has that of the other spelling.
     assert.deepStrictEqual(registered(known), [landline, mobile])
     // One that repeats the phone is that phone's, whatever its address.
-    const moved = { ...known, asked: "551187654321" }
+    const moved = { ...known, requests: "551187654321" }
     assert.deepStrictEqual(registered(moved), [landline, mobile])
-    const denied = { ...known, exists: false, asked: "5511987654321" }
+    const denied = { ...known, exists: false, requests: "5511987654321" }
     assert.deepStrictEqual(registered(moved, denied), [landline])
   }),
 )
 
 it.effect("a landline of Brazil is no other spelling of a mobile phone", () =>
   Effect.sync(() => {
-    const answer = { jid: "5511934567890@s.whatsapp.net", exists: true, asked: "" }
+    const answer = { jid: "5511934567890@s.whatsapp.net", exists: true, requests: "" }
     assert.deepStrictEqual([...canonicalAddresses([phone("+551134567890")], [answer])], [])
   }),
 )

@@ -39,7 +39,7 @@ it("read credentials keep nothing alive but themselves", () => {
   }
 })
 
-const aTurn = Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve)))
+const aTick = Effect.promise(() => new Promise<void>((resolve) => void setImmediate(resolve)))
 
 it.effect("a write for a number that another worker has blocks later ones", () =>
   Effect.gen(function* () {
@@ -65,7 +65,7 @@ it.effect("a write for a number that another worker has blocks later ones", () =
     })
     const orHeldUp = Effect.raceFirst(
       write,
-      Effect.as(Effect.repeat(aTurn, { times: 5 }), "held up"),
+      Effect.as(Effect.repeat(aTick, { times: 5 }), "held up"),
     )
     assert.strictEqual(yield* write, "went on")
     assert.strictEqual(written, 2)
@@ -106,7 +106,7 @@ it.effect("delayed credentials are written in their present state, not their ear
     if (device === null) return assert.fail("it is not linked")
     const { creds, keys } = device.auth
     const saving = yield* Effect.forkChild(Effect.promise(device.saveCredentials))
-    yield* aTurn
+    yield* aTick
     isInDoubt = false
     creds.nextPreKeyId = 31
     yield* Effect.promise(async () => keys.set({ "pre-key": { 30: Curve.generateKeyPair() } }))
@@ -142,16 +142,16 @@ it.effect("a key that the store cannot read is read again, and does not count as
 
 /** A device over a vault in memory; which of its keys were read, and a read that can be delayed. */
 const aDevice = Effect.gen(function* () {
-  const kept = new Map<string, string>()
-  const asked: Array<string> = []
+  const stored = new Map<string, string>()
+  const requests: Array<string> = []
   const hold = { until: Promise.resolve() }
   const vault: Pick<typeof SessionVault.Service, "credentials" | "keys" | "write"> = {
     credentials: () => Effect.succeed(credentialsText(initAuthCreds())),
     keys: (_, type, ids) =>
       Effect.promise(async () => {
         const found = ids.flatMap((id) => {
-          asked.push(id)
-          const text = kept.get(`${type} ${id}`)
+          requests.push(id)
+          const text = stored.get(`${type} ${id}`)
           return text === undefined ? [] : [[id, text] as const]
         })
         await hold.until
@@ -160,8 +160,8 @@ const aDevice = Effect.gen(function* () {
     write: (_, __, changes) =>
       Effect.sync(() => {
         for (const { id, type, value } of changes) {
-          if (value === null) kept.delete(`${type} ${id}`)
-          else kept.set(`${type} ${id}`, value)
+          if (value === null) stored.delete(`${type} ${id}`)
+          else stored.set(`${type} ${id}`, value)
         }
       }),
   }
@@ -174,7 +174,7 @@ const aDevice = Effect.gen(function* () {
   if (device === null) return assert.fail("it is not linked")
   const { keys } = device.auth
   return {
-    asked,
+    requests,
     hold,
     get: (...ids: Array<string>) =>
       Effect.promise(async (): Promise<unknown> => keys.get("session", ids)),
@@ -189,7 +189,7 @@ const session = (byte: number) => Buffer.from([byte])
 
 it.effect("read or written keys are not read from the store again, missing ones too", () =>
   Effect.gen(function* () {
-    const { asked, get, set } = yield* aDevice
+    const { requests, get, set } = yield* aDevice
     yield* set("1.0", 1)
     assert.deepStrictEqual(yield* get("1.0", "2.0"), { "1.0": session(1) })
     assert.deepStrictEqual(yield* get("2.0", "1.0"), { "1.0": session(1) })
@@ -198,17 +198,17 @@ it.effect("read or written keys are not read from the store again, missing ones 
     assert.deepStrictEqual(yield* get("1.0", "2.0"), { "1.0": session(2), "2.0": session(3) })
     yield* set("2.0", null)
     assert.deepStrictEqual(yield* get("2.0"), {})
-    assert.deepStrictEqual(asked, ["2.0"])
+    assert.deepStrictEqual(requests, ["2.0"])
   }),
 )
 
 it.effect("a read during a write of the key does not replace it in the cache", () =>
   Effect.gen(function* () {
-    const { asked, get, hold, set } = yield* aDevice
+    const { requests, get, hold, set } = yield* aDevice
     const late = Promise.withResolvers<void>()
     hold.until = late.promise
     const reading = yield* Effect.forkChild(get("1.0"), { startImmediately: true })
-    while (asked.length === 0) yield* aTurn
+    while (requests.length === 0) yield* aTick
     yield* set("1.0", 1)
     late.resolve()
     assert.deepStrictEqual(yield* Fiber.join(reading), {})
@@ -218,11 +218,11 @@ it.effect("a read during a write of the key does not replace it in the cache", (
 
 it.effect("caches as many keys as a busy number needs at once, the latest ones", () =>
   Effect.gen(function* () {
-    const { asked, get, set } = yield* aDevice
+    const { requests, get, set } = yield* aDevice
     for (let id = 0; id < 200; id++) yield* set(String(id), 1)
     yield* get("199", "101", "100")
-    assert.deepStrictEqual(asked, [])
+    assert.deepStrictEqual(requests, [])
     yield* get("0")
-    assert.deepStrictEqual(asked, ["0"])
+    assert.deepStrictEqual(requests, ["0"])
   }),
 )

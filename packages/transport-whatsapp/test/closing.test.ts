@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import type { AfterClose, ClosedReason } from "@messaging-service/core"
 import { Effect } from "effect"
-import { afterClose, closedBy, mostBadSessions } from "../src/Connection.ts"
+import { afterClose, closedBy, maxBadSessions } from "../src/Connection.ts"
 
 const again: AfterClose = { _tag: "Again", isRefused: true }
 const ended = { pauseMillis: null, isRefused: true }
@@ -39,8 +39,8 @@ it.effect(
 it.effect("a bad session is retried, and given up after several in a row", () =>
   Effect.sync(() => {
     const closed = { ...ended, code: 500 }
-    assert.deepStrictEqual(afterClose(closed, mostBadSessions - 1), again)
-    assert.deepStrictEqual(afterClose(closed, mostBadSessions), stop("logged_out", true))
+    assert.deepStrictEqual(afterClose(closed, maxBadSessions - 1), again)
+    assert.deepStrictEqual(afterClose(closed, maxBadSessions), stop("logged_out", true))
   }),
 )
 

@@ -37,7 +37,7 @@ const sendsAgain = (number: LinkedNumber) =>
     assert.deepStrictEqual(outcome, accepted)
   })
 
-const socketOf = ({ id }: LinkedNumber) =>
+const getSocket = ({ id }: LinkedNumber) =>
   Effect.gen(function* () {
     const session = yield* (yield* Sessions).open(id)
     if (session === null || typeof session === "string") throw new Error("it is not open")
@@ -97,8 +97,8 @@ layer(layerWorldWith({ firstPauseMillis: 200, longestPauseMillis: 60_000 }))(
           yield* sessions.open(number.id)
         }
         // At least the halves of 200, 400, 800 and 1600 ms; the first restart comes at once.
-        const least = code === 515 ? 1400 : 1500
-        assert.isAtLeast(clock.currentTimeMillisUnsafe() - began, least)
+        const min = code === 515 ? 1400 : 1500
+        assert.isAtLeast(clock.currentTimeMillisUnsafe() - began, min)
       }),
     )
   },
@@ -106,8 +106,13 @@ layer(layerWorldWith({ firstPauseMillis: 200, longestPauseMillis: 60_000 }))(
 
 it.effect("an unresponsive store disconnects no number: the message is sent later", () =>
   Effect.gen(function* () {
-    const away = Effect.fail(new StoreUnavailable({ operation: "credentials", cause: "away" }))
-    const vault: Partial<typeof SessionVault.Service> = { list: away, credentials: () => away }
+    const unavailable = Effect.fail(
+      new StoreUnavailable({ operation: "credentials", cause: "away" }),
+    )
+    const vault: Partial<typeof SessionVault.Service> = {
+      list: unavailable,
+      credentials: () => unavailable,
+    }
     const sent = sendNow(aText({ id: 1 as NumberId }, to("4915112345678"))).pipe(
       Effect.provide(
         layerTransport.pipe(
@@ -129,7 +134,7 @@ layer(layerWorldWith({ keepAliveMillis: 300 }))(
       Effect.gen(function* () {
         const sessions = yield* Sessions
         const number = yield* aLinkedNumber
-        const { ws } = yield* socketOf(number)
+        const { ws } = yield* getSocket(number)
         const { socket } = ws as unknown as { readonly socket: { readonly _socket: Socket } }
         socket._socket.pause()
         yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > 0)

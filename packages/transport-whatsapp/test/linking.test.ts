@@ -27,7 +27,7 @@ import {
   untilSo,
 } from "./LiveWorld.ts"
 
-const tags = (shown: ReadonlyArray<LinkingEvent>) => shown.map(({ _tag }) => _tag)
+const tags = (visible: ReadonlyArray<LinkingEvent>) => visible.map(({ _tag }) => _tag)
 
 const scanned = (digits: string, text: string) =>
   Effect.flatMap(WhatsAppServer, (server) =>
@@ -38,12 +38,12 @@ layer(layerWorld)("linking", (it) => {
   it.effect("a scanned QR code links the number to the phone, which is then connected", () =>
     Effect.gen(function* () {
       const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
-      const shown = yield* linkTo(id, digits)
-      assert.deepStrictEqual(tags(shown), ["QrShown", "Taken", "Linked"])
-      const [code] = shown
+      const visible = yield* linkTo(id, digits)
+      assert.deepStrictEqual(tags(visible), ["QrShown", "Taken", "Linked"])
+      const [code] = visible
       const validUntil = code?._tag === "QrShown" ? code.expiresAt : 0
       assert.strictEqual(validUntil - (yield* Clock.currentTimeMillis), 60_000)
-      assert.deepStrictEqual(shown.at(-1), { _tag: "Linked", phone: digits })
+      assert.deepStrictEqual(visible.at(-1), { _tag: "Linked", phone: digits })
       const { status } = yield* Sessions
       assert.strictEqual(status(id)?.state, "connected")
       assert.isNotNull(status(id)?.lastSeenAt)
@@ -54,19 +54,21 @@ layer(layerWorld)("linking", (it) => {
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
-      const shown = yield* attempt({ numberId: id, method: "phone_code", phone: digits }, (event) =>
-        event._tag === "PairingCodeShown"
-          ? server
-              .until(() => server.codeAsked(digits))
-              .pipe(
-                Effect.andThen(server.typePairingCode(digits, event.pairingCode.code)),
-                Effect.exit,
-                Effect.forkDetach,
-              )
-          : Effect.void,
+      const visible = yield* attempt(
+        { numberId: id, method: "phone_code", phone: digits },
+        (event) =>
+          event._tag === "PairingCodeShown"
+            ? server
+                .until(() => server.codeRequested(digits))
+                .pipe(
+                  Effect.andThen(server.typePairingCode(digits, event.pairingCode.code)),
+                  Effect.exit,
+                  Effect.forkDetach,
+                )
+            : Effect.void,
       )
-      assert.deepStrictEqual(tags(shown), ["PairingCodeShown", "Taken", "Linked"])
-      const [first] = shown
+      assert.deepStrictEqual(tags(visible), ["PairingCodeShown", "Taken", "Linked"])
+      const [first] = visible
       assert.match(
         first?._tag === "PairingCodeShown" ? first.pairingCode.code : "",
         /^[A-Z0-9]{8}$/,
@@ -81,7 +83,7 @@ layer(layerWorld)("linking", (it) => {
         const server = yield* WhatsAppServer
         const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
         const codes: Array<string> = []
-        const shown = yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
+        const visible = yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
           Effect.gen(function* () {
             if (event._tag !== "QrShown") return
             codes.push(event.text)
@@ -89,7 +91,7 @@ layer(layerWorld)("linking", (it) => {
             else yield* scanned(digits, event.text)
           }),
         )
-        assert.strictEqual(shown.at(-1)?._tag, "Linked")
+        assert.strictEqual(visible.at(-1)?._tag, "Linked")
         assert.lengthOf(codes, 2)
         const [first, second] = codes.map((code) => code.split(","))
         assert.notStrictEqual(first?.[3], second?.[3])
@@ -104,7 +106,7 @@ layer(layerWorld)("linking", (it) => {
         const server = yield* WhatsAppServer
         const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
         const codes: Array<string> = []
-        const shown = yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
+        const visible = yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
           Effect.gen(function* () {
             if (event._tag !== "QrShown") return
             codes.push(event.text)
@@ -112,7 +114,7 @@ layer(layerWorld)("linking", (it) => {
             else yield* scanned(digits, event.text)
           }),
         )
-        assert.strictEqual(shown.at(-1)?._tag, "Linked")
+        assert.strictEqual(visible.at(-1)?._tag, "Linked")
         const [first, second] = codes.map((code) => code.split(","))
         for (const part of [1, 2, 3]) assert.notStrictEqual(first?.[part], second?.[part])
       }),
@@ -123,10 +125,10 @@ layer(layerWorld)("linking", (it) => {
       const server = yield* WhatsAppServer
       const id = yield* anUnlinkedNumber
       yield* server.person("4915299990001", { needsPasskey: true })
-      const shown = yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
+      const visible = yield* attempt({ numberId: id, method: "qr", phone: null }, (event) =>
         event._tag === "QrShown" ? scanned("4915299990001", event.text) : Effect.void,
       )
-      assert.deepStrictEqual(shown.at(-1), { _tag: "Failed", reason: "passkey_required" })
+      assert.deepStrictEqual(visible.at(-1), { _tag: "Failed", reason: "passkey_required" })
       assert.isNull(yield* (yield* SessionVault).credentials(id))
     }),
   )
@@ -138,8 +140,11 @@ layer(layerWorld)("linking", (it) => {
         const server = yield* WhatsAppServer
         const id = yield* anUnlinkedNumber
         yield* server.refuseNext("registration", 405)
-        const shown = yield* attempt({ numberId: id, method: "qr", phone: null }, () => Effect.void)
-        assert.deepStrictEqual(shown, [{ _tag: "Failed", reason: "client_outdated" }])
+        const visible = yield* attempt(
+          { numberId: id, method: "qr", phone: null },
+          () => Effect.void,
+        )
+        assert.deepStrictEqual(visible, [{ _tag: "Failed", reason: "client_outdated" }])
       }),
   )
 
@@ -148,11 +153,11 @@ layer(layerWorld)("linking", (it) => {
       const server = yield* WhatsAppServer
       const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
       yield* server.refuseNext("pairing code", 400)
-      const shown = yield* attempt(
+      const visible = yield* attempt(
         { numberId: id, method: "phone_code", phone: digits },
         () => Effect.void,
       )
-      assert.deepStrictEqual(shown.at(-1), {
+      assert.deepStrictEqual(visible.at(-1), {
         _tag: "Failed",
         reason: "pairing_code_refused (400)",
       })
@@ -175,7 +180,7 @@ layer(layerWorld)("linking", (it) => {
               : Effect.void,
         )
         yield* server.until(() => server.sessions(digits).length === 0)
-        yield* untilSo(Effect.map(Effect.orDie(vault.credentials(id)), (kept) => kept === null))
+        yield* untilSo(Effect.map(Effect.orDie(vault.credentials(id)), (stored) => stored === null))
       }),
   )
 
@@ -211,8 +216,8 @@ layer(layerWithProxies)("a number whose proxy an older secrets key sealed", (it)
       const { workspaceId } = (yield* numbers.find(id)) ?? assert.fail()
       const proxy = { url: "sealed by another key", host: "127.0.0.1", port: 1 }
       yield* numbers.change(workspaceId, id, { proxy }, 0)
-      const shown = yield* attempt({ numberId: id, method: "qr", phone: null }, () => Effect.void)
-      assert.deepStrictEqual(shown, [{ _tag: "Failed", reason: "proxy_unreadable" }])
+      const visible = yield* attempt({ numberId: id, method: "qr", phone: null }, () => Effect.void)
+      assert.deepStrictEqual(visible, [{ _tag: "Failed", reason: "proxy_unreadable" }])
     }),
   )
 })

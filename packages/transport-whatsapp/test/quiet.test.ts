@@ -10,7 +10,7 @@ it.effect("a repository's output is dropped, later too; others' output is not", 
     const { info } = console
     yield* Effect.acquireUseRelease(
       Effect.sync(() => {
-        console.info = (...given: ReadonlyArray<unknown>) => void printed.push(...given)
+        console.info = (...args: ReadonlyArray<unknown>) => void printed.push(...args)
       }),
       () =>
         Effect.promise(async () => {
@@ -28,9 +28,9 @@ it.effect("a repository's output is dropped, later too; others' output is not", 
                 },
               }) as unknown as SignalRepositoryWithLIDStore,
           )({} as never, {} as never)
-          const asked = repository.hasSenderKey({ group: "", meId: "" })
+          const request = repository.hasSenderKey({ group: "", meId: "" })
           console.info("service")
-          assert.isTrue(await asked)
+          assert.isTrue(await request)
           console.info("after")
         }),
       () =>

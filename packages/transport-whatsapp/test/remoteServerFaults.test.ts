@@ -8,7 +8,7 @@ import { access, utimes, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Sessions } from "../src/Account.ts"
-import { afterNack, mostPutOff } from "../src/outcomes.ts"
+import { afterNack, maxPutOff } from "../src/outcomes.ts"
 import {
   aLinkedNumber,
   anUnlinkedNumber,
@@ -28,7 +28,7 @@ import {
 
 const accepted = { _tag: "Accepted" } as const
 
-const layerOf = (settings: Parameters<typeof layerAdapter>[0]) =>
+const makeLayer = (settings: Parameters<typeof layerAdapter>[0]) =>
   layerAdapter(settings).pipe(Layer.provideMerge(layerStores), Layer.provideMerge(layerServer))
 
 const untilStatus = (id: NumberId, status: string) =>
@@ -40,16 +40,16 @@ const untilStatus = (id: NumberId, status: string) =>
 
 describe("a message that the remote server does not accept", () => {
   it("is postponed for longer and longer while it is busy, and refused in the end", () => {
-    const pauses = Array.from({ length: mostPutOff }, (_, before) => afterNack("503", before))
+    const pauses = Array.from({ length: maxPutOff }, (_, before) => afterNack("503", before))
     assert.deepStrictEqual(
       pauses.map((outcome) => (outcome._tag === "Postponed" ? outcome.afterMillis / 1000 : null)),
       [10, 20, 40, 80, 160, 300, 300, 300, 300, 300],
     )
-    assert.strictEqual(afterNack("503", mostPutOff)._tag, "Refused")
+    assert.strictEqual(afterNack("503", maxPutOff)._tag, "Refused")
   })
 })
 
-layer(layerOf({ resendMillis: 50 }))("a copy that a recipient requests again", (it) => {
+layer(makeLayer({ resendMillis: 50 }))("a copy that a recipient requests again", (it) => {
   it.effect.each([
     ["lost", "lose"],
     ["put off", { nack: 503 }],
@@ -99,7 +99,7 @@ layer(Layer.provideMerge(layerStores, layerServer))(
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
         const other = yield* aPerson
-        const shown = (id: string) => server.decrypted(other).find((each) => each.id === id)
+        const format = (id: string) => server.decrypted(other).find((each) => each.id === id)
         const { message, number } = yield* Effect.gen(function* () {
           const linked = yield* aLinkedNumber
           assert.deepStrictEqual(yield* sendNow(aText(linked, to(other))), accepted)
@@ -111,12 +111,12 @@ layer(Layer.provideMerge(layerStores, layerServer))(
           yield* until(() => server.ordersLeft(linked.digits) === 0)
           return { message: unread, number: linked }
         }).pipe(Effect.provide(layerAdapter()))
-        assert.isUndefined(shown(message.transportId))
+        assert.isUndefined(format(message.transportId))
 
         // The next process hears of it, so the connection after that does not.
         yield* Effect.gen(function* () {
           yield* Told
-          yield* server.until(() => shown(message.transportId) !== undefined)
+          yield* server.until(() => format(message.transportId) !== undefined)
           yield* server.until(() => server.unheard(number.digits) === 0)
         }).pipe(Effect.provide(layerAdapter()))
       }),
@@ -124,7 +124,7 @@ layer(Layer.provideMerge(layerStores, layerServer))(
   },
 )
 
-layer(layerOf({}))("a remote server", (it) => {
+layer(makeLayer({}))("a remote server", (it) => {
   it.effect.each([
     [421, "Postponed"],
     [429, "Postponed"],
@@ -233,7 +233,7 @@ layer(layerOf({}))("a remote server", (it) => {
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
       const sessions = yield* Sessions
-      const told = yield* Told
+      const received = yield* Told
       const number = yield* aLinkedNumber
       yield* server.refuseNext("login", 402)
       yield* server.drop(number.digits)
@@ -243,7 +243,7 @@ layer(layerOf({}))("a remote server", (it) => {
       const outcome = yield* sendNow(aText(number, to(yield* aPerson)))
       assert.deepStrictEqual(outcome, { _tag: "NotConnected" })
       yield* untilStatus(number.id, "connected")
-      const reasons = told.flatMap((event) =>
+      const reasons = received.flatMap((event) =>
         event._tag === "ConnectionChanged" && event.numberId === number.id ? event.reason : [],
       )
       assert.include(reasons, "banned")
@@ -268,12 +268,12 @@ layer(layerOf({}))("a remote server", (it) => {
         }),
       )
       yield* untilStatus(id, "disconnected")
-      yield* untilSo(Effect.map(Effect.orDie(vault.credentials(id)), (kept) => kept === null))
+      yield* untilSo(Effect.map(Effect.orDie(vault.credentials(id)), (stored) => stored === null))
     }),
   )
 })
 
-layer(layerOf({ lostMillis: 300 }))("a remote server that stays away", (it) => {
+layer(makeLayer({ lostMillis: 300 }))("a remote server that stays away", (it) => {
   it.effect("is reported as a lost connection, and its return too", () =>
     Effect.gen(function* () {
       const server = yield* WhatsAppServer
@@ -291,11 +291,11 @@ layer(layerOf({ lostMillis: 300 }))("a remote server that stays away", (it) => {
 
 it.effect("deletes a killed process's remains of uploads, and nothing else", () =>
   Effect.gen(function* () {
-    const made = process.hrtime.bigint().toString(16).toUpperCase()
+    const created = process.hrtime.bigint().toString(16).toUpperCase()
     const [old, fresh, other] = [
-      `image3EB0${made}A-enc`,
-      `image3EB0${made}B-enc`,
-      `${made}-enc`,
+      `image3EB0${created}A-enc`,
+      `image3EB0${created}B-enc`,
+      `${created}-enc`,
     ].map((name) => join(tmpdir(), name)) as [string, string, string]
     const isThere = (file: string) =>
       Effect.promise(() =>
@@ -309,7 +309,7 @@ it.effect("deletes a killed process's remains of uploads, and nothing else", () 
       for (const file of [old, other]) await utimes(file, 0, 0)
     })
     yield* Effect.andThen(Told, untilSo(Effect.map(isThere(old), (there) => !there))).pipe(
-      Effect.provide(layerOf({})),
+      Effect.provide(makeLayer({})),
     )
     assert.isTrue(yield* isThere(fresh))
     assert.isTrue(yield* isThere(other))

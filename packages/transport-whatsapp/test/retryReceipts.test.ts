@@ -6,7 +6,7 @@ import { makeResender } from "../src/retryReceipts.ts"
 import type { RetryRequests } from "../src/retryReceipts.ts"
 import { until } from "./LiveWorld.ts"
 
-const asking = (participant: string, count: number): BinaryNode => ({
+const requesting = (participant: string, count: number): BinaryNode => ({
   tag: "receipt",
   attrs: { from: "crew@g.us", participant, id: "M", type: "retry" },
   content: [{ tag: "retry", attrs: { id: "M", count: String(count) } }],
@@ -20,7 +20,7 @@ const scene = (pauseMillis: number) => {
   const serve = (participant: string, name = participant, count = 1) =>
     Effect.forkChild(
       Effect.promise(() =>
-        resender.serve(asking(participant, count), async () => void handedOver.push(name)),
+        resender.serve(requesting(participant, count), async () => void handedOver.push(name)),
       ),
       { startImmediately: true },
     )
@@ -64,11 +64,11 @@ describe("a request", () => {
   it.live("is acknowledged once a copy of it was accepted, or none ever will be", () =>
     Effect.gen(function* () {
       const { copies, resender, serve } = scene(5)
-      const taken = yield* serve("a")
+      const claimed = yield* serve("a")
       yield* until(() => copies("a") === 1)
-      assert.isUndefined(taken.pollUnsafe())
+      assert.isUndefined(claimed.pollUnsafe())
       resender.heard("M", null)
-      assert.isTrue(yield* Fiber.join(taken))
+      assert.isTrue(yield* Fiber.join(claimed))
       // Its copies never get an answer.
       assert.isTrue(yield* Fiber.join(yield* serve("b")))
       assert.strictEqual(copies("b"), 4)

@@ -49,14 +49,14 @@ layer(layerWorld)("a session", (it) => {
     (code) =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
-        const told = yield* Told
+        const received = yield* Told
         const sessions = yield* Sessions
         const number = yield* aLinkedNumber
         const other = yield* aPerson
         yield* server.end(code, number.digits)
         yield* until(() => (sessions.status(number.id)?.reconnects ?? 0) > 0)
         assert.deepStrictEqual(yield* sendNow(aText(number, to(other))), accepted)
-        const disconnects = told.filter(
+        const disconnects = received.filter(
           (event) =>
             event._tag === "ConnectionChanged" &&
             event.numberId === number.id &&
@@ -113,13 +113,13 @@ layer(layerWorld)("a session", (it) => {
     () =>
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
-        const told = yield* Told
+        const received = yield* Told
         const number = yield* aLinkedNumber
         const other = yield* aPerson
         const message = aText(number, to(other))
         yield* sendNow(message)
         const ticks = () =>
-          told.flatMap((event) =>
+          received.flatMap((event) =>
             event._tag === "Tick" && event.transportId === message.transportId ? event.status : [],
           )
         const ids = [message.transportId]
@@ -307,7 +307,7 @@ layer(Layer.provideMerge(layerStores, layerServer))("a restarted adapter", (it) 
           server.decrypted(other).map(({ text }) => text),
           ["Once"],
         )
-        assert.strictEqual(server.sessions(digits)[0]?.most, 1)
+        assert.strictEqual(server.sessions(digits)[0]?.max, 1)
       }).pipe(Effect.provide(layerAdapter()))
     }),
   )
@@ -320,14 +320,14 @@ layer(Layer.provideMerge(layerStores, layerServer))("a restarted adapter", (it) 
       const isOpen = () => server.sessions(number.digits)[0]?.open === 1
       yield* until(() => !isOpen())
       const before = logins()
-      let asked = 0
+      let requests = 0
       let over = Deferred.makeUnsafe<void>()
       Deferred.doneUnsafe(over, Effect.void)
       const owns = () => !Deferred.isDoneUnsafe(over)
       const [all, none]: [Owned, Owned] = ["all", { of: 1, shards: [] }]
       const ownership = Layer.succeed(NumberOwnership, {
         owned: Effect.sync(() => {
-          asked++
+          requests++
           return owns() ? all : none
         }),
         owns,
@@ -344,7 +344,7 @@ layer(Layer.provideMerge(layerStores, layerServer))("a restarted adapter", (it) 
       yield* Effect.gen(function* () {
         const message = aText(number, to(yield* aPerson))
         assert.strictEqual((yield* sendNow(message))._tag, "Postponed")
-        yield* until(() => asked > 3)
+        yield* until(() => requests > 3)
         assert.strictEqual(logins(), before)
         over = Deferred.makeUnsafe<void>()
         yield* until(isOpen)
@@ -361,16 +361,16 @@ layer(Layer.provideMerge(layerStores, layerServer))("a restarted adapter", (it) 
       const { numbers } = yield* Store
       const vault = yield* SessionVault
       const number = yield* Effect.provide(aLinkedNumber, layerAdapter())
-      const kept = yield* numbers.find(number.id)
-      assert.isNotNull(kept)
-      if (kept === null) return
-      yield* numbers.remove(kept.workspaceId, number.id, 0)
+      const stored = yield* numbers.find(number.id)
+      assert.isNotNull(stored)
+      if (stored === null) return
+      yield* numbers.remove(stored.workspaceId, number.id, 0)
       yield* Effect.gen(function* () {
         yield* Told
-        let isGone = false
-        while (!isGone) {
+        let isMissing = false
+        while (!isMissing) {
           yield* until(() => true)
-          isGone = (yield* vault.credentials(number.id)) === null
+          isMissing = (yield* vault.credentials(number.id)) === null
         }
       }).pipe(Effect.provide(layerAdapter()))
       assert.isTrue(server.sessions(number.digits).every(({ open }) => open === 0))

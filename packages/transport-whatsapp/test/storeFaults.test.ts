@@ -12,7 +12,7 @@ import {
   aPerson,
   aText,
   attempt,
-  devicesOf,
+  getDevices,
   hasCredentials,
   inTrouble,
   layerAdapter,
@@ -30,14 +30,14 @@ import {
 
 const accepted = { _tag: "Accepted" } as const
 
-const layerLooking = layerAdapter({ lookMillis: 100 })
+const layerChecking = layerAdapter({ lookMillis: 100 })
 
-const layerWorld = layerLooking.pipe(
+const layerWorld = layerChecking.pipe(
   Layer.provideMerge(layerStores),
   Layer.provideMerge(layerServer),
 )
 
-const keptOf = (id: NumberId) =>
+const readStored = (id: NumberId) =>
   SessionVault.use((vault) =>
     Effect.map(Effect.orDie(vault.list), (all) => all.find(({ numberId }) => numberId === id)),
   )
@@ -61,7 +61,7 @@ layer(layerWorld)("a store that fails", (it) => {
       yield* until(() => trouble.met.length > 0)
       yield* noTrouble
       assert.deepStrictEqual(tags(yield* ended(linking)), ["QrShown", "Taken", "Linked"])
-      assert.strictEqual((yield* devicesOf(digits))(), 1)
+      assert.strictEqual((yield* getDevices(digits))(), 1)
     }),
   )
 
@@ -74,26 +74,26 @@ layer(layerWorld)("a store that fails", (it) => {
       yield* until(() => trouble.met.length > 0)
       yield* server.drop()
       yield* until(() => server.unlinked() === 0)
-      assert.strictEqual((yield* devicesOf(digits))(), 0)
+      assert.strictEqual((yield* getDevices(digits))(), 0)
       yield* noTrouble
       assert.strictEqual(tags(yield* ended(linking)).at(-1), "Linked")
-      assert.strictEqual((yield* devicesOf(digits))(), 1)
+      assert.strictEqual((yield* getDevices(digits))(), 1)
     }),
   )
 
   it.effect("ends no attempt when the new device connects", () =>
     Effect.gen(function* () {
       const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
-      let isKept = false
+      let isStored = false
       const trouble = yield* inTrouble((operation) => {
-        isKept ||= operation === "replace"
-        return isKept && operation === "credentials"
+        isStored ||= operation === "replace"
+        return isStored && operation === "credentials"
       })
       const linking = yield* Effect.forkChild(scanning(id, digits))
       yield* until(() => trouble.met.length > 0)
       yield* noTrouble
       assert.deepStrictEqual(tags(yield* ended(linking)), ["QrShown", "Taken", "Linked"])
-      assert.strictEqual((yield* devicesOf(digits))(), 1)
+      assert.strictEqual((yield* getDevices(digits))(), 1)
     }),
   )
 
@@ -115,7 +115,7 @@ layer(layerWorld)("a store that fails", (it) => {
         }),
       )
       yield* noTrouble
-      const devices = yield* devicesOf(digits)
+      const devices = yield* getDevices(digits)
       yield* until(() => devices() === 0)
       yield* untilSo(Effect.map(hasCredentials(id), (has) => !has))
     }),
@@ -184,9 +184,9 @@ layer(layerWorld)("a store that fails", (it) => {
 })
 
 layer(layerWorld)("a number that leaves while the remote server is away", (it) => {
-  const isGone = (digits: string, id: NumberId) =>
+  const isMissing = (digits: string, id: NumberId) =>
     Effect.gen(function* () {
-      const devices = yield* devicesOf(digits)
+      const devices = yield* getDevices(digits)
       yield* until(() => devices() === 0)
       yield* untilSo(Effect.map(hasCredentials(id), (has) => !has))
     })
@@ -197,16 +197,16 @@ layer(layerWorld)("a number that leaves while the remote server is away", (it) =
       const sessions = yield* Sessions
       const { numbers } = yield* Store
       const { digits, id } = yield* aLinkedNumber
-      const kept = yield* numbers.find(id)
-      if (kept === null) throw new Error("it is gone")
+      const stored = yield* numbers.find(id)
+      if (stored === null) throw new Error("it is gone")
       yield* server.down
-      yield* numbers.remove(kept.workspaceId, id, 0)
+      yield* numbers.remove(stored.workspaceId, id, 0)
       yield* until(() => sessions.status(id)?.state === "waiting")
       // Time for a check or two, which must not wipe what the log-out needs.
       yield* until(() => (sessions.status(id)?.reconnects ?? 0) > 5)
       assert.isTrue(yield* hasCredentials(id))
       yield* server.up
-      yield* isGone(digits, id)
+      yield* isMissing(digits, id)
     }),
   )
 
@@ -221,14 +221,14 @@ layer(layerWorld)("a number that leaves while the remote server is away", (it) =
       yield* sessions.logOut(number.id)
       yield* until(() => sessions.status(number.id)?.state === "waiting")
       yield* server.up
-      const shown = yield* scanning(number.id, number.digits)
-      assert.strictEqual(tags(shown).at(-1), "Linked")
-      const devices = yield* devicesOf(number.digits)
+      const visible = yield* scanning(number.id, number.digits)
+      assert.strictEqual(tags(visible).at(-1), "Linked")
+      const devices = yield* getDevices(number.digits)
       yield* until(() => devices() === 1)
       const outcome = yield* sendNow(aText(number, to(yield* aPerson)))
       assert.deepStrictEqual(outcome, accepted)
       assert.isTrue(yield* hasCredentials(number.id))
-      assert.isNull((yield* keptOf(number.id))?.leavingSince)
+      assert.isNull((yield* readStored(number.id))?.leavingSince)
     }),
   )
 
@@ -246,7 +246,7 @@ layer(layerWorld)("a number that leaves while the remote server is away", (it) =
       const outcome = yield* sendNow(aText(number, to(yield* aPerson)))
       assert.deepStrictEqual(outcome, { _tag: "NotConnected" })
       yield* server.up
-      yield* isGone(number.digits, number.id)
+      yield* isMissing(number.digits, number.id)
       assert.strictEqual((yield* numbers.find(number.id))?.status, "disconnected")
     }),
   )

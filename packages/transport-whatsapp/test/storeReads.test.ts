@@ -15,7 +15,7 @@ import {
   until,
 } from "./LiveWorld.ts"
 
-const asked: Array<string> = []
+const requests: Array<string> = []
 /** The types of each write. */
 const written: Array<ReadonlyArray<string>> = []
 
@@ -29,7 +29,7 @@ const layerNoted = Layer.effect(
       ...vault,
       keys: (numberId, type, ids) =>
         Effect.suspend(() => {
-          asked.push(type)
+          requests.push(type)
           return vault.keys(numberId, type, ids)
         }),
       write: (numberId, credentials, keys) =>
@@ -52,13 +52,13 @@ layer(layerAdapter().pipe(Layer.provideMerge(layerNoted), Layer.provideMerge(lay
         // The recipient's state may be looked up after the first acknowledgement.
         yield* send
         yield* send
-        asked.length = 0
+        requests.length = 0
         written.length = 0
         assert.deepStrictEqual(yield* send, { _tag: "Accepted" })
         yield* until(() => written.length > 0)
         // A number has one message in flight: after the next one nothing of this one remains.
         assert.deepStrictEqual(yield* send, { _tag: "Accepted" })
-        assert.deepStrictEqual(asked, [])
+        assert.deepStrictEqual(requests, [])
         for (const types of written) assert.deepStrictEqual([...new Set(types)], ["session"])
         assert.isAtMost(written.length, 2)
       }),

@@ -19,7 +19,7 @@ import {
   anUnlinkedNumber,
   aPerson,
   aText,
-  devicesOf,
+  getDevices,
   hasCredentials,
   inTrouble,
   layerAdapter,
@@ -42,7 +42,7 @@ const settings = { lookMillis: 200, keepAliveMillis: 1000, resendMillis: 100 }
 const layerStormy = layerAdapter(settings, layerNotTold)
 
 /** Attempts that may have left, after which the core does not repeat a message. */
-const mostUnknown = 3
+const maxUnknown = 3
 
 /** The core's timeout of an attempt, shortened. */
 const patienceMillis = 1500
@@ -55,7 +55,7 @@ interface Sent {
   unknown: number
 }
 
-const between = (least: number, most: number) => Random.nextIntBetween(least, most)
+const between = (min: number, max: number) => Random.nextIntBetween(min, max)
 
 const oneOf = <A>(items: ReadonlyArray<A>) =>
   Effect.map(between(0, items.length - 1), (index) => items[index] as A)
@@ -85,7 +85,7 @@ const sendAll = (lane: ReadonlyArray<Sent>, mayBeLost: () => boolean) =>
           // A refusal says nothing of the attempts before it.
           else if (_tag === "Refused") sent.end = sent.unknown > 0 ? "Unknown" : "Refused"
           else if (_tag === "Unknown") sent.unknown++
-          if (sent.end === null && sent.unknown >= mostUnknown) sent.end = "Unknown"
+          if (sent.end === null && sent.unknown >= maxUnknown) sent.end = "Unknown"
           if (sent.end === null) yield* Effect.sleep(20)
         }
       }),
@@ -131,11 +131,11 @@ const oneFault = (numbers: ReadonlyArray<LinkedNumber>) =>
     yield* Effect.sleep(yield* between(0, 150))
   })
 
-const storm = (messages: number, lives: number) =>
+const runLoad = (messages: number, lives: number) =>
   Effect.gen(function* () {
     const server = yield* WhatsAppServer
     const trouble = yield* Trouble
-    const told: Array<TransportEvent> = []
+    const received: Array<TransportEvent> = []
 
     const people = yield* Effect.replicateEffect(
       Effect.tap(aPerson, (digits) => server.person(digits, { receipts: ["delivered", "read"] })),
@@ -172,15 +172,15 @@ const storm = (messages: number, lives: number) =>
           listen((event) =>
             Effect.gen(function* () {
               yield* Effect.sleep(yield* between(0, 30))
-              told.push(event)
+              received.push(event)
             }),
           ),
         )
         const sending = yield* Effect.forkScoped(
           Effect.forEach(
             lanes,
-            (lane, place) =>
-              sendAll(lane, () => !isLast || server.ordersLeft(numbers[place]!.digits) > 0),
+            (lane, index) =>
+              sendAll(lane, () => !isLast || server.ordersLeft(numbers[index]!.digits) > 0),
             { concurrency: "unbounded", discard: true },
           ),
         )
@@ -196,7 +196,7 @@ const storm = (messages: number, lives: number) =>
     yield* aLife(true)
 
     const readBy = (sent: Sent) =>
-      told.some(
+      received.some(
         (event) =>
           event._tag === "Tick" &&
           event.status === "read" &&
@@ -210,7 +210,7 @@ const storm = (messages: number, lives: number) =>
     // group's message while another still requests what it could not decrypt.
     yield* Effect.gen(function* () {
       const { listen } = yield* WhatsAppTransport
-      yield* Effect.forkScoped(listen((event) => Effect.sync(() => void told.push(event))))
+      yield* Effect.forkScoped(listen((event) => Effect.sync(() => void received.push(event))))
       yield* until(() =>
         accepted.every(
           (sent) => readBy(sent) && recipients(sent).every((digits) => copies(digits, sent) > 0),
@@ -220,12 +220,12 @@ const storm = (messages: number, lives: number) =>
 
     for (const sent of lanes.flat()) {
       const { end, message, person, unknown } = sent
-      const story = `${message.transportId} to ${person ?? "the group"}: ${end}, ${unknown} times unknown`
+      const scenario = `${message.transportId} to ${person ?? "the group"}: ${end}, ${unknown} times unknown`
       for (const digits of recipients(sent)) {
-        const shown = copies(digits, sent)
-        if (end === "Accepted") assert.strictEqual(shown, 1, story)
-        else if (end === "Refused") assert.strictEqual(shown, 0, story)
-        else assert.isAtMost(shown, 1, story)
+        const visible = copies(digits, sent)
+        if (end === "Accepted") assert.strictEqual(visible, 1, scenario)
+        else if (end === "Refused") assert.strictEqual(visible, 0, scenario)
+        else assert.isAtMost(visible, 1, scenario)
       }
     }
     for (const { digits } of numbers) assert.lengthOf(server.sessions(digits), 1)
@@ -234,23 +234,23 @@ const storm = (messages: number, lives: number) =>
     return accepted.length
   }).pipe(Effect.scoped, Random.withSeed(testSeed()))
 
-const layerLooking = layerAdapter({ lookMillis: 100 })
+const layerChecking = layerAdapter({ lookMillis: 100 })
 
 /** Links a number, and ends the process after the phone took the code, before that was reported. */
 const brokenOff = Effect.gen(function* () {
   const [digits, id] = [yield* aPerson, yield* anUnlinkedNumber]
   yield* Effect.gen(function* () {
     const server = yield* WhatsAppServer
-    let isKept = false
+    let isStored = false
     yield* inTrouble((operation) => {
-      isKept ||= operation === "replace"
-      return isKept && operation === "credentials"
+      isStored ||= operation === "replace"
+      return isStored && operation === "credentials"
     })
     const linking = yield* Effect.forkChild(scanning(id, digits))
     yield* server.until(() => server.sessions(digits).length === 1)
-    yield* until(() => isKept)
+    yield* until(() => isStored)
     yield* Fiber.interrupt(linking)
-  }).pipe(Effect.scoped, Effect.provide(layerLooking))
+  }).pipe(Effect.scoped, Effect.provide(layerChecking))
   return { digits, id }
 })
 
@@ -277,9 +277,9 @@ for (const [name, store, messages, lives] of stores) {
     it.effect("while a number is linked continues with the completed link", () =>
       Effect.gen(function* () {
         const { digits, id } = yield* brokenOff
-        const shown = yield* Effect.provide(scanning(id, digits), layerLooking)
-        assert.deepStrictEqual(tags(shown), ["Taken", "Linked"])
-        assert.strictEqual((yield* devicesOf(digits))(), 1)
+        const visible = yield* Effect.provide(scanning(id, digits), layerChecking)
+        assert.deepStrictEqual(tags(visible), ["Taken", "Linked"])
+        assert.strictEqual((yield* getDevices(digits))(), 1)
       }),
     )
 
@@ -287,12 +287,12 @@ for (const [name, store, messages, lives] of stores) {
       Effect.gen(function* () {
         const { digits, id } = yield* brokenOff
         yield* (yield* Store).numbers.setStatus(id, "disconnected", undefined, 0)
-        const devices = yield* devicesOf(digits)
+        const devices = yield* getDevices(digits)
         yield* Effect.gen(function* () {
           yield* Told
           yield* until(() => devices() === 0)
           yield* untilSo(Effect.map(hasCredentials(id), (has) => !has))
-        }).pipe(Effect.provide(layerLooking))
+        }).pipe(Effect.provide(layerChecking))
       }),
     )
 
@@ -300,7 +300,7 @@ for (const [name, store, messages, lives] of stores) {
       Effect.gen(function* () {
         const server = yield* WhatsAppServer
         const other = yield* aPerson
-        const number = yield* Effect.provide(aLinkedNumber, layerLooking)
+        const number = yield* Effect.provide(aLinkedNumber, layerChecking)
         const message = aText(number, to(other))
         const ids = [message.transportId]
         yield* Effect.gen(function* () {
@@ -318,19 +318,19 @@ for (const [name, store, messages, lives] of stores) {
           yield* until(() => isTold)
         }).pipe(Effect.scoped, Effect.provide(layerAdapter({}, layerNotTold)))
         yield* Effect.gen(function* () {
-          const told = yield* Told
+          const received = yield* Told
           yield* until(() =>
-            told.some(
+            received.some(
               (event) => event._tag === "Tick" && event.transportId === message.transportId,
             ),
           )
-        }).pipe(Effect.provide(layerLooking))
+        }).pipe(Effect.provide(layerChecking))
       }),
     )
 
     it.effect(
       `again and again in a storm reports true outcomes, shows no message twice and loses no tick (seed ${testSeed()})`,
-      () => storm(messages, lives),
+      () => runLoad(messages, lives),
     )
   })
 }

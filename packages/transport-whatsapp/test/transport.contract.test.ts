@@ -23,20 +23,20 @@ const layerRemoteServer = Layer.effect(
     const sessions = yield* Sessions
     const world = yield* Effect.context<Effect.Services<typeof aLinkedNumber>>()
     const recipient = yield* aPerson
-    const digitsOf = new Map<NumberId, string>()
+    const toDigits = new Map<NumberId, string>()
     const groups = new Map<string, string>()
     const isOut = new Set<NumberId>()
-    const taking = new Map<NumberId, Taking>()
+    const claiming = new Map<NumberId, Taking>()
 
     const joinTeam = (digits: string) =>
       Effect.map(
         server.group({ subject: "Team", participants: [digits, recipient] }),
         (id) => void groups.set(id, "Team"),
       )
-    const digits = (id: NumberId) => digitsOf.get(id) ?? ""
+    const digits = (id: NumberId) => toDigits.get(id) ?? ""
     /** An order is for one message, and only a connected number's can meet it. */
     const order = (id: NumberId) => {
-      const now = taking.get(id) ?? "acknowledge"
+      const now = claiming.get(id) ?? "acknowledge"
       return now === "acknowledge" || isOut.has(id) || server.ordersLeft(digits(id)) > 0
         ? Effect.void
         : server.nextMessage({ from: digits(id), outcome: outcomes[now] })
@@ -45,7 +45,7 @@ const layerRemoteServer = Layer.effect(
     return RemoteServer.of({
       aNumber: Effect.gen(function* () {
         const number = yield* aLinkedNumber
-        digitsOf.set(number.id, number.digits)
+        toDigits.set(number.id, number.digits)
         yield* joinTeam(number.digits)
         return number.id
       }).pipe(Effect.orDie, Effect.provideContext(world)),
@@ -63,7 +63,7 @@ const layerRemoteServer = Layer.effect(
       namesPictures: false,
       take: (id, how) =>
         Effect.suspend(() => {
-          taking.set(id, how)
+          claiming.set(id, how)
           return order(id)
         }),
       logOut: (id) =>

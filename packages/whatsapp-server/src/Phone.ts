@@ -28,7 +28,7 @@ export interface Media {
   readonly bytes: Uint8Array | undefined
 }
 
-export interface ShownMessage {
+export interface PublicMessage {
   readonly id: string
   /** The sender's number. */
   readonly from: string
@@ -54,7 +54,7 @@ export interface Envelope {
 export interface Phone {
   readonly identity: ReturnType<typeof Curve.generateKeyPair>
   readonly registrationId: number
-  readonly shown: ReadonlyMap<string, ShownMessage>
+  readonly displayed: ReadonlyMap<string, PublicMessage>
   readonly bundle: () => Promise<Bundle>
   /** Decrypts and shows; `false` if it could not. */
   readonly receive: (envelope: Envelope, media: ReadonlyMap<string, Buffer>) => Promise<boolean>
@@ -70,12 +70,12 @@ export interface Phone {
 }
 
 const makeKeyStore = () => {
-  const kept = new Map<string, unknown>()
+  const stored = new Map<string, unknown>()
   const store: SignalKeyStore = {
     get: <T extends keyof SignalDataTypeMap>(type: T, ids: Array<string>) => {
       const found: Record<string, SignalDataTypeMap[T]> = {}
       for (const id of ids) {
-        const value = kept.get(`${type}/${id}`)
+        const value = stored.get(`${type}/${id}`)
         if (value !== undefined) found[id] = value as SignalDataTypeMap[T]
       }
       return found
@@ -83,19 +83,19 @@ const makeKeyStore = () => {
     set: (data: SignalDataSet) => {
       for (const [type, values] of Object.entries(data)) {
         for (const [id, value] of Object.entries(values ?? {})) {
-          if (value === null) kept.delete(`${type}/${id}`)
-          else kept.set(`${type}/${id}`, value)
+          if (value === null) stored.delete(`${type}/${id}`)
+          else stored.set(`${type}/${id}`, value)
         }
       }
     },
   }
-  return { kept, store }
+  return { stored, store }
 }
 
 /** A byte in front of each key names the curve. */
 const withCurve = (key: Uint8Array) => Buffer.concat([Buffer.from([5]), key])
 
-const sessionOf = (bundle: Bundle) => ({
+const toSession = (bundle: Bundle) => ({
   registrationId: bundle.registrationId,
   identityKey: withCurve(bundle.identity),
   signedPreKey: {
@@ -111,7 +111,7 @@ const sessionOf = (bundle: Bundle) => ({
 })
 
 /** The field of a message's text depends on its other content. */
-const textOf = (content: proto.IMessage | undefined) =>
+const findText = (content: proto.IMessage | undefined) =>
   content?.conversation ??
   content?.extendedTextMessage?.text ??
   content?.imageMessage?.caption ??
@@ -203,7 +203,7 @@ const openAll = async (repository: Repository, envelope: Envelope) => {
 }
 
 const show = async (
-  shown: Map<string, ShownMessage>,
+  visible: Map<string, PublicMessage>,
   { from, group, id }: Envelope,
   message: proto.IMessage,
   media: ReadonlyMap<string, Buffer>,
@@ -211,11 +211,11 @@ const show = async (
   const inner = message.deviceSentMessage?.message ?? message
   const content = normalizeMessageContent(inner)
   if (content === undefined || content.protocolMessage) return
-  shown.set(id, {
+  visible.set(id, {
     id,
     from,
     chat: group ?? message.deviceSentMessage?.destinationJid ?? undefined,
-    text: textOf(content) ?? undefined,
+    text: findText(content) ?? undefined,
     media: await openMedia(content, media),
     message: inner,
     arrivals: 1,
@@ -223,10 +223,10 @@ const show = async (
 }
 
 /** A new phone may still show the old one's messages. */
-export const makePhone = (before: ReadonlyMap<string, ShownMessage> = new Map()): Phone => {
+export const makePhone = (before: ReadonlyMap<string, PublicMessage> = new Map()): Phone => {
   const creds = initAuthCreds()
   const signedKey: SignedKeyPair = creds.signedPreKey
-  const { kept, store } = makeKeyStore()
+  const { stored, store } = makeKeyStore()
   const keys = addTransactionCapability(store, silentLogger, {
     maxCommitRetries: 1,
     delayBetweenTriesMs: 1,
@@ -236,7 +236,7 @@ export const makePhone = (before: ReadonlyMap<string, ShownMessage> = new Map())
     silentLogger,
     undefined,
   )
-  const shown = new Map(before)
+  const displayed = new Map(before)
   let lastPreKey = 0
 
   return {
@@ -245,7 +245,7 @@ export const makePhone = (before: ReadonlyMap<string, ShownMessage> = new Map())
       private: creds.signedIdentityKey.private,
     },
     registrationId: creds.registrationId,
-    shown,
+    displayed,
     bundle: async () => {
       const preKey = Curve.generateKeyPair()
       const id = ++lastPreKey
@@ -264,9 +264,9 @@ export const makePhone = (before: ReadonlyMap<string, ShownMessage> = new Map())
     receive: async (envelope, media) => {
       try {
         const message = await openAll(repository, envelope)
-        const known = shown.get(envelope.id)
-        if (known === undefined) await show(shown, envelope, message, media)
-        else shown.set(envelope.id, { ...known, arrivals: known.arrivals + 1 })
+        const known = displayed.get(envelope.id)
+        if (known === undefined) await show(displayed, envelope, message, media)
+        else displayed.set(envelope.id, { ...known, arrivals: known.arrivals + 1 })
         return true
       } catch {
         return false
@@ -275,12 +275,12 @@ export const makePhone = (before: ReadonlyMap<string, ShownMessage> = new Map())
     seal: async (to, message, bundle) => {
       const { exists } = await repository.validateSession(to)
       if (!exists)
-        await repository.injectE2ESession({ jid: to, session: sessionOf(bundle()) as never })
+        await repository.injectE2ESession({ jid: to, session: toSession(bundle()) as never })
       return repository.encryptMessage({ jid: to, data: encodeWAMessage(message) })
     },
     loseSessions: () => {
-      for (const key of kept.keys()) {
-        if (key.startsWith("session/") || key.startsWith("sender-key/")) kept.delete(key)
+      for (const key of stored.keys()) {
+        if (key.startsWith("session/") || key.startsWith("sender-key/")) stored.delete(key)
       }
     },
     close: () => repository.close?.(),

@@ -30,7 +30,7 @@ export interface Device {
 export interface Sessions {
   open: number
   /** The maximum of connections that were logged in at once. */
-  most: number
+  max: number
   logins: number
 }
 
@@ -79,13 +79,13 @@ export interface ServerState {
   readonly changed: () => void
 }
 
-export const digitsOf = (number: string) => number.replaceAll(/\D/g, "")
+export const toDigits = (number: string) => number.replaceAll(/\D/g, "")
 
 /**
  * Brazil's mobile numbers are found with and without the ninth digit that some of them were given; the
  * account has one of the two.
  */
-const spellingsOf = (digits: string): ReadonlyArray<string> => {
+const toSpellings = (digits: string): ReadonlyArray<string> => {
   const [, longArea, longRest] = /^55(\d\d)9(\d{8})$/.exec(digits) ?? []
   if (longArea !== undefined) return [digits, `55${longArea}${longRest}`]
   const [, area, rest] = /^55(\d\d)([6-9]\d{7})$/.exec(digits) ?? []
@@ -94,7 +94,7 @@ const spellingsOf = (digits: string): ReadonlyArray<string> => {
 
 /** The account that a client means by this number, perhaps in another spelling. */
 export const accountCalled = (state: ServerState, number: string): Account | undefined =>
-  spellingsOf(digitsOf(number))
+  toSpellings(toDigits(number))
     .map((digits) => state.accounts.get(digits))
     .find((account) => account !== undefined)
 
@@ -107,13 +107,13 @@ export const accountAt = (state: ServerState, jid: string): Account | undefined 
     : state.accounts.get(decoded.user)
 }
 
-export const deviceIdOf = (jid: string) => jidDecode(jid)?.device ?? 0
+export const toDeviceId = (jid: string) => jidDecode(jid)?.device ?? 0
 
 /** An account's address with a device in it; the phone, device 0, is not named. */
 export const withDevice = (jid: string, device: number) =>
   device === 0 ? jid : jid.replace("@", `:${device}@`)
 
-export const lidOf = (number: string) => `9${number.padStart(14, "0")}@lid`
+export const toLid = (number: string) => `9${number.padStart(14, "0")}@lid`
 
 /** Names a receipt, and its acknowledgement. */
 const receiptKey = ({ attrs }: BinaryNode, by: string | undefined) =>

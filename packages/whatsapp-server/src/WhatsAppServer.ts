@@ -16,11 +16,11 @@ import { sharedNoiseKeys } from "./noise.ts"
 import { makeOrders } from "./orders.ts"
 import type { ConnectionOutcome, MessageOrder, Step } from "./orders.ts"
 import { makePhone } from "./Phone.ts"
-import type { ShownMessage } from "./Phone.ts"
+import type { PublicMessage } from "./Phone.ts"
 import { deviceBundle } from "./queries.ts"
 import { silenceLibsignal } from "./quiet.ts"
 import { endWith, makeSessions } from "./sessions.ts"
-import { accountCalled, digitsOf, lidOf } from "./ServerState.ts"
+import { accountCalled, toDigits, toLid } from "./ServerState.ts"
 import type { Account, Device, Group, ReceiptType, ServerState } from "./ServerState.ts"
 
 export interface ServerOptions {
@@ -53,7 +53,7 @@ export interface DeviceSessions {
   readonly device: number
   readonly open: number
   /** The most connections that were logged in at once. */
-  readonly most: number
+  readonly max: number
   readonly logins: number
 }
 
@@ -119,11 +119,11 @@ interface Observations {
   /** How many clients wait to be linked. */
   readonly unlinked: () => number
   /** What a person's phone shows, in order of arrival, once for each message id. */
-  readonly decrypted: (number: string) => ReadonlyArray<ShownMessage>
+  readonly decrypted: (number: string) => ReadonlyArray<PublicMessage>
   /** How many messages a person's phone shows. */
   readonly copies: (number: string) => number
   /** Whether a client has asked for a pairing code for this number. */
-  readonly codeAsked: (number: string) => boolean
+  readonly codeRequested: (number: string) => boolean
   /** Receipts that devices of that number have not acknowledged; they receive them again. */
   readonly unheard: (number: string) => number
   /** How many pre-keys the server has of each device. */
@@ -153,7 +153,7 @@ const makeAccount = (number: string, options: PersonOptions): Account => ({
   number,
   name: options.name ?? number,
   pn: `${number}@s.whatsapp.net`,
-  lid: lidOf(number),
+  lid: toLid(number),
   showsLid: options.showsLid ?? true,
   phone: makePhone(),
   receipts: options.receipts ?? [],
@@ -181,18 +181,18 @@ const makeState = (
 const makeWaiting = () => {
   const waiting = new Set<() => void>()
   const changed = () => {
-    for (const look of waiting) look()
+    for (const check of waiting) check()
   }
   const until = (condition: () => boolean) =>
     Effect.callback<void>((resume) => {
-      const look = () => {
+      const check = () => {
         if (!condition()) return
-        waiting.delete(look)
+        waiting.delete(check)
         resume(Effect.void)
       }
-      waiting.add(look)
-      look()
-      return Effect.sync(() => waiting.delete(look))
+      waiting.add(check)
+      check()
+      return Effect.sync(() => waiting.delete(check))
     })
   return { changed, until }
 }
@@ -230,21 +230,21 @@ const open = (options: ServerOptions) =>
 
 type Opened = Effect.Success<ReturnType<typeof open>>
 
-const accountOf = (state: ServerState, number: string): Account => {
-  const found = state.accounts.get(digitsOf(number))
+const getAccount = (state: ServerState, number: string): Account => {
+  const found = state.accounts.get(toDigits(number))
   if (found === undefined) throw new Error(`no person has the number ${number}`)
   return found
 }
 
-const devicesOf = (state: ServerState, number: string): ReadonlyArray<Device> => [
-  ...accountOf(state, number).devices.values(),
+const getDevices = (state: ServerState, number: string): ReadonlyArray<Device> => [
+  ...getAccount(state, number).devices.values(),
 ]
 
 /** The open connections of a number, or all of them. */
-const connectionsOf = ({ sessions, state }: Opened, number?: string): ReadonlyArray<Connection> =>
+const getConnections = ({ sessions, state }: Opened, number?: string): ReadonlyArray<Connection> =>
   number === undefined
     ? [...sessions.open]
-    : devicesOf(state, number).flatMap(({ connection }) => connection ?? [])
+    : getDevices(state, number).flatMap(({ connection }) => connection ?? [])
 
 const linked = (attempt: () => Promise<Device>) =>
   Effect.tryPromise({
@@ -257,59 +257,59 @@ const controlPeople = (server: Opened): PeopleControls => {
   return {
     person: (number, options = {}) =>
       Effect.sync(() => {
-        const digits = digitsOf(number)
+        const digits = toDigits(number)
         state.accounts.set(digits, makeAccount(digits, options))
       }),
     group: ({ addressing = "pn", participants, subject }) =>
       Effect.sync(() => {
         const id = `${++state.lastGroup}@g.us`
-        const made: Group = {
+        const group: Group = {
           id,
           subject,
           addressing,
-          participants: participants.map((number) => accountOf(state, number)),
+          participants: participants.map((number) => getAccount(state, number)),
         }
-        state.groups.set(id, made)
+        state.groups.set(id, group)
         return id
       }),
 
     linkedBefore: (number, preKeys = 0) =>
-      Effect.sync(() => linking.linkedBefore(accountOf(state, number), preKeys)),
-    scan: (number, qr) => linked(() => linking.scan(accountOf(state, number), qr)),
+      Effect.sync(() => linking.linkedBefore(getAccount(state, number), preKeys)),
+    scan: (number, qr) => linked(() => linking.scan(getAccount(state, number), qr)),
     typePairingCode: (number, code) =>
-      linked(() => linking.typeCode(accountOf(state, number), code)),
+      linked(() => linking.typeCode(getAccount(state, number), code)),
     retireQr: (qr) => Effect.sync(() => linking.retire(qr)),
     unlink: (number) =>
       Effect.sync(() => {
-        for (const connection of connectionsOf(server, number)) endWith(connection, 401)
-        accountOf(state, number).devices.clear()
+        for (const connection of getConnections(server, number)) endWith(connection, 401)
+        getAccount(state, number).devices.clear()
       }),
     reinstall: (number) =>
       Effect.sync(() => {
-        const { phone } = accountOf(state, number)
+        const { phone } = getAccount(state, number)
         phone.close()
-        accountOf(state, number).phone = makePhone(phone.shown)
+        getAccount(state, number).phone = makePhone(phone.displayed)
       }),
-    loseSessions: (number) => Effect.sync(() => accountOf(state, number).phone.loseSessions()),
+    loseSessions: (number) => Effect.sync(() => getAccount(state, number).phone.loseSessions()),
     write: (from, to, text) =>
       Effect.forEach(
-        devicesOf(state, to),
+        getDevices(state, to),
         (device) =>
           Effect.promise(() =>
-            messages.write(accountOf(state, from), device, { conversation: text }),
+            messages.write(getAccount(state, from), device, { conversation: text }),
           ),
         { discard: true },
       ),
 
     takePreKeys: (number, count) =>
       Effect.sync(() => {
-        for (const device of devicesOf(state, number)) {
-          for (let taken = 0; taken < count; taken++) deviceBundle(device)
+        for (const device of getDevices(state, number)) {
+          for (let used = 0; used < count; used++) deviceBundle(device)
         }
       }),
 
     receipt: (order) =>
-      Effect.sync(() => messages.receipt({ ...order, by: accountOf(state, order.by) })),
+      Effect.sync(() => messages.receipt({ ...order, by: getAccount(state, order.by) })),
   }
 }
 
@@ -325,27 +325,27 @@ const controlFaults = (server: Opened): FaultControls => {
         const { from, to } = order
         state.orders.message({
           ...order,
-          ...(from === undefined ? {} : { from: digitsOf(from) }),
-          ...(to === undefined || to.endsWith("@g.us") ? {} : { to: digitsOf(to) }),
+          ...(from === undefined ? {} : { from: toDigits(from) }),
+          ...(to === undefined || to.endsWith("@g.us") ? {} : { to: toDigits(to) }),
         })
       }),
     releaseAcks: Effect.sync(messages.releaseAcks),
-    ordersLeft: (number) => state.orders.messagesLeft(digitsOf(number)),
+    ordersLeft: (number) => state.orders.messagesLeft(toDigits(number)),
     end: (code, number) =>
       Effect.sync(() => {
-        for (const connection of connectionsOf(server, number)) endWith(connection, code)
+        for (const connection of getConnections(server, number)) endWith(connection, code)
       }),
     drop: (number) =>
       Effect.sync(() => {
-        for (const connection of connectionsOf(server, number)) connection.drop()
+        for (const connection of getConnections(server, number)) connection.drop()
       }),
     garble: (number) =>
       Effect.sync(() => {
-        for (const connection of connectionsOf(server, number)) connection.garble()
+        for (const connection of getConnections(server, number)) connection.garble()
       }),
     silence: (number) =>
       Effect.sync(() => {
-        for (const connection of connectionsOf(server, number)) connection.silent = true
+        for (const connection of getConnections(server, number)) connection.silent = true
       }),
     down: Effect.promise(listener.down),
     up: Effect.promise(listener.up),
@@ -358,13 +358,13 @@ const controlFaults = (server: Opened): FaultControls => {
 
 const observe = ({ linking, state }: Opened): Observations => ({
   sessions: (number) =>
-    devicesOf(state, number).map((each) => ({ device: each.id, ...each.sessions })),
+    getDevices(state, number).map((each) => ({ device: each.id, ...each.sessions })),
   unlinked: linking.waiting,
-  codeAsked: (number) => linking.hasAsked(accountOf(state, number)),
-  decrypted: (number) => [...(accountCalled(state, number)?.phone.shown.values() ?? [])],
-  copies: (number) => accountCalled(state, number)?.phone.shown.size ?? 0,
-  unheard: (number) => devicesOf(state, number).reduce((sum, each) => sum + each.unheard.size, 0),
-  preKeys: (number) => devicesOf(state, number).map(({ preKeys }) => preKeys.length),
+  codeRequested: (number) => linking.hasRequested(getAccount(state, number)),
+  decrypted: (number) => [...(accountCalled(state, number)?.phone.displayed.values() ?? [])],
+  copies: (number) => accountCalled(state, number)?.phone.displayed.size ?? 0,
+  unheard: (number) => getDevices(state, number).reduce((sum, each) => sum + each.unheard.size, 0),
+  preKeys: (number) => getDevices(state, number).map(({ preKeys }) => preKeys.length),
   complaints: () => [...state.complaints],
 })
 

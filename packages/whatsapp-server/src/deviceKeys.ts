@@ -1,6 +1,6 @@
 /** The public keys of a device, and their form in nodes. */
 import type { BinaryNode } from "baileys"
-import { bigEndian, bytesOf, node, numberOf } from "./nodes.ts"
+import { bigEndian, getBytes, node, getNumber } from "./nodes.ts"
 
 export interface PublicKey {
   readonly id: number
@@ -20,13 +20,13 @@ export interface Bundle {
 }
 
 export const readKey = (from: BinaryNode): PublicKey => ({
-  id: numberOf(bytesOf(from, "id")),
-  value: bytesOf(from, "value"),
+  id: getNumber(getBytes(from, "id")),
+  value: getBytes(from, "value"),
 })
 
 export const readSignedKey = (from: BinaryNode): SignedKey => ({
   ...readKey(from),
-  signature: bytesOf(from, "signature"),
+  signature: getBytes(from, "signature"),
 })
 
 export const bundleNodes = (bundle: Bundle) => [

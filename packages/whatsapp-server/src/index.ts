@@ -1,7 +1,7 @@
 export { makeCertificate } from "./certificate.ts"
 export { LinkRefused } from "./linking.ts"
 export type { ConnectionOutcome, MessageOrder, MessageOutcome, Step } from "./orders.ts"
-export type { Media, ShownMessage } from "./Phone.ts"
+export type { Media, PublicMessage } from "./Phone.ts"
 export { someProxies, withCredentials } from "./proxies.ts"
 export { make, WhatsAppServer } from "./WhatsAppServer.ts"
 export type {

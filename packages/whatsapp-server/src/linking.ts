@@ -18,7 +18,16 @@ import {
 import type { AuthenticationCreds, BinaryNode } from "baileys"
 import { randomBytes } from "node:crypto"
 import type { Connection } from "./Connection.ts"
-import { answerTo, bigEndian, bytesOf, errorTo, find, node, numberOf, serverJid } from "./nodes.ts"
+import {
+  answerTo,
+  bigEndian,
+  getBytes,
+  errorTo,
+  find,
+  node,
+  getNumber,
+  serverJid,
+} from "./nodes.ts"
 import { accountAt, nowSeconds, withDevice } from "./ServerState.ts"
 import type { Account, Device, ServerState } from "./ServerState.ts"
 
@@ -32,7 +41,7 @@ export class LinkRefused extends Error {
   }
 }
 
-interface CodeAsked {
+interface CodeRequested {
   readonly jid: string
   readonly ref: string
   readonly sealedKey: Buffer
@@ -47,8 +56,8 @@ interface Candidate {
   readonly refs: ReadonlyArray<string>
   /** Secrets that the server no longer accepts. */
   readonly retired: Set<string>
-  readonly gone: PromiseWithResolvers<never>
-  code: CodeAsked | undefined
+  readonly closed: PromiseWithResolvers<never>
+  code: CodeRequested | undefined
   signed: PromiseWithResolvers<BinaryNode> | undefined
 }
 
@@ -79,7 +88,7 @@ export interface Linking {
   /** How many clients wait to be linked. */
   readonly waiting: () => number
   /** Whether a client has asked for a pairing code for this account. */
-  readonly hasAsked: (account: Account) => boolean
+  readonly hasRequested: (account: Account) => boolean
 }
 
 const readQr = (qr: string) => {
@@ -126,10 +135,10 @@ const makeDevice = (
   account,
   id,
   clientKey,
-  registrationId: numberOf(data.eRegid),
+  registrationId: getNumber(data.eRegid),
   identity: data.eIdent ?? Buffer.alloc(0),
   signedKey: {
-    id: numberOf(data.eSkeyId),
+    id: getNumber(data.eSkeyId),
     value: data.eSkeyVal ?? Buffer.alloc(0),
     signature: data.eSkeySig ?? Buffer.alloc(0),
   },
@@ -138,7 +147,7 @@ const makeDevice = (
   waiting: [],
   unheard: new Map(),
   hasHistory: false,
-  sessions: { open: 0, most: 0, logins: 0 },
+  sessions: { open: 0, max: 0, logins: 0 },
 })
 
 const openBundle = (sealed: Buffer, key: Buffer) => {
@@ -158,7 +167,7 @@ const secretFrom = (
   companionKey: Uint8Array,
 ) => {
   const shared = Curve.sharedKey(ourKey, companionKey)
-  const sealed = bytesOf(finish, "link_code_pairing_wrapped_key_bundle")
+  const sealed = getBytes(finish, "link_code_pairing_wrapped_key_bundle")
   const key = hkdf(shared, 32, {
     salt: sealed.subarray(0, 32),
     info: "link_code_pairing_key_bundle_encryption_key",
@@ -173,14 +182,14 @@ const secretFrom = (
   )
 }
 
-const mostDevices = 4
+const maxDevices = 4
 
-const candidateOf = ({ candidates }: LinkingState, fits: (candidate: Candidate) => boolean) =>
+const findCandidate = ({ candidates }: LinkingState, fits: (candidate: Candidate) => boolean) =>
   [...candidates.values()].find((each) => each.connection.isOpen() && fits(each))
 
 /** Fails when the companion leaves before it answers. */
-const answerOf = <A>(candidate: Candidate, wanted: PromiseWithResolvers<A>) =>
-  Promise.race([wanted.promise, candidate.gone.promise])
+const toAnswer = <A>(candidate: Candidate, requested: PromiseWithResolvers<A>) =>
+  Promise.race([requested.promise, candidate.closed.promise])
 
 const pairSuccess = (linking: LinkingState, account: Account, id: number, identity: Uint8Array) =>
   node("iq", { from: serverJid, type: "set", id: `link-${++linking.lastId}`, xmlns: "md" }, [
@@ -197,7 +206,7 @@ const link = async (
   account: Account,
   secret: Buffer,
 ) => {
-  if (account.devices.size >= mostDevices) throw new LinkRefused("too many linked devices")
+  if (account.devices.size >= maxDevices) throw new LinkRefused("too many linked devices")
   const id = account.lastDeviceId + 1
   account.lastDeviceId = id
   const device = makeDevice(account, id, candidate.connection.clientKey, candidate.data)
@@ -205,8 +214,8 @@ const link = async (
   candidate.connection.send(
     pairSuccess(linking, account, id, signedIdentity(account, candidate.data, id, secret)),
   )
-  const reply = await answerOf(candidate, candidate.signed)
-  const sealed = bytesOf(reply, "pair-device-sign", "device-identity")
+  const reply = await toAnswer(candidate, candidate.signed)
+  const sealed = getBytes(reply, "pair-device-sign", "device-identity")
   if (!proto.ADVSignedDeviceIdentity.decode(sealed).deviceSignature?.length) {
     throw new LinkRefused("the companion did not sign")
   }
@@ -222,10 +231,10 @@ const askForCode = (
   { state }: LinkingState,
   candidate: Candidate,
   said: BinaryNode,
-  asked: BinaryNode,
+  request: BinaryNode,
 ) => {
   const refused = state.orders.refusal("pairing code")
-  const jid = asked.attrs["jid"] ?? ""
+  const jid = request.attrs["jid"] ?? ""
   if (refused !== undefined || accountAt(state, jid) === undefined) {
     return candidate.connection.send(errorTo(said, refused ?? 400))
   }
@@ -233,7 +242,7 @@ const askForCode = (
   candidate.code = {
     jid,
     ref,
-    sealedKey: bytesOf(asked, "link_code_pairing_wrapped_companion_ephemeral_pub"),
+    sealedKey: getBytes(request, "link_code_pairing_wrapped_companion_ephemeral_pub"),
     finished: Promise.withResolvers(),
   }
   candidate.connection.send(
@@ -274,11 +283,11 @@ const register = (linking: LinkingState, connection: Connection, data: Candidate
     data,
     refs,
     retired: new Set(),
-    gone: Promise.withResolvers(),
+    closed: Promise.withResolvers(),
     code: undefined,
     signed: undefined,
   }
-  candidate.gone.promise.catch(() => undefined)
+  candidate.closed.promise.catch(() => undefined)
   linking.candidates.set(connection, candidate)
   const content = refs.map((ref) => node("ref", {}, Buffer.from(ref)))
   connection.send(
@@ -295,25 +304,25 @@ const receive = (linking: LinkingState, connection: Connection, said: BinaryNode
     candidate.signed?.resolve(said)
     return true
   }
-  const asked = find(said, "link_code_companion_reg")
-  if (asked === undefined) return said.attrs["type"] === "result"
-  if (asked.attrs["stage"] === "companion_hello") {
-    askForCode(linking, candidate, said, asked)
+  const request = find(said, "link_code_companion_reg")
+  if (request === undefined) return said.attrs["type"] === "result"
+  if (request.attrs["stage"] === "companion_hello") {
+    askForCode(linking, candidate, said, request)
   } else {
     connection.send(answerTo(said))
-    candidate.code?.finished.resolve(asked)
+    candidate.code?.finished.resolve(request)
   }
   return true
 }
 
 const forget = ({ candidates }: LinkingState, connection: Connection) => {
-  candidates.get(connection)?.gone.reject(new LinkRefused("the companion went away"))
+  candidates.get(connection)?.closed.reject(new LinkRefused("the companion went away"))
   candidates.delete(connection)
 }
 
 const scan = async (linking: LinkingState, account: Account, qr: string) => {
   const { clientKey, identity, ref, secret } = readQr(qr)
-  const candidate = candidateOf(linking, ({ refs }) => refs.includes(ref))
+  const candidate = findCandidate(linking, ({ refs }) => refs.includes(ref))
   if (candidate === undefined) throw new LinkRefused("the QR code is not known")
   const { connection, data, retired } = candidate
   if (!isKey(connection.clientKey, clientKey) || !isKey(data.eIdent, identity)) {
@@ -325,20 +334,20 @@ const scan = async (linking: LinkingState, account: Account, qr: string) => {
 }
 
 const typeCode = async (linking: LinkingState, account: Account, typed: string) => {
-  const candidate = candidateOf(linking, ({ code }) => code?.jid === account.pn)
+  const candidate = findCandidate(linking, ({ code }) => code?.jid === account.pn)
   if (candidate?.code === undefined) throw new LinkRefused("no pairing code was asked for")
   refuseIfOrdered(linking, candidate, account)
   const { finished, ref, sealedKey } = candidate.code
   const code = typed.replaceAll("-", "").toUpperCase()
-  const keyOf = (salt: Buffer) => derivePairingCodeKey(code, salt)
+  const toKey = (salt: Buffer) => derivePairingCodeKey(code, salt)
   const companionKey = aesDecryptCTR(
     sealedKey.subarray(48, 80),
-    await keyOf(sealedKey.subarray(0, 32)),
+    await toKey(sealedKey.subarray(0, 32)),
     sealedKey.subarray(32, 48),
   )
   const ours = Curve.generateKeyPair()
   const [salt, iv] = [randomBytes(32), randomBytes(16)]
-  const sealedOurs = aesEncryptCTR(ours.public, await keyOf(salt), iv)
+  const sealedOurs = aesEncryptCTR(ours.public, await toKey(salt), iv)
   notify(linking, candidate, "link_code_companion_reg", [
     node("link_code_companion_reg", { stage: "primary_hello" }, [
       node(
@@ -350,7 +359,7 @@ const typeCode = async (linking: LinkingState, account: Account, typed: string) 
       node("link_code_pairing_ref", {}, Buffer.from(ref)),
     ]),
   ])
-  const finish = await answerOf(candidate, finished)
+  const finish = await toAnswer(candidate, finished)
   const secret = secretFrom(finish, account, candidate, ours.private, companionKey)
   candidate.code = undefined
   return link(linking, candidate, account, secret)
@@ -369,18 +378,18 @@ const linkBefore = (linking: LinkingState, account: Account, preKeys: number) =>
   const id = account.lastDeviceId + 1
   account.lastDeviceId = id
   const secret = Buffer.from(advSecretKey, "base64")
-  const told = pairSuccess(linking, account, id, signedIdentity(account, data, id, secret))
+  const reported = pairSuccess(linking, account, id, signedIdentity(account, data, id, secret))
   const device = makeDevice(account, id, noiseKey.public, data)
   for (let key = 1; key <= preKeys; key++) {
     device.preKeys.push({ id: key, value: signedPreKey.keyPair.public })
   }
   account.devices.set(id, device)
-  return { ...creds, ...configureSuccessfulPairing(told, creds).creds }
+  return { ...creds, ...configureSuccessfulPairing(reported, creds).creds }
 }
 
 const retire = (linking: LinkingState, qr: string) => {
   const { ref, secret } = readQr(qr)
-  const candidate = candidateOf(linking, ({ refs }) => refs.includes(ref))
+  const candidate = findCandidate(linking, ({ refs }) => refs.includes(ref))
   candidate?.retired.add(secret)
   if (candidate !== undefined) {
     notify(linking, candidate, "companion_reg_refresh", [node("companion_reg_refresh")])
@@ -398,7 +407,7 @@ export const makeLinking = (state: ServerState, references: number): Linking => 
     linkedBefore: (account, preKeys) => linkBefore(linking, account, preKeys),
     retire: (qr) => retire(linking, qr),
     waiting: () => linking.candidates.size,
-    hasAsked: (account) =>
-      candidateOf(linking, ({ code }) => code?.jid === account.pn) !== undefined,
+    hasRequested: (account) =>
+      findCandidate(linking, ({ code }) => code?.jid === account.pn) !== undefined,
   }
 }

@@ -15,7 +15,7 @@ export interface Listener {
   readonly down: () => Promise<void>
 }
 
-const portOf = (address: string | AddressInfo | null) =>
+const getPort = (address: string | AddressInfo | null) =>
   typeof address === "object" && address !== null ? address.port : 0
 
 /** Any server with Node's way of listening, on loopback. */
@@ -56,7 +56,7 @@ export const makeListener = (
         else if (outcome === undefined) accept(socket, keys, listeners)
       })
       await listening(next)
-      port = portOf(next.address())
+      port = getPort(next.address())
     },
     down: async () => {
       const current = server

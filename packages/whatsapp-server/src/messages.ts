@@ -10,7 +10,7 @@ import type { MessageOutcome } from "./orders.ts"
 import { bundleNodes } from "./deviceKeys.ts"
 import type { Envelope } from "./Phone.ts"
 import { deviceBundle } from "./queries.ts"
-import { accountAt, deviceIdOf, nowSeconds, sendTo, withDevice } from "./ServerState.ts"
+import { accountAt, toDeviceId, nowSeconds, sendTo, withDevice } from "./ServerState.ts"
 import type { Account, Device, Group, ReceiptType, ServerState } from "./ServerState.ts"
 
 export interface ReceiptOrder {
@@ -40,7 +40,7 @@ interface MessageServer {
   lastId: number
 }
 
-const mostRetries = 5
+const maxRetries = 5
 
 const ackTo = ({ attrs }: BinaryNode, error?: number) =>
   node("ack", {
@@ -62,7 +62,7 @@ const sealedFor = (stanza: BinaryNode, to: string): Envelope["sealed"] => {
   }))
 }
 
-const authorOf = ({ account, id }: Device) => withDevice(account.lid, id)
+const getAuthor = ({ account, id }: Device) => withDevice(account.lid, id)
 
 /** From the second time on, with keys for a new session, as phones do. */
 const askAgain = async (
@@ -76,7 +76,7 @@ const askAgain = async (
   const key = `${id} ${account.number}`
   const count = (retries.get(key) ?? 0) + 1
   retries.set(key, count)
-  if (count > mostRetries) return
+  if (count > maxRetries) return
   const keys = count === 1 ? [] : bundleNodes(await account.phone.bundle())
   const attrs =
     group === undefined
@@ -104,7 +104,7 @@ const handToPhone = async (
   const envelope = {
     id,
     from: device.account.number,
-    author: authorOf(device),
+    author: getAuthor(device),
     group: group?.id,
     sealed,
   }
@@ -154,7 +154,7 @@ const hand = async (
 ) => {
   const sealed = sealedFor(stanza, to)
   const account = accountAt(server.state, to)
-  const id = deviceIdOf(to)
+  const id = toDeviceId(to)
   if (account === undefined || sealed.length === 0) return
   if (id === 0) return handToPhone(server, account, from, stanza, sealed, group)
   const device = account.devices.get(id)
@@ -162,7 +162,7 @@ const hand = async (
 }
 
 /** Every device of a group, under the address in the stanza when it names the device. */
-const devicesOf = (group: Group, stanza: BinaryNode) => {
+const getDevices = (group: Group, stanza: BinaryNode) => {
   const named = findAll(find(stanza, "participants"), "to").map(({ attrs }) => attrs["jid"] ?? "")
   const all = group.participants.flatMap((account) =>
     [0, ...account.devices.keys()].map((id) =>
@@ -177,7 +177,7 @@ const deliver = async (server: MessageServer, device: Device, stanza: BinaryNode
   const only = stanza.attrs["participant"]
   const group = server.state.groups.get(to)
   const named = findAll(find(stanza, "participants"), "to").map(({ attrs }) => attrs["jid"] ?? "")
-  const direct = group === undefined ? [to] : devicesOf(group, stanza)
+  const direct = group === undefined ? [to] : getDevices(group, stanza)
   const targets = only === undefined ? [...(named.length > 0 && !group ? named : direct)] : [only]
   for (const target of targets) await hand(server, target, device, stanza, group)
 }

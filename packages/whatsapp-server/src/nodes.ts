@@ -10,10 +10,10 @@ export const node = (
   attrs: Readonly<Record<string, string | undefined>> = {},
   content?: BinaryNode["content"],
 ): BinaryNode => {
-  const given = Object.entries(attrs).filter(
+  const input = Object.entries(attrs).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   )
-  const bare = { tag, attrs: Object.fromEntries(given) }
+  const bare = { tag, attrs: Object.fromEntries(input) }
   return content === undefined ? bare : { ...bare, content }
 }
 
@@ -34,10 +34,10 @@ export const bytesIn = (from: BinaryNode | undefined): Buffer => {
   return Buffer.from(content)
 }
 
-export const bytesOf = (from: BinaryNode | undefined, ...path: ReadonlyArray<string>) =>
+export const getBytes = (from: BinaryNode | undefined, ...path: ReadonlyArray<string>) =>
   bytesIn(find(from, ...path))
 
-export const numberOf = (bytes: Uint8Array | null | undefined) =>
+export const getNumber = (bytes: Uint8Array | null | undefined) =>
   [...(bytes ?? [])].reduce((sum, byte) => sum * 256 + byte, 0)
 
 export const bigEndian = (value: number, length: number) => {
@@ -62,8 +62,8 @@ const errorTexts: Readonly<Record<number, string>> = {
 export const answerTo = (query: BinaryNode, content?: BinaryNode["content"]) =>
   node("iq", { from: query.attrs["to"], type: "result", id: query.attrs["id"] }, content)
 
-export const errorOf = (code: number, attrs: Readonly<Record<string, string>> = {}) =>
+export const getError = (code: number, attrs: Readonly<Record<string, string>> = {}) =>
   node("error", { code: String(code), text: errorTexts[code] ?? "error", ...attrs })
 
 export const errorTo = (query: BinaryNode, code: number) =>
-  node("iq", { from: query.attrs["to"], type: "error", id: query.attrs["id"] }, [errorOf(code)])
+  node("iq", { from: query.attrs["to"], type: "error", id: query.attrs["id"] }, [getError(code)])

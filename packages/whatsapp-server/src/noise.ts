@@ -39,10 +39,10 @@ const certificate = (
   return { details: encoded, signature: Curve.sign(signer.private, encoded) }
 }
 
-let made: NoiseKeys | undefined
+let noiseKeys: NoiseKeys | undefined
 
 /** The same for all servers of a process: the library is slow to sign. */
-export const sharedNoiseKeys = (): NoiseKeys => (made ??= makeNoiseKeys())
+export const sharedNoiseKeys = (): NoiseKeys => (noiseKeys ??= makeNoiseKeys())
 
 /**
  * The chain ends in our own root: only WhatsApp can sign with the library's. The library accepts ours because
@@ -61,7 +61,7 @@ const makeNoiseKeys = (): NoiseKeys => {
   return { static: leaf, certificates }
 }
 
-const ivOf = (counter: number) => {
+const toIv = (counter: number) => {
   const iv = Buffer.alloc(12)
   iv.writeUInt32BE(counter, 8)
   return iv
@@ -90,12 +90,12 @@ const handshakeState = () => {
       counter = 0
     },
     encrypt: (plain: Uint8Array) => {
-      const sealed = aesEncryptGCM(plain, key, ivOf(counter++), hash)
+      const sealed = aesEncryptGCM(plain, key, toIv(counter++), hash)
       authenticate(sealed)
       return sealed
     },
     decrypt: (sealed: Uint8Array) => {
-      const plain = aesDecryptGCM(sealed, key, ivOf(counter++), hash)
+      const plain = aesDecryptGCM(sealed, key, toIv(counter++), hash)
       authenticate(sealed)
       return plain
     },
@@ -104,8 +104,8 @@ const handshakeState = () => {
       const [readKey, writeKey] = split(noBytes, salt)
       let [read, written] = [0, 0]
       return {
-        encrypt: (plain) => aesEncryptGCM(plain, writeKey, ivOf(written++), noBytes),
-        decrypt: (sealed) => aesDecryptGCM(sealed, readKey, ivOf(read++), noBytes),
+        encrypt: (plain) => aesEncryptGCM(plain, writeKey, toIv(written++), noBytes),
+        decrypt: (sealed) => aesDecryptGCM(sealed, readKey, toIv(read++), noBytes),
       }
     },
   }

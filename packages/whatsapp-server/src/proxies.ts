@@ -60,27 +60,27 @@ interface Parts {
   readonly open: Set<Socket>
 }
 
-const join = (client: Socket, far: Socket) => {
-  client.pipe(far).pipe(client)
-  far.on("error", () => client.destroy()).on("close", () => client.destroy())
-  client.on("close", () => far.destroy())
+const join = (client: Socket, remote: Socket) => {
+  client.pipe(remote).pipe(client)
+  remote.on("error", () => client.destroy()).on("close", () => client.destroy())
+  client.on("close", () => remote.destroy())
 }
 
 const connecting = (parts: Parts, server: ReturnType<typeof createHttp>) =>
   server.on("connect", (request, stream) => {
     const client = stream as Socket
-    const given = request.headers["proxy-authorization"]
-    const wanted = `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`
-    if (given !== wanted) {
+    const text = request.headers["proxy-authorization"]
+    const query = `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`
+    if (text !== query) {
       parts.refused++
       client.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
       return
     }
     const [host = "", port = ""] = (request.url ?? "").split(":")
     parts.passed.push(request.url ?? "")
-    const far = connect(Number(port), host, () => {
+    const remote = connect(Number(port), host, () => {
       client.write("HTTP/1.1 200 Connection established\r\n\r\n")
-      join(client, far)
+      join(client, remote)
     }).on("error", () => client.destroy())
   })
 
@@ -101,8 +101,8 @@ const aSocksProxy = listening("socks5", (parts) =>
       (said: Buffer) => {
         const nameEnd = 2 + (said[1] ?? 0)
         const name = said.subarray(2, nameEnd).toString()
-        const given = said.subarray(nameEnd + 1).toString()
-        const isRight = name === login && given === password
+        const text = said.subarray(nameEnd + 1).toString()
+        const isRight = name === login && text === password
         if (!isRight) parts.refused++
         client.write(Buffer.from([1, isRight ? 0 : 1]))
       },
@@ -114,9 +114,9 @@ const aSocksProxy = listening("socks5", (parts) =>
         const host = isName ? bytes.toString() : bytes.join(".")
         const port = request.readUInt16BE(at + length)
         parts.passed.push(`${host}:${port}`)
-        const far = connect(port, host, () => {
+        const remote = connect(port, host, () => {
           client.write(Buffer.from([5, 0, 0, 1, 0, 0, 0, 0, 0, 0]))
-          join(client, far)
+          join(client, remote)
         }).on("error", () => client.destroy())
       },
     ]

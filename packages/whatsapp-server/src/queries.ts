@@ -9,7 +9,7 @@ import {
   answerTo,
   bytesIn,
   children,
-  errorOf,
+  getError,
   errorTo,
   find,
   findAll,
@@ -18,10 +18,10 @@ import {
   serverJid,
 } from "./nodes.ts"
 import type { Step } from "./orders.ts"
-import { accountAt, accountCalled, deviceIdOf } from "./ServerState.ts"
+import { accountAt, accountCalled, toDeviceId } from "./ServerState.ts"
 import type { Account, Device, Group, ServerState } from "./ServerState.ts"
 
-interface Asked {
+interface PendingRequest {
   readonly state: ServerState
   readonly device: Device
   readonly query: BinaryNode
@@ -33,7 +33,9 @@ interface Asked {
 interface Answer {
   /** The name by which a test can have it refused. */
   readonly step?: Step
-  readonly answer: (asked: Asked) => BinaryNode | undefined | Promise<BinaryNode | undefined>
+  readonly answer: (
+    request: PendingRequest,
+  ) => BinaryNode | undefined | Promise<BinaryNode | undefined>
 }
 
 const fewPreKeys = 5
@@ -55,14 +57,14 @@ export const deviceBundle = (device: Device): Bundle => {
 
 const bundleAt = async (state: ServerState, jid: string): Promise<Bundle | undefined> => {
   const account = accountAt(state, jid)
-  const id = deviceIdOf(jid)
+  const id = toDeviceId(jid)
   if (account === undefined) return undefined
   if (id === 0) return account.phone.bundle()
   const device = account.devices.get(id)
   return device === undefined ? undefined : deviceBundle(device)
 }
 
-const giveKeys = async ({ about, query, state }: Asked) => {
+const giveKeys = async ({ about, query, state }: PendingRequest) => {
   const users = findAll(about, "user").map(async ({ attrs }) => {
     const bundle = await bundleAt(state, attrs["jid"] ?? "")
     const content = bundle === undefined ? [node("error", { code: "404" })] : bundleNodes(bundle)
@@ -71,7 +73,7 @@ const giveKeys = async ({ about, query, state }: Asked) => {
   return answerTo(query, [node("list", {}, await Promise.all(users))])
 }
 
-const takePreKeys = ({ about, device, query }: Asked) => {
+const takePreKeys = ({ about, device, query }: PendingRequest) => {
   if (about?.tag === "rotate") {
     const rotated = find(about, "skey")
     if (rotated !== undefined) device.signedKey = readSignedKey(rotated)
@@ -83,7 +85,7 @@ const takePreKeys = ({ about, device, query }: Asked) => {
   return answerTo(query)
 }
 
-const giveDigest = ({ device, query }: Asked) => {
+const giveDigest = ({ device, query }: PendingRequest) => {
   const ids = device.preKeys.map(({ id }) => node("id", {}, bigEndian(id, 3)))
   const hash = createHash("sha1").update(device.identity).update(device.signedKey.value)
   const { identity, registrationId, signedKey } = device
@@ -108,8 +110,8 @@ const deviceList = (account: Account) =>
 /** One user of a usync question: by address, or by phone number as a contact. */
 const aboutUser = (state: ServerState, user: BinaryNode, protocols: ReadonlyArray<string>) => {
   const contact = bytesIn(find(user, "contact")).toString()
-  const asked = user.attrs["jid"]
-  const account = asked === undefined ? accountCalled(state, contact) : accountAt(state, asked)
+  const query = user.attrs["jid"]
+  const account = query === undefined ? accountCalled(state, contact) : accountAt(state, query)
   const unknown = `${contact.replaceAll(/\D/g, "")}@s.whatsapp.net`
   const parts = protocols.flatMap((protocol) => {
     if (protocol === "contact") {
@@ -117,20 +119,20 @@ const aboutUser = (state: ServerState, user: BinaryNode, protocols: ReadonlyArra
     }
     if (account === undefined) return []
     if (protocol === "devices") return [deviceList(account)]
-    const tells = protocol === "lid" && account.showsLid && jidDecode(asked)?.server !== "lid"
+    const tells = protocol === "lid" && account.showsLid && jidDecode(query)?.server !== "lid"
     return tells ? [node("lid", { val: account.lid })] : []
   })
-  return node("user", { jid: asked ?? account?.pn ?? unknown }, parts)
+  return node("user", { jid: query ?? account?.pn ?? unknown }, parts)
 }
 
-const giveUsers = ({ about, query, state }: Asked) => {
+const giveUsers = ({ about, query, state }: PendingRequest) => {
   const questions = find(about, "query")
   const protocols = questions === undefined ? [] : children(questions).map(({ tag }) => tag)
   const refused =
     state.orders.refusal("usync result") ??
     (protocols.includes("devices") ? state.orders.refusal("devices result") : undefined)
   if (refused !== undefined) {
-    const error = errorOf(refused, { backoff: "7" })
+    const error = getError(refused, { backoff: "7" })
     const results = protocols.map((protocol) => node(protocol, {}, [error]))
     return answerTo(query, [node("usync", {}, [node("result", {}, results), node("list")])])
   }
@@ -159,14 +161,14 @@ const groupNode = ({ addressing, id, participants, subject }: Group) => {
   return node("group", attrs, members)
 }
 
-const giveGroups = ({ device, query, state }: Asked) => {
+const giveGroups = ({ device, query, state }: PendingRequest) => {
   const own = [...state.groups.values()].filter(({ participants }) =>
     participants.includes(device.account),
   )
   return answerTo(query, [node("groups", {}, own.map(groupNode))])
 }
 
-const giveGroup = ({ device, query, state }: Asked) => {
+const giveGroup = ({ device, query, state }: PendingRequest) => {
   const group = state.groups.get(query.attrs["to"] ?? "")
   if (group === undefined) return errorTo(query, 404)
   return group.participants.includes(device.account)
@@ -174,7 +176,7 @@ const giveGroup = ({ device, query, state }: Asked) => {
     : errorTo(query, 403)
 }
 
-const giveMediaConnection = ({ mediaHost, query }: Asked) =>
+const giveMediaConnection = ({ mediaHost, query }: PendingRequest) =>
   answerTo(query, [
     node("media_conn", { auth: uploadAuth, ttl: "300", auth_ttl: "21600", max_buckets: "12" }, [
       node("host", { hostname: mediaHost, maxContentLengthBytes: "104857600" }),
@@ -182,14 +184,14 @@ const giveMediaConnection = ({ mediaHost, query }: Asked) =>
   ])
 
 /** All collections are empty. */
-const giveAppState = ({ about, query }: Asked) => {
+const giveAppState = ({ about, query }: PendingRequest) => {
   const collections = findAll(about, "collection").map(({ attrs }) =>
     node("collection", { name: attrs["name"], version: attrs["version"] }),
   )
   return answerTo(query, [node("sync", {}, collections)])
 }
 
-const takeDeviceAway = ({ device, query }: Asked) => {
+const takeDeviceUnavailable = ({ device, query }: PendingRequest) => {
   const { account, connection, id } = device
   account.devices.delete(id)
   connection?.send(answerTo(query))
@@ -200,9 +202,9 @@ const takeDeviceAway = ({ device, query }: Asked) => {
   return undefined
 }
 
-const yes = ({ query }: Asked) => answerTo(query)
+const yes = ({ query }: PendingRequest) => answerTo(query)
 
-const givePrivacy = ({ query }: Asked) =>
+const givePrivacy = ({ query }: PendingRequest) =>
   answerTo(query, [node("privacy", {}, [node("category", { name: "readreceipts", value: "all" })])])
 
 /** By namespace and first node; a namespace alone answers the rest. */
@@ -212,8 +214,8 @@ const answers: Readonly<Record<string, Answer>> = {
   "encrypt count": {
     answer: ({ device, query, state }) => {
       const count = device.preKeys.length
-      const told = count === 0 && state.asksForFewPreKeys ? 1 : count
-      return answerTo(query, [node("count", { value: String(told) })])
+      const reported = count === 0 && state.asksForFewPreKeys ? 1 : count
+      return answerTo(query, [node("count", { value: String(reported) })])
     },
   },
   "encrypt digest": { answer: giveDigest },
@@ -224,7 +226,7 @@ const answers: Readonly<Record<string, Answer>> = {
   "w:g2 query": { step: "group", answer: giveGroup },
   "w:m media_conn": { step: "media connection", answer: giveMediaConnection },
   "w:sync:app:state": { answer: giveAppState },
-  "md remove-companion-device": { answer: takeDeviceAway },
+  "md remove-companion-device": { answer: takeDeviceUnavailable },
   "privacy privacy": { answer: givePrivacy },
   privacy: { answer: yes },
   abt: { answer: ({ query }) => answerTo(query, [node("props", { hash: "loopback" })]) },

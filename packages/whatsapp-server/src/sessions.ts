@@ -25,9 +25,9 @@ export const endWith = (connection: Connection, code: number) => {
     401: node("conflict", { type: "device_removed" }),
     440: node("conflict", { type: "replaced" }),
   }
-  const [content, given] = [reason[code], code === 440 ? undefined : String(code)]
+  const [content, text] = [reason[code], code === 440 ? undefined : String(code)]
   connection.send(
-    node("stream:error", { code: given }, content === undefined ? undefined : [content]),
+    node("stream:error", { code: text }, content === undefined ? undefined : [content]),
   )
   connection.close()
 }
@@ -94,7 +94,7 @@ const logIn = (
   if (device === undefined) return fail(connection, 401)
   const { sessions } = device
   sessions.open += 1
-  sessions.most = Math.max(sessions.most, sessions.open)
+  sessions.max = Math.max(sessions.max, sessions.open)
   sessions.logins += 1
   devices.set(connection, device)
   const before = device.connection

@@ -18,14 +18,14 @@ import type { PersonOptions, ServerOptions, WhatsAppServerShape } from "../src/i
 import { silentLogger } from "../src/quiet.ts"
 
 /** A client's state between its sockets. */
-export interface Kept {
+export interface Stored {
   readonly creds: AuthenticationCreds
   readonly keys: Map<string, string>
 }
 
-export const freshKept = (): Kept => ({ creds: initAuthCreds(), keys: new Map() })
+export const freshKept = (): Stored => ({ creds: initAuthCreds(), keys: new Map() })
 
-const keyStore = ({ keys }: Kept) => ({
+const keyStore = ({ keys }: Stored) => ({
   get: <T extends keyof SignalDataTypeMap>(type: T, ids: Array<string>) => {
     const found: Record<string, SignalDataTypeMap[T]> = {}
     for (const id of ids) {
@@ -49,14 +49,14 @@ const keyStore = ({ keys }: Kept) => ({
 
 export interface Client {
   readonly socket: WASocket
-  readonly kept: Kept
+  readonly stored: Stored
   /** The library's connection updates, in order. */
   readonly updates: ReadonlyArray<Partial<ConnectionState>>
   readonly acks: ReadonlyArray<BinaryNode>
   readonly receipts: ReadonlyArray<BinaryNode>
   readonly messages: ReadonlyArray<WAMessage>
   readonly ticks: ReadonlyArray<WAMessageUpdate>
-  readonly until: <A>(look: () => A | undefined) => Effect.Effect<A>
+  readonly until: <A>(check: () => A | undefined) => Effect.Effect<A>
 }
 
 /** The library's code for a closed connection. */
@@ -69,12 +69,12 @@ export const closeCode = ({ updates }: Client) => {
 const isOpen = ({ updates }: Client) =>
   updates.some(({ connection }) => connection === "open") ? true : undefined
 
-export const qrsOf = ({ updates }: Client) => updates.flatMap(({ qr }) => qr ?? [])
+export const getQrs = ({ updates }: Client) => updates.flatMap(({ qr }) => qr ?? [])
 
 /** A socket that ends with the scope. */
 export const connect = (
   server: WhatsAppServerShape,
-  kept: Kept = freshKept(),
+  stored: Stored = freshKept(),
   config: Partial<UserFacingSocketConfig> = {},
 ) =>
   Effect.acquireRelease(
@@ -86,7 +86,7 @@ export const connect = (
       const ticks: Array<WAMessageUpdate> = []
       const waiting = new Set<() => void>()
       const changed = () => {
-        for (const look of waiting) look()
+        for (const check of waiting) check()
       }
       const note =
         <A>(list: Array<A>) =>
@@ -95,7 +95,7 @@ export const connect = (
           changed()
         }
       const socket = makeWASocket({
-        auth: { creds: kept.creds, keys: keyStore(kept) },
+        auth: { creds: stored.creds, keys: keyStore(stored) },
         waWebSocketUrl: server.url,
         logger: silentLogger,
         fetchAgent: new Agent({ ca: server.mediaCertificate }),
@@ -105,7 +105,7 @@ export const connect = (
       })
       socket.ev.on("connection.update", note(updates))
       socket.ev.on("creds.update", (update) => {
-        Object.assign(kept.creds, update)
+        Object.assign(stored.creds, update)
         changed()
       })
       socket.ev.on("messages.upsert", ({ messages }) => messages.forEach(note(received)))
@@ -114,16 +114,16 @@ export const connect = (
       socket.ws.on("CB:receipt", note(receipts))
       return {
         socket,
-        kept,
+        stored,
         updates,
         acks,
         receipts,
         messages: received,
         ticks,
-        until: <A>(look: () => A | undefined) =>
+        until: <A>(check: () => A | undefined) =>
           Effect.callback<A>((resume) => {
             const again = () => {
-              const found = look()
+              const found = check()
               if (found === undefined) return
               waiting.delete(again)
               resume(Effect.succeed(found))
@@ -138,7 +138,7 @@ export const connect = (
 
 export const opened = (client: Client) => client.until(() => isOpen(client))
 export const closed = (client: Client) => client.until(() => closeCode(client))
-export const ackOf = (client: Client, id: string) =>
+export const awaitAck = (client: Client, id: string) =>
   client.until(() => client.acks.find(({ attrs }) => attrs["id"] === id))
 
 /** Links a number by QR code, through the restart, and returns the logged-in client. */
@@ -149,10 +149,10 @@ export const linked = (
 ) =>
   Effect.gen(function* () {
     const first = yield* connect(server)
-    const qr = yield* first.until(() => qrsOf(first)[0])
+    const qr = yield* first.until(() => getQrs(first)[0])
     yield* server.scan(number, qr)
     yield* closed(first)
-    const client = yield* connect(server, first.kept, config)
+    const client = yield* connect(server, first.stored, config)
     yield* opened(client)
     return client
   })

@@ -1,7 +1,7 @@
 /** Groups: their list, sender keys, receipts of each member, and retries. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ackOf, linked, sender, serverWith } from "./Client.ts"
+import { awaitAck, linked, sender, serverWith } from "./Client.ts"
 
 const members = ["+4915550000002", "+4915550000003"]
 
@@ -25,7 +25,7 @@ for (const addressing of ["pn", "lid"] as const) {
       assert.strictEqual(groups[group]?.participants.length, 3)
       for (const id of ["3EB0AB01", "3EB0AB02"]) {
         yield* send(id)
-        yield* ackOf(client, id)
+        yield* awaitAck(client, id)
       }
       for (const number of [sender, ...members]) {
         assert.deepStrictEqual(
@@ -44,7 +44,7 @@ it.effect("each member's receipt names the member", () =>
   Effect.gen(function* () {
     const { client, group, send, server } = yield* groupServer("lid")
     yield* send("3EB0AC01")
-    yield* ackOf(client, "3EB0AC01")
+    yield* awaitAck(client, "3EB0AC01")
     for (const by of members) {
       yield* server.receipt({ by, ids: ["3EB0AC01"], type: "read" })
       yield* server.receipt({ by, ids: ["3EB0AC01"], type: "read" })
@@ -61,7 +61,7 @@ it.effect("a member that lost its keys requests a retry and reads it", () =>
   Effect.gen(function* () {
     const { client, send, server } = yield* groupServer("pn")
     yield* send("3EB0AD01")
-    yield* ackOf(client, "3EB0AD01")
+    yield* awaitAck(client, "3EB0AD01")
     yield* server.loseSessions(members[0]!)
     yield* send("3EB0AD02")
     yield* server.until(() => server.copies(members[0]!) === 2)

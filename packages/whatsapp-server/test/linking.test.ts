@@ -8,7 +8,7 @@ import {
   freshKept,
   linked,
   opened,
-  qrsOf,
+  getQrs,
   recipient,
   recipientJid,
   sender,
@@ -20,18 +20,18 @@ const digits = "4915550000001"
 
 const serverWithPhone = serverWith({ [number]: {} })
 
-const qrOf = (client: Parameters<typeof qrsOf>[0]) => client.until(() => qrsOf(client)[0])
+const getQr = (client: Parameters<typeof getQrs>[0]) => client.until(() => getQrs(client)[0])
 
 it.effect("a scanned client restarts on order, and logs in as a device of the account", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const first = yield* connect(server)
-    const device = yield* server.scan(number, yield* qrOf(first))
+    const device = yield* server.scan(number, yield* getQr(first))
     assert.strictEqual(yield* closed(first), 515)
-    assert.strictEqual(first.kept.creds.me?.id, `${digits}:${device}@s.whatsapp.net`)
-    const second = yield* connect(server, first.kept)
+    assert.strictEqual(first.stored.creds.me?.id, `${digits}:${device}@s.whatsapp.net`)
+    const second = yield* connect(server, first.stored)
     yield* opened(second)
-    assert.deepStrictEqual(server.sessions(number), [{ device, open: 1, most: 1, logins: 1 }])
+    assert.deepStrictEqual(server.sessions(number), [{ device, open: 1, max: 1, logins: 1 }])
   }),
 )
 
@@ -39,12 +39,12 @@ it.effect("a typed pairing code links like a scan", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const first = yield* connect(server)
-    yield* qrOf(first)
+    yield* getQr(first)
     const code = yield* Effect.promise(() => first.socket.requestPairingCode(digits))
-    yield* server.until(() => server.codeAsked(number))
+    yield* server.until(() => server.codeRequested(number))
     yield* server.typePairingCode(number, code)
     assert.strictEqual(yield* closed(first), 515)
-    const second = yield* connect(server, first.kept)
+    const second = yield* connect(server, first.stored)
     yield* opened(second)
     assert.strictEqual(server.sessions(number).length, 1)
   }),
@@ -54,9 +54,9 @@ it.effect("a wrong pairing code does not link", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const client = yield* connect(server)
-    yield* qrOf(client)
+    yield* getQr(client)
     yield* Effect.promise(() => client.socket.requestPairingCode(digits, "ABCD1234"))
-    yield* server.until(() => server.codeAsked(number))
+    yield* server.until(() => server.codeRequested(number))
     const refused = yield* Effect.flip(server.typePairingCode(number, "ABCD-1235"))
     assert.strictEqual(refused.reason, "the pairing code is wrong")
     assert.deepStrictEqual(server.sessions(number), [])
@@ -67,7 +67,7 @@ it.effect("a refused pairing code cannot be typed", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const client = yield* connect(server)
-    yield* qrOf(client)
+    yield* getQr(client)
     yield* server.refuseNext("pairing code", 429)
     const refused = new Promise<string | undefined>((resolve) => {
       client.socket.ws.on("CB:iq,type:error", ({ content }) => resolve(content[0].attrs.text))
@@ -83,9 +83,9 @@ it.effect("an abandoned pairing code leaves credentials that are refused as logg
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const first = yield* connect(server)
-    yield* qrOf(first)
+    yield* getQr(first)
     yield* Effect.promise(() => first.socket.requestPairingCode(digits))
-    const second = yield* connect(server, first.kept)
+    const second = yield* connect(server, first.stored)
     assert.strictEqual(yield* closed(second), 401)
   }),
 )
@@ -95,7 +95,7 @@ it.effect("QR codes follow one another and end", () =>
     const server = yield* serverWith({}, { qrReferences: 3 })
     const client = yield* connect(server, freshKept(), { qrTimeout: 5 })
     assert.strictEqual(yield* closed(client), 408)
-    assert.strictEqual(new Set(qrsOf(client)).size, 3)
+    assert.strictEqual(new Set(getQrs(client)).size, 3)
     yield* server.until(() => server.unlinked() === 0)
   }),
 )
@@ -104,7 +104,7 @@ it.effect("a QR code of a client that is gone links nothing", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const client = yield* connect(server)
-    const qr = yield* qrOf(client)
+    const qr = yield* getQr(client)
     yield* server.drop()
     assert.strictEqual(yield* closed(client), 428)
     const refused = yield* Effect.flip(server.scan(number, qr))
@@ -116,7 +116,7 @@ it.effect("a retired secret links only after the client has made another", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const client = yield* connect(server)
-    const qr = yield* qrOf(client)
+    const qr = yield* getQr(client)
     const refreshed = new Promise<void>((resolve) => {
       client.socket.ws.on("CB:notification,type:companion_reg_refresh", () => resolve())
     })
@@ -125,7 +125,7 @@ it.effect("a retired secret links only after the client has made another", () =>
     const refused = yield* Effect.flip(server.scan(number, qr))
     assert.strictEqual(refused.reason, "the QR code was retired")
     const secret = Buffer.alloc(32, 7).toString("base64")
-    client.kept.creds.advSecretKey = secret
+    client.stored.creds.advSecretKey = secret
     yield* server.scan(number, qr.split(",").with(3, secret).join(","))
     assert.strictEqual(yield* closed(client), 515)
   }),
@@ -135,12 +135,12 @@ it.effect("an account that needs a passkey says so and does not link", () =>
   Effect.gen(function* () {
     const server = yield* serverWith({ [number]: { needsPasskey: true } })
     const client = yield* connect(server)
-    const asked = new Promise<void>((resolve) => {
+    const request = new Promise<void>((resolve) => {
       client.socket.ws.on("CB:notification,type:passkey_prologue_request", () => resolve())
     })
-    const refused = yield* Effect.flip(server.scan(number, yield* qrOf(client)))
+    const refused = yield* Effect.flip(server.scan(number, yield* getQr(client)))
     assert.strictEqual(refused.reason, "a passkey is needed")
-    yield* Effect.promise(() => asked)
+    yield* Effect.promise(() => request)
   }),
 )
 
@@ -162,19 +162,19 @@ it.effect("each step can be refused", () =>
       waiting.socket.ws.on("open", () => resolve())
     })
     yield* Effect.promise(() => isConnected)
-    yield* qrOf(yield* connect(server))
-    assert.deepStrictEqual([qrsOf(waiting), closeCode(waiting)], [[], undefined])
+    yield* getQr(yield* connect(server))
+    assert.deepStrictEqual([getQrs(waiting), closeCode(waiting)], [[], undefined])
     yield* server.refuseNext("registration", 405)
     assert.strictEqual(yield* closed(yield* connect(server)), 405)
     yield* server.refuseNext("scan", 400)
     const client = yield* connect(server)
-    const qr = yield* qrOf(client)
+    const qr = yield* getQr(client)
     assert.strictEqual((yield* Effect.flip(server.scan(number, qr))).reason, "the phone said no")
     yield* server.scan(number, qr)
     yield* closed(client)
     yield* server.refuseNext("login", 403)
-    assert.strictEqual(yield* closed(yield* connect(server, client.kept)), 403)
-    yield* opened(yield* connect(server, client.kept))
+    assert.strictEqual(yield* closed(yield* connect(server, client.stored)), 403)
+    yield* opened(yield* connect(server, client.stored))
   }),
 )
 
@@ -184,9 +184,12 @@ it.effect("a device is remembered over a restart, by its key alone", () =>
     const client = yield* linked(server, number)
     yield* server.restart
     assert.strictEqual(yield* closed(client), 428)
-    yield* opened(yield* connect(server, client.kept))
-    assert.deepInclude(server.sessions(number)[0], { open: 1, most: 1, logins: 2 })
-    const stranger = { creds: { ...freshKept().creds, me: client.kept.creds.me! }, keys: new Map() }
+    yield* opened(yield* connect(server, client.stored))
+    assert.deepInclude(server.sessions(number)[0], { open: 1, max: 1, logins: 2 })
+    const stranger = {
+      creds: { ...freshKept().creds, me: client.stored.creds.me! },
+      keys: new Map(),
+    }
     assert.strictEqual(yield* closed(yield* connect(server, stranger)), 401)
   }),
 )
@@ -215,11 +218,11 @@ it.effect("a second connection of a device replaces the first", () =>
   Effect.gen(function* () {
     const server = yield* serverWithPhone
     const first = yield* linked(server, number)
-    const second = yield* connect(server, first.kept)
+    const second = yield* connect(server, first.stored)
     yield* opened(second)
     assert.strictEqual(yield* closed(first), 440)
     yield* server.until(() => server.sessions(number)[0]?.open === 1)
-    assert.strictEqual(server.sessions(number)[0]?.most, 2)
+    assert.strictEqual(server.sessions(number)[0]?.max, 2)
     assert.isUndefined(closeCode(second))
   }),
 )
@@ -230,7 +233,7 @@ it.effect("a device removed on the phone is logged out and stays out", () =>
     const client = yield* linked(server, number)
     yield* server.unlink(number)
     assert.strictEqual(yield* closed(client), 401)
-    assert.strictEqual(yield* closed(yield* connect(server, client.kept)), 401)
+    assert.strictEqual(yield* closed(yield* connect(server, client.stored)), 401)
   }),
 )
 
@@ -239,7 +242,7 @@ for (const code of [403, 405, 500, 503, 515]) {
     Effect.gen(function* () {
       const server = yield* serverWithPhone
       const client = yield* connect(server)
-      yield* qrOf(client)
+      yield* getQr(client)
       yield* server.end(code)
       assert.strictEqual(yield* closed(client), code)
     }),

@@ -1,7 +1,7 @@
 /** libsignal prints session keys; a test run must not show them. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ackOf, recipient, sending } from "./Client.ts"
+import { awaitAck, recipient, sending } from "./Client.ts"
 
 const levels = ["info", "warn", "error"] as const
 
@@ -26,7 +26,7 @@ it.effect("prints nothing of its own while sessions start, break and restart", (
       Effect.gen(function* () {
         const { client, send, server } = yield* sending
         yield* send("3EB0AE01")
-        yield* ackOf(client, "3EB0AE01")
+        yield* awaitAck(client, "3EB0AE01")
         yield* server.reinstall(recipient)
         yield* send("3EB0AE02")
         yield* server.until(() => server.copies(recipient) === 2)

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { aesDecryptWithIV, getMediaKeys } from "baileys"
 import { Effect } from "effect"
 import { get } from "node:https"
-import { ackOf, recipient, recipientJid, sender, sending, serverWith, linked } from "./Client.ts"
+import { awaitAck, recipient, recipientJid, sender, sending, serverWith, linked } from "./Client.ts"
 
 const fetched = (url: string, ca: string | undefined) =>
   new Promise<Buffer>((resolve, reject) => {
@@ -42,7 +42,7 @@ it.effect("images and documents arrive complete, with caption, name and type", (
     for (const [index, content] of sent.entries()) {
       const messageId = `3EB0BA0${index}`
       yield* Effect.promise(() => client.socket.sendMessage(recipientJid, content, { messageId }))
-      yield* ackOf(client, messageId)
+      yield* awaitAck(client, messageId)
     }
     assert.deepStrictEqual(
       server.decrypted(recipient).map(({ media, text }) => ({ text, ...media })),
@@ -107,7 +107,7 @@ it.effect("receipts come in any order, repeated, by phone number or LID", () =>
     const { client, send, server } = yield* sending
     for (const id of ["3EB0CA01", "3EB0CA02"]) {
       yield* send(id)
-      yield* ackOf(client, id)
+      yield* awaitAck(client, id)
     }
     const ids = ["3EB0CA01", "3EB0CA02"]
     yield* server.receipt({ by: recipient, ids, type: "read" })
@@ -143,7 +143,7 @@ for (const loss of ["loseSessions", "reinstall"] as const) {
     Effect.gen(function* () {
       const { client, send, server } = yield* sending
       yield* send("3EB0EA01")
-      yield* ackOf(client, "3EB0EA01")
+      yield* awaitAck(client, "3EB0EA01")
       yield* server[loss](recipient)
       yield* send("3EB0EA02")
       yield* server.until(() => server.copies(recipient) === 2)
@@ -190,7 +190,7 @@ it.effect("a second device of the recipient gets what the phone gets", () =>
     const { client, send, server } = yield* sending
     const other = yield* linked(server, recipient)
     yield* send("3EB0FA01")
-    yield* ackOf(client, "3EB0FA01")
+    yield* awaitAck(client, "3EB0FA01")
     yield* other.until(() =>
       other.messages.find(({ message }) => message?.extendedTextMessage?.text === "3EB0FA01"),
     )

@@ -1,7 +1,7 @@
 /** Recipients get a linked device's messages once for each message id, and readable. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ackOf, recipient, recipientJid, sender, sending } from "./Client.ts"
+import { awaitAck, recipient, recipientJid, sender, sending } from "./Client.ts"
 
 it.effect("a text is acked after the recipient's phone has decrypted it", () =>
   Effect.gen(function* () {
@@ -10,16 +10,16 @@ it.effect("a text is acked after the recipient's phone has decrypted it", () =>
     yield* Effect.promise(() =>
       client.socket.sendMessage(recipientJid, { text }, { messageId: "3EB0AA01" }),
     )
-    const ack = yield* ackOf(client, "3EB0AA01")
+    const ack = yield* awaitAck(client, "3EB0AA01")
     assert.isUndefined(ack.attrs["error"])
     assert.deepStrictEqual(
       server
         .decrypted(recipient)
-        .map((shown) => ({ from: shown.from, id: shown.id, text: shown.text })),
+        .map((displayed) => ({ from: displayed.from, id: displayed.id, text: displayed.text })),
       [{ from: "4915550000001", id: "3EB0AA01", text }],
     )
     assert.deepStrictEqual(
-      server.decrypted(sender).map((shown) => ({ chat: shown.chat, text: shown.text })),
+      server.decrypted(sender).map((displayed) => ({ chat: displayed.chat, text: displayed.text })),
       [{ chat: recipientJid, text }],
     )
   }),
@@ -29,11 +29,11 @@ it.effect("a newly linked device gets ticks at once, after its history", () =>
   Effect.gen(function* () {
     const { client, send, server } = yield* sending
     yield* send("3EB0AA03")
-    yield* ackOf(client, "3EB0AA03")
+    yield* awaitAck(client, "3EB0AA03")
     yield* server.receipt({ by: recipient, ids: ["3EB0AA03"], type: "delivered" })
     const tick = yield* client.until(() => client.ticks.find(({ key }) => key.id === "3EB0AA03"))
     assert.strictEqual(tick.update.status, 3)
-    assert.strictEqual(client.kept.creds.accountSyncCounter, 1)
+    assert.strictEqual(client.stored.creds.accountSyncCounter, 1)
   }),
 )
 
@@ -41,7 +41,7 @@ it.effect("a message repeated with its id is shown once", () =>
   Effect.gen(function* () {
     const { client, send, server } = yield* sending
     yield* send("3EB0AA02")
-    yield* ackOf(client, "3EB0AA02")
+    yield* awaitAck(client, "3EB0AA02")
     yield* send("3EB0AA02")
     yield* client.until(() => (client.acks.length === 2 ? true : undefined))
     assert.strictEqual(server.copies(recipient), 1)

@@ -52,24 +52,24 @@ export const bind = <Name extends SqlName>(
   { names, text }: Statement<Name>,
   expressions: Expressions<Name>,
 ): string => {
-  const given: Readonly<Record<string, string | undefined>> = expressions
+  const input: Readonly<Record<string, string | undefined>> = expressions
   return qualify(text).replaceAll(
     /\$(\d+)/g,
-    (_, place) => given[names[Number(place) - 1] ?? ""] ?? "'{}'",
+    (_, location) => input[names[Number(location) - 1] ?? ""] ?? "'{}'",
   )
 }
 
 /** pgbench on the path, or where Debian keeps it; null when there is none. */
 export const findPgbench: Effect.Effect<string | null> = Effect.promise(async () => {
   const versions = await readdir("/usr/lib/postgresql").catch(() => [])
-  const places = [
+  const paths = [
     ...(process.env["PATH"] ?? "").split(delimiter),
     ...versions
       .toSorted((a, b) => Number(b) - Number(a))
       .map((version) => `/usr/lib/postgresql/${version}/bin`),
   ]
-  for (const place of places.filter((directory) => directory !== "")) {
-    const program = join(place, "pgbench")
+  for (const path of paths.filter((directory) => directory !== "")) {
+    const program = join(path, "pgbench")
     if (
       await access(program, constants.X_OK).then(
         () => true,
@@ -105,7 +105,7 @@ export const runScript = (
       })
 
 /** pgbench counts whole seconds only: less than one is a few repetitions for each client. */
-const durationOf = (seconds: number): ReadonlyArray<string> =>
+const toDuration = (seconds: number): ReadonlyArray<string> =>
   seconds < 1 ? ["-t", String(Math.ceil(seconds * 100))] : ["-T", String(Math.ceil(seconds))]
 
 const benched = async (
@@ -128,7 +128,7 @@ const benched = async (
       program,
       [
         ["-n", "-M", "prepared", "-c", String(clients), "-j", String(Math.min(clients, 2))],
-        [...durationOf(seconds), "-f", file],
+        [...toDuration(seconds), "-f", file],
         ["-h", dirname(path), "-p", "5432", "-U", username],
         fixed,
         database,

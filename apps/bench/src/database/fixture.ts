@@ -9,7 +9,7 @@ const secretPrefix = "svc_live_"
 const secretDigits = 38
 
 /** The secret of the key with this id. */
-export const secretOf = (key: number): string =>
+export const getSecret = (key: number): string =>
   `${secretPrefix}${String(key).padStart(secretDigits, "0")}`
 
 /** The hash of the secret of the key with the id that the SQL expression gives. */
@@ -70,14 +70,14 @@ export const loadWorkspaces = Effect.fnUntraced(function* loadWorkspaces(
 /** One more workspace, after all others, with that many numbers and keys. */
 export const loadWorkspace = Effect.fnUntraced(function* loadWorkspace(
   database: BenchDatabase,
-  held: { readonly numbers: number; readonly keys: number; readonly status?: string },
+  reserved: { readonly numbers: number; readonly keys: number; readonly status?: string },
 ) {
   yield* database.query(addWorkspaces, [1])
   const id = yield* database.count("select max(id) from workspaces")
   const number = yield* database.count("select coalesce(max(id), 0) + 1 from numbers")
   const key = yield* database.count("select coalesce(max(id), 0) + 1 from api_keys")
-  yield* database.query(addNumbers, [id, held.numbers, held.status ?? "connected"])
-  yield* database.query(addKeys, [id, held.keys])
+  yield* database.query(addNumbers, [id, reserved.numbers, reserved.status ?? "connected"])
+  yield* database.query(addKeys, [id, reserved.keys])
   return { id, firstNumber: number, firstKey: key }
 })
 

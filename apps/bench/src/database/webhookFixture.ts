@@ -51,14 +51,14 @@ export const loadEndpoints = (database: BenchDatabase, count: number, origin: st
 /** Different events, with bodies as the service makes them. */
 export const makeEvents = (count: number): ReadonlyArray<WaitingEvent> =>
   Array.from({ length: count }, (_, index) => {
-    const place = index + 1
-    const id = `evt_${String(place).padStart(24, "0")}` as EventId
+    const position = index + 1
+    const id = `evt_${String(position).padStart(24, "0")}` as EventId
     const message = {
-      id: place,
+      id: position,
       workspaceId: 1,
       numberId: 1,
       phone: "+15551234567",
-      transportId: String(place).padStart(20, "0"),
+      transportId: String(position).padStart(20, "0"),
       createdAt: Date.UTC(2026, 0, 1),
     }
     return { id, body: bodyOfSent(message, id) }

@@ -27,9 +27,9 @@ export const openRawUndici = (
     const deliverAll = async () => {
       let next = 0
       const caller = async () => {
-        for (let place = next++; place < events.length; place = next++) {
-          const event = events[place]
-          const path = paths[place % paths.length] ?? ""
+        for (let index = next++; index < events.length; index = next++) {
+          const event = events[index]
+          const path = paths[index % paths.length] ?? ""
           if (event === undefined) return
           const body = Buffer.from(event.body)
           const timestamp = String(Math.floor(Date.now() / 1000))

@@ -20,7 +20,7 @@ export const runBare = <Open>(
       opened[device] = await open(device)
     }
   }
-  for (let place = 0; place < atOnce; place++) void openOthers()
+  for (let index = 0; index < atOnce; index++) void openOthers()
 
   const sendOne = async (one: Open, to: string) => {
     const began = steadyMillis()
@@ -37,6 +37,6 @@ export const runBare = <Open>(
     return { texts }
   }
   answering(async (order: MeasuredOrder | SendOrder) =>
-    order.ask === "send" ? sendAll(order) : undefined,
+    order.kind === "send" ? sendAll(order) : undefined,
   )
 }

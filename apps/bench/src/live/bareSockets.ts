@@ -29,7 +29,7 @@ const valueOf = (device: number, type: string, id: string): unknown => {
   return typeof text === "string" ? JSON.parse(text, BufferJSON.reviver) : undefined
 }
 
-const keysOf = (device: number) => ({
+const toKeys = (device: number) => ({
   get: <T extends keyof SignalDataTypeMap>(type: T, ids: Array<string>) => {
     const found: Record<string, SignalDataTypeMap[T]> = {}
     for (const id of ids) {
@@ -78,7 +78,7 @@ interface Open {
 const open = async (device: number): Promise<Open> => {
   const creds = valueOf(device, "creds", "") as AuthenticationCreds
   const socket = makeWASocket({
-    auth: { creds, keys: keysOf(device) },
+    auth: { creds, keys: toKeys(device) },
     waWebSocketUrl: WHATSAPP_URL,
     logger: silent,
     emitOwnEvents: false,

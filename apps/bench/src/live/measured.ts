@@ -19,9 +19,9 @@ const processor = (): Processor => {
   return { micros: system + user }
 }
 
-process.on("message", ({ ask }: MeasuredOrder) => {
-  if (ask === "memory") process.send?.(memory())
-  if (ask === "processor") process.send?.(processor())
+process.on("message", ({ kind }: MeasuredOrder) => {
+  if (kind === "memory") process.send?.(memory())
+  if (kind === "processor") process.send?.(processor())
 })
 // The program ends when it wants to.
 process.channel?.unref()

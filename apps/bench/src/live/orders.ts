@@ -4,7 +4,7 @@
 export const steadyMillis = (): number => Number(process.hrtime.bigint()) / 1e6
 
 /** Orders for a measured program: the worker, or the bare sockets that it competes with. */
-export type MeasuredOrder = { readonly ask: "memory" } | { readonly ask: "processor" }
+export type MeasuredOrder = { readonly kind: "memory" } | { readonly kind: "processor" }
 
 /** Bytes, after the garbage was collected. */
 export interface Memory {
@@ -21,7 +21,7 @@ export interface Processor {
 
 /** Asked of the bare library: `sockets` of them send so many texts each, one after the other. */
 export interface SendOrder {
-  readonly ask: "send"
+  readonly kind: "send"
   /** The place of the first of them. */
   readonly first: number
   readonly sockets: number
@@ -37,21 +37,21 @@ export interface Sent {
 /** Asked of the remote server. */
 export type RemoteServerOrder =
   /** Makes accounts of this number and the following ones, each with a device linked long ago. */
-  | { readonly ask: "link"; readonly first: number; readonly count: number }
-  | { readonly ask: "person"; readonly number: string }
+  | { readonly kind: "link"; readonly first: number; readonly count: number }
+  | { readonly kind: "person"; readonly number: string }
   /** Answers once that many of the linked devices are connected, or none. */
-  | { readonly ask: "online"; readonly first: number; readonly count: number }
-  | { readonly ask: "offline"; readonly first: number; readonly count: number }
+  | { readonly kind: "online"; readonly first: number; readonly count: number }
+  | { readonly kind: "offline"; readonly first: number; readonly count: number }
   /** How many messages the person's phone shows. */
-  | { readonly ask: "copies"; readonly number: string }
-  /** Answers once so many more than `shown` came to the person. */
+  | { readonly kind: "copies"; readonly number: string }
+  /** Answers once so many more than `visible` came to the person. */
   | {
-      readonly ask: "arrivals"
+      readonly kind: "arrivals"
       readonly number: string
-      readonly shown: number
+      readonly visible: number
       readonly more: number
     }
-  | { readonly ask: "complaints" }
+  | { readonly kind: "complaints" }
 
 export interface Started {
   /** Variables with which clients reach the remote server. */

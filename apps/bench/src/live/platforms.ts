@@ -13,7 +13,7 @@ export interface Platform {
   readonly remoteServer: string
   readonly bare: string
   /** What the vault keeps, from what the remote server's own client keeps. */
-  kept(
+  stored(
     phone: string,
     credentials: string,
   ): { readonly credentials: string; readonly keys: ReadonlyArray<KeyChange> }
@@ -24,7 +24,7 @@ export const whatsApp: Platform = {
   bareName: "bare sockets",
   remoteServer: import.meta.resolve("./whatsAppServer.ts"),
   bare: import.meta.resolve("./bareSockets.ts"),
-  kept: (_, credentials) => ({ credentials, keys: [] }),
+  stored: (_, credentials) => ({ credentials, keys: [] }),
 }
 
 export const telegram: Platform = {
@@ -32,7 +32,7 @@ export const telegram: Platform = {
   bareName: "bare clients",
   remoteServer: import.meta.resolve("./telegramServer.ts"),
   bare: import.meta.resolve("./bareClients.ts"),
-  kept: (phone, credentials) => {
+  stored: (phone, credentials) => {
     const { key, userId } = JSON.parse(credentials) as LinkedAccount
     return {
       credentials: JSON.stringify({ kind: "account", userId, phone, login: null }),

@@ -20,10 +20,15 @@ export interface ControlledServer {
 }
 
 const numbers = (first: number, count: number) =>
-  Array.from({ length: count }, (_, place) => String(first + place))
+  Array.from({ length: count }, (_, index) => String(first + index))
 
 /** From the first change of what is counted until it is as wanted. */
-const spell = (server: ControlledServer, count: () => number, before: number, wanted: number) => {
+const spell = (
+  server: ControlledServer,
+  count: () => number,
+  before: number,
+  requested: number,
+) => {
   let began: number | undefined
   let latest = before
   let ended = 0
@@ -35,14 +40,14 @@ const spell = (server: ControlledServer, count: () => number, before: number, wa
         ended = steadyMillis()
         began ??= ended
       }
-      return now === wanted
+      return now === requested
     }),
     (): Spell => ({ millis: began === undefined ? 0 : ended - began, ended }),
   )
 }
 
-const answerOf = (server: ControlledServer, order: RemoteServerOrder): Effect.Effect<unknown> => {
-  switch (order.ask) {
+const toAnswer = (server: ControlledServer, order: RemoteServerOrder): Effect.Effect<unknown> => {
+  switch (order.kind) {
     case "link":
       return Effect.map(
         Effect.forEach(numbers(order.first, order.count), (number) => server.link(number)),
@@ -54,13 +59,13 @@ const answerOf = (server: ControlledServer, order: RemoteServerOrder): Effect.Ef
     case "offline": {
       const linked = new Set(numbers(order.first, order.count))
       const open = () => server.online(linked)
-      return spell(server, open, open(), order.ask === "online" ? order.count : 0)
+      return spell(server, open, open(), order.kind === "online" ? order.count : 0)
     }
     case "copies":
       return Effect.sync(() => server.copies(order.number))
     case "arrivals": {
-      const { more, number, shown } = order
-      return spell(server, () => server.copies(number), shown, shown + more)
+      const { more, number, visible } = order
+      return spell(server, () => server.copies(number), visible, visible + more)
     }
     case "complaints":
       return Effect.sync(() => server.complaints())
@@ -75,7 +80,7 @@ export const runRemoteServer = (
     const server = yield* make
     const run = Effect.runPromiseWith(yield* Effect.context<never>())
     answering((order: RemoteServerOrder) =>
-      run(Effect.map(answerOf(server, order), (told: unknown) => told ?? null)),
+      run(Effect.map(toAnswer(server, order), (reported: unknown) => reported ?? null)),
     )
     process.send?.({ settings: server.settings } satisfies Started)
     return yield* Effect.never

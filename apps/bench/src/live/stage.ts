@@ -65,30 +65,27 @@ export interface Stage {
   remoteServer<A>(order: RemoteServerOrder): Effect.Effect<A, CheckFailed>
 }
 
-const asked =
+const requested =
   <A>(order: object) =>
   (program: Program): Effect.Effect<A, CheckFailed> =>
-    Effect.map(program.ask(order), (told) => told as A)
+    Effect.map(program.request(order), (reported) => reported as A)
 
-export const memoryOf = asked<Memory>({ ask: "memory" })
-export const processorOf = asked<Processor>({ ask: "processor" })
+export const getMemory = requested<Memory>({ kind: "memory" })
+export const getProcessor = requested<Processor>({ kind: "processor" })
 
 /** Waits until a process with this many devices is idle. */
-export const untilQuiet = Effect.fnUntraced(function* untilQuiet(
-  program: Program,
-  devices: number,
-) {
-  const most = quiet.micros + quiet.microsOfEach * devices
+export const untilIdle = Effect.fnUntraced(function* untilIdle(program: Program, devices: number) {
+  const max = quiet.micros + quiet.microsOfEach * devices
   const until = steadyMillis() + quiet.longestMillis
-  let taken = Infinity
+  let used = Infinity
   while (steadyMillis() < until) {
-    const before = yield* processorOf(program)
+    const before = yield* getProcessor(program)
     yield* Effect.sleep(quiet.millis)
-    taken = (yield* processorOf(program)).micros - before.micros
-    if (taken < most) return
+    used = (yield* getProcessor(program)).micros - before.micros
+    if (used < max) return
   }
   return yield* new CheckFailed({
-    message: `a process with ${devices} devices is never quiet: ${taken} µs in ${quiet.millis} ms`,
+    message: `a process with ${devices} devices is never quiet: ${used} µs in ${quiet.millis} ms`,
   })
 })
 
@@ -116,12 +113,12 @@ const openRemote = Effect.fnUntraced(function* openRemote(
 ) {
   const program = yield* startProgram(platform.remoteServer, { DIRECTORY: directory })
   const { settings } = (yield* program.next) as Started
-  const ask = <A>(order: RemoteServerOrder) => asked<A>(order)(program)
-  yield* ask({ ask: "person", number: recipient })
-  const linkFrom = (first: number) => ask<Linked>({ ask: "link", first, count: devices })
+  const request = <A>(order: RemoteServerOrder) => requested<A>(order)(program)
+  yield* request({ kind: "person", number: recipient })
+  const linkFrom = (first: number) => request<Linked>({ kind: "link", first, count: devices })
   const numbers = yield* linkFrom(firstPhone.service)
   const sockets = yield* linkFrom(firstPhone.bare)
-  return { settings, ask, numbers, sockets }
+  return { settings, request, numbers, sockets }
 })
 
 type RemoteProgram = Effect.Success<ReturnType<typeof openRemote>>
@@ -149,7 +146,7 @@ const openLinking = Effect.fnUntraced(function* openLinking(
       for (; linked < upTo; linked++) {
         const number = (linked + 1) as NumberId
         const phone = String(firstPhone.service + linked)
-        const { credentials, keys } = platform.kept(phone, numbers.credentials[linked] ?? "")
+        const { credentials, keys } = platform.stored(phone, numbers.credentials[linked] ?? "")
         yield* vault.replace(number, credentials, keys)
       }
     },
@@ -158,8 +155,8 @@ const openLinking = Effect.fnUntraced(function* openLinking(
 })
 
 /** Starts a process with its first devices, and waits until all of them are connected. */
-const sideOf = (
-  { ask }: RemoteProgram,
+const makeSide = (
+  { request }: RemoteProgram,
   name: keyof typeof firstPhone,
   open: (count: number) => Effect.Effect<Program, CheckFailed, Scope.Scope>,
 ): Side => ({
@@ -168,7 +165,7 @@ const sideOf = (
     const which = { first: firstPhone[name], count }
     // Runs after the process's end, whose finalizer is added later.
     yield* Effect.addFinalizer(() =>
-      ask({ ask: "offline", ...which }).pipe(
+      request({ kind: "offline", ...which }).pipe(
         Effect.interruptible,
         // After a failure the remote server may be waiting for messages that never come.
         Effect.timeout(offlineMillis),
@@ -176,7 +173,7 @@ const sideOf = (
       ),
     )
     const program = yield* open(count)
-    return { program, connected: yield* ask<Spell>({ ask: "online", ...which }) }
+    return { program, connected: yield* request<Spell>({ kind: "online", ...which }) }
   }),
 })
 
@@ -192,7 +189,7 @@ export const openStage = Effect.fnUntraced(function* openStage(
   const remote = yield* openRemote(platform, directory, devices)
   const bareKeys = yield* keysFile(directory, remote.sockets.credentials)
   const link = yield* openLinking(platform, database, remote)
-  const service = sideOf(remote, "service", (count) =>
+  const service = makeSide(remote, "service", (count) =>
     Effect.andThen(
       link(count),
       startProgram(
@@ -210,13 +207,13 @@ export const openStage = Effect.fnUntraced(function* openStage(
       ),
     ),
   )
-  const bare = sideOf(remote, "bare", (count) =>
+  const bare = makeSide(remote, "bare", (count) =>
     startProgram(
       platform.bare,
       { KEYS_FILE: bareKeys, SOCKETS: String(count), ...remote.settings },
       true,
     ),
   )
-  const stage: Stage = { database, link, remoteServer: remote.ask, service, bare }
+  const stage: Stage = { database, link, remoteServer: remote.request, service, bare }
   return stage
 })

@@ -3,11 +3,11 @@
 /** Orders for which `answer` has nothing to say are another listener's. */
 export const answering = <Order>(answer: (order: Order) => Promise<unknown>): void => {
   const one = async (order: Order) => {
-    const told = await answer(order)
-    if (told !== undefined) process.send?.(told)
+    const reported = await answer(order)
+    if (reported !== undefined) process.send?.(reported)
   }
-  let turn = Promise.resolve()
+  let step = Promise.resolve()
   process.on("message", (order: Order) => {
-    turn = turn.then(() => one(order))
+    step = step.then(() => one(order))
   })
 }

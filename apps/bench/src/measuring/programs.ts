@@ -13,7 +13,7 @@ const goodbyeMillis = 15_000
 export interface Program {
   /** The next thing that it says. */
   readonly next: Effect.Effect<unknown, CheckFailed>
-  ask(order: object): Effect.Effect<unknown, CheckFailed>
+  request(order: object): Effect.Effect<unknown, CheckFailed>
   /** SIGTERM, and waits for the end. */
   readonly stop: Effect.Effect<void>
 }
@@ -38,11 +38,11 @@ export const startProgram = (
       const ended = Deferred.makeUnsafe<void>()
       /** What was said and not taken, or those who wait for it. */
       const said: Array<unknown> = []
-      const waiting: Array<(told: Effect.Effect<unknown, CheckFailed>) => void> = []
-      child.on("message", (told) => {
+      const waiting: Array<(reported: Effect.Effect<unknown, CheckFailed>) => void> = []
+      child.on("message", (reported) => {
         const first = waiting.shift()
-        if (first === undefined) said.push(told)
-        else first(Effect.succeed(told))
+        if (first === undefined) said.push(reported)
+        else first(Effect.succeed(reported))
       })
       child.on("exit", () => {
         Deferred.doneUnsafe(ended, Effect.void)
@@ -56,7 +56,7 @@ export const startProgram = (
       })
       return {
         next,
-        ask: (order) =>
+        request: (order) =>
           Effect.andThen(
             Effect.sync(() => child.connected && child.send(order)),
             next,

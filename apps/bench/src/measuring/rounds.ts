@@ -50,21 +50,21 @@ const rotated = <A>(values: ReadonlyArray<A>, by: number): ReadonlyArray<A> => {
   return [...values.slice(first), ...values.slice(0, first)]
 }
 
-const keeps = (value: number, limit: Limit): boolean =>
+const isWithin = (value: number, limit: Limit): boolean =>
   "atLeast" in limit ? value >= limit.atLeast : value <= limit.atMost
 
 /**
  * Several figures of one run: of the candidates made with the same of these, the first of a round
  * runs, and the others take what that run told.
  */
-export const figuresOf = <Figures>(run: Effect.Effect<Figures, CheckFailed>) => {
-  const told: Array<Figures> = []
+export const toFigures = <Figures>(run: Effect.Effect<Figures, CheckFailed>) => {
+  const received: Array<Figures> = []
   return (figure: (figures: Figures) => number): Effect.Effect<number, CheckFailed> => {
     let round = 0
     return Effect.gen(function* () {
-      const known = told[round]
+      const known = received[round]
       const figures = known ?? (yield* run)
-      if (known === undefined) told.push(figures)
+      if (known === undefined) received.push(figures)
       round++
       return figure(figures)
     })
@@ -91,12 +91,12 @@ export const measure = (
     const units = new Map(
       comparison.candidates.map(({ name, unit }) => [name, unit ?? comparison.unit]),
     )
-    const unitOf = (name: string) => units.get(name) ?? comparison.unit
+    const toUnit = (name: string) => units.get(name) ?? comparison.unit
     return {
       checks,
       candidates: comparison.candidates.map(({ name }) => ({
         name,
-        unit: unitOf(name),
+        unit: toUnit(name),
         median: median(of(name)),
         rounds: of(name),
       })),
@@ -109,12 +109,12 @@ export const measure = (
           ratio,
           lowest: Math.min(...each),
           highest: Math.max(...each),
-          holds: claim.limit === null ? null : keeps(ratio, claim.limit),
+          holds: claim.limit === null ? null : isWithin(ratio, claim.limit),
         }
       }),
       figures: (comparison.figures ?? []).map((claim) => {
         const figure = median(of(claim.of))
-        return { ...claim, unit: unitOf(claim.of), figure, holds: keeps(figure, claim.limit) }
+        return { ...claim, unit: toUnit(claim.of), figure, holds: isWithin(figure, claim.limit) }
       }),
       notes: comparison.notes,
     }

@@ -71,11 +71,11 @@ export const openPgBoss = Effect.fnUntraced(function* openPgBoss(database: Bench
     }),
     dispatch: (workers, count) =>
       Effect.promise(async () => {
-        const told = { handedOver: 0 }
+        const reported = { handedOver: 0 }
         await Promise.all(
-          Array.from({ length: workers }, () => dispatchAll(boss, connections, told, count)),
+          Array.from({ length: workers }, () => dispatchAll(boss, connections, reported, count)),
         )
-        return told.handedOver
+        return reported.handedOver
       }),
     checkDone: (count) =>
       Effect.gen(function* () {
@@ -90,14 +90,14 @@ export const openPgBoss = Effect.fnUntraced(function* openPgBoss(database: Bench
 const dispatchAll = async (
   boss: PgBoss,
   connections: Pool,
-  told: { handedOver: number },
+  reported: { handedOver: number },
   count: number,
 ): Promise<void> => {
-  while (told.handedOver < count) {
+  while (reported.handedOver < count) {
     const jobs = await boss.fetch<Job>(queue, { batchSize })
     if (jobs.length === 0) return
     await Promise.all(jobs.map(() => sendNothing()))
-    told.handedOver += jobs.length
+    reported.handedOver += jobs.length
     const client = await connections.connect()
     await client.query("begin")
     await writeSent(

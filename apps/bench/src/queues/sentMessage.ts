@@ -20,7 +20,7 @@ export interface Job {
   readonly createdAt: number
 }
 
-const messageOf = (job: Job): Message => ({
+const toMessage = (job: Job): Message => ({
   id: job.id as MessageId,
   workspaceId: job.workspaceId as Message["workspaceId"],
   mode: "live",
@@ -59,7 +59,7 @@ from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[])
 /** What the service would make of that message: sent, and the event that says so. */
 const sent = (job: Job, event: EventId, now: number): MessageChange | undefined =>
   endMessage(
-    messageOf(job),
+    toMessage(job),
     { trigger: "send_succeeded" },
     event,
     now,

@@ -16,12 +16,12 @@ export const openServiceQueue = Effect.fnUntraced(function* openServiceQueue(
   let handedOver = 0
   let expected = 0
   let allHandedOver = Deferred.makeUnsafe<void>()
-  const seen = () => {
+  const observed = () => {
     handedOver++
     if (handedOver === expected) Deferred.doneUnsafe(allHandedOver, Effect.void)
   }
   const service = yield* Layer.build(
-    layerService(seen).pipe(
+    layerService(observed).pipe(
       Layer.provideMerge(Layer.merge(storeOn(database, pool), WakeUp.layerLocal)),
     ),
   ).pipe(Effect.orDie)

@@ -18,12 +18,12 @@ const { connections, pipelinedRequests } = sharedLimits
 
 /** The usual size of a pool. A growth of memory below the least counts as the least. */
 const usualPool = 10
-const leastMebibytes = 0.1
+const minMebibytes = 0.1
 
 type Attack = Effect.Effect<Readonly<Record<string, number>>, CheckFailed>
 
 /** One candidate for each figure of an attack. A second read of a figure runs the attack again. */
-const figuresOf = (attack: Attack, names: ReadonlyArray<string>): ReadonlyArray<Candidate> => {
+const getFigures = (attack: Attack, names: ReadonlyArray<string>): ReadonlyArray<Candidate> => {
   const unread = new Map<string, number>()
   return names.map((name) => ({
     name,
@@ -38,10 +38,10 @@ const figuresOf = (attack: Attack, names: ReadonlyArray<string>): ReadonlyArray<
   }))
 }
 
-const atMost = (of: string, most: number): FigureClaim => ({
+const atMost = (of: string, max: number): FigureClaim => ({
   name: of,
   of,
-  limit: { atMost: most },
+  limit: { atMost: max },
 })
 
 /** The attacked server. */
@@ -64,7 +64,7 @@ const counts = ({ client }: Target) =>
   attempt(async () => {
     const { body } = await client.request({ path: countsPath, method: "GET" })
     const { mebibytes, ...others } = (await body.json()) as AttackCounts
-    return { ...others, mebibytes: Math.max(leastMebibytes, mebibytes) }
+    return { ...others, mebibytes: Math.max(minMebibytes, mebibytes) }
   })
 
 const tryWrongKeys = Effect.fnUntraced(function* tryWrongKeys(target: Target) {
@@ -85,23 +85,23 @@ const readNoAnswers = Effect.fnUntraced(function* readNoAnswers(target: Target) 
   yield* counts(target)
   const { leave } = yield* attempt(() => readNothing(target.port))
   // Each connection gets as far as it can: nothing more is begun between two looks.
-  let { begun, mebibytes } = yield* counts(target)
-  for (let total = 0; begun > total || begun === 0;) {
-    total = begun
+  let { started, mebibytes } = yield* counts(target)
+  for (let total = 0; started > total || started === 0;) {
+    total = started
     yield* Effect.sleep("50 millis")
     const more = yield* counts(target)
-    begun += more.begun
+    started += more.started
     mebibytes += more.mebibytes
   }
   leave()
-  return { "slow readers: answers begun": begun, "slow readers: MiB": mebibytes }
+  return { "slow readers: answers begun": started, "slow readers: MiB": mebibytes }
 })
 
 const connectMany = Effect.fnUntraced(function* connectMany(target: Target) {
   yield* counts(target)
-  const held = yield* attempt(() => connectOften(target.port))
+  const reserved = yield* attempt(() => connectOften(target.port))
   const { mebibytes } = yield* counts(target)
-  return { "many connections: held": held, "many connections: MiB": mebibytes }
+  return { "many connections: held": reserved, "many connections: MiB": mebibytes }
 })
 
 export const attackRow: Row = {
@@ -120,13 +120,13 @@ export const attackRow: Row = {
     return {
       unit: "counted",
       candidates: [
-        ...figuresOf(tryWrongKeys(target), [
+        ...getFigures(tryWrongKeys(target), [
           "wrong keys: handlers under way",
           "wrong keys: look-ups",
           "wrong keys: MiB",
         ]),
-        ...figuresOf(readNoAnswers(target), ["slow readers: answers begun", "slow readers: MiB"]),
-        ...figuresOf(connectMany(target), ["many connections: held", "many connections: MiB"]),
+        ...getFigures(readNoAnswers(target), ["slow readers: answers begun", "slow readers: MiB"]),
+        ...getFigures(connectMany(target), ["many connections: held", "many connections: MiB"]),
       ],
       ratios: [],
       figures: [

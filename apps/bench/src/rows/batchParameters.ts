@@ -28,7 +28,7 @@ export const batchParameters = (
     lockTimeout: 250,
     workspaceId: workspace,
     mode: "live",
-    seen: modesSeenBy("live"),
+    received: modesSeenBy("live"),
     now,
     from: number,
     phones,

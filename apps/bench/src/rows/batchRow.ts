@@ -11,7 +11,7 @@ import { CheckFailed } from "../measuring/checks.ts"
 import type { Row } from "../measuring/Comparison.ts"
 import { layerService } from "../serving/service.ts"
 import { batchParameters } from "./batchParameters.ts"
-import { callerOf } from "./callerOf.ts"
+import { toCaller } from "./callerOf.ts"
 import type { Setup } from "../Setup.ts"
 import { storeOn } from "../Setup.ts"
 
@@ -51,7 +51,7 @@ const openService = Effect.fnUntraced(function* openService({
     layerService().pipe(Layer.provideMerge(Layer.merge(storeOn(database, 10), WakeUp.layerLocal))),
   ).pipe(Effect.orDie)
   const messages = Context.get(service, Messages)
-  const caller: Caller = callerOf({ id })
+  const caller: Caller = toCaller({ id })
   const to = phones.map((phone) => ({ phone }))
   return rate(
     Effect.forEach(

@@ -8,7 +8,7 @@ import type { Row } from "../measuring/Comparison.ts"
 import { median } from "../measuring/rounds.ts"
 import { layerService, noticingAcceptance } from "../serving/service.ts"
 import { storeOn } from "../Setup.ts"
-import { callerOf } from "./callerOf.ts"
+import { toCaller } from "./callerOf.ts"
 import { waitUntilSettled } from "./waitUntilSettled.ts"
 
 /** Between two messages, so that the service has gone to sleep. Milliseconds. */
@@ -23,7 +23,7 @@ export const handoverRow: Row = {
     let handedOver = 0
     let copies = 0
     const arrived = yield* Latch.make(false)
-    const seen = () => {
+    const observed = () => {
       handedOver = performance.now()
       copies++
       arrived.openUnsafe()
@@ -33,11 +33,11 @@ export const handoverRow: Row = {
       if (accepted === 0) accepted = performance.now()
     })
     const service = yield* Layer.build(
-      layerService(seen).pipe(Layer.provideMerge(Layer.merge(storeOn(database, 10), wakeUp))),
+      layerService(observed).pipe(Layer.provideMerge(Layer.merge(storeOn(database, 10), wakeUp))),
     ).pipe(Effect.orDie)
     yield* Effect.forkScoped((yield* Effect.provide(makeDispatcher, service)).run)
     const messages = Context.get(service, Messages)
-    const caller = callerOf({ id: 1 })
+    const caller = toCaller({ id: 1 })
 
     const send = Effect.gen(function* send() {
       yield* Effect.sleep(idleMillis)

@@ -31,9 +31,9 @@ export const listRow: Row = {
     const scope = { workspaceId: one.id as WorkspaceId, mode: "live", restriction: null } as const
 
     /** The page with that number, counted from 1: its newest message is known. */
-    const page = (name: string, place: number): Candidate => {
-      const newest = sizes.listed - (place - 1) * limit
-      const before = place === 1 ? null : ((newest + 1) as MessageId)
+    const page = (name: string, index: number): Candidate => {
+      const newest = sizes.listed - (index - 1) * limit
+      const before = index === 1 ? null : ((newest + 1) as MessageId)
       const call = Effect.gen(function* call() {
         const started = performance.now()
         const { items } = yield* store.list(scope, filter, { before, limit }, Date.now())
@@ -52,11 +52,11 @@ export const listRow: Row = {
       }
     }
     const first = "page 1"
-    const far = `page ${sizes.farPage.toLocaleString("en")}`
+    const remote = `page ${sizes.deepPage.toLocaleString("en")}`
     return {
       unit: "ms",
-      candidates: [page(first, 1), page(far, sizes.farPage)],
-      ratios: [{ name: `${far} / ${first}`, of: far, by: first, limit: { atMost: 1.3 } }],
+      candidates: [page(first, 1), page(remote, sizes.deepPage)],
+      ratios: [{ name: `${remote} / ${first}`, of: remote, by: first, limit: { atMost: 1.3 } }],
       notes: [
         `a list over ${sizes.listed.toLocaleString("en")} messages of one workspace, ${limit} on a page`,
         "the median call of each run, through the store",

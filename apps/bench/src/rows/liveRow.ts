@@ -11,16 +11,16 @@ import type { Sent, SendOrder, Spell } from "../live/orders.ts"
 import { telegram, whatsApp } from "../live/platforms.ts"
 import type { Platform } from "../live/platforms.ts"
 import type { Program } from "../measuring/programs.ts"
-import { openStage, processorOf, recipient, untilQuiet } from "../live/stage.ts"
+import { openStage, getProcessor, recipient, untilIdle } from "../live/stage.ts"
 import type { Stage } from "../live/stage.ts"
 import { CheckFailed } from "../measuring/checks.ts"
 import { check, checkSent } from "../measuring/checks.ts"
 import type { Candidate, RatioClaim, Row, Unit } from "../measuring/Comparison.ts"
-import { figuresOf, median } from "../measuring/rounds.ts"
+import { toFigures, median } from "../measuring/rounds.ts"
 import { layerService, noticingAcceptance } from "../serving/service.ts"
 import type { Setup, Sizes } from "../Setup.ts"
 import { storeOn } from "../Setup.ts"
-import { callerOf } from "./callerOf.ts"
+import { toCaller } from "./callerOf.ts"
 import { waitUntilSettled } from "./waitUntilSettled.ts"
 
 /** Between two single messages: a process reports work no more often than this. */
@@ -29,7 +29,7 @@ const idleMillis = 120
 /** The times of a single message; steady clock. */
 interface Way {
   readonly began: number
-  readonly shown: number
+  readonly visible: number
   readonly acknowledged: number
 }
 
@@ -53,7 +53,7 @@ const openAcceptance = Effect.fnUntraced(function* openAcceptance({ database }: 
         to: { phone: `+${recipient}` },
         text: "Hello from the benchmark",
       }
-      const sent = yield* messages.send(callerOf({ id: workspace }), command, null)
+      const sent = yield* messages.send(toCaller({ id: workspace }), command, null)
       return { id: sent.messages[0]?.id ?? 0, began: accepted }
     },
     Effect.mapError(({ message }) => new CheckFailed({ message })),
@@ -77,33 +77,36 @@ interface Connected {
 }
 
 const copies = ({ stage }: Connected) =>
-  stage.remoteServer<number>({ ask: "copies", number: recipient })
+  stage.remoteServer<number>({ kind: "copies", number: recipient })
 
 const order = ({ sockets }: Connected, texts: Pick<SendOrder, "first" | "sockets" | "each">) =>
-  Effect.map(sockets.ask({ ask: "send", to: recipient, ...texts }), (told) => (told as Sent).texts)
+  Effect.map(
+    sockets.request({ kind: "send", to: recipient, ...texts }),
+    (reported) => (reported as Sent).texts,
+  )
 
 /** Sends, and waits until the recipient was shown this many more messages. */
-const untilShown = <A, E>(both: Connected, more: number, send: Effect.Effect<A, E>) =>
+const untilVisible = <A, E>(both: Connected, more: number, send: Effect.Effect<A, E>) =>
   Effect.gen(function* () {
-    const shown = yield* copies(both)
+    const visible = yield* copies(both)
     const arrived = yield* Effect.forkChild(
-      both.stage.remoteServer<Spell>({ ask: "arrivals", number: recipient, shown, more }),
+      both.stage.remoteServer<Spell>({ kind: "arrivals", number: recipient, visible, more }),
       { startImmediately: true },
     )
     const result = yield* send
     const spell = yield* Fiber.join(arrived)
-    yield* check("messages shown", (yield* copies(both)) - shown, more)
+    yield* check("messages shown", (yield* copies(both)) - visible, more)
     return { result, spell }
   })
 
 /** All numbers send at once. */
 const crowd = <E>(both: Connected, program: Program, send: Effect.Effect<unknown, E>) =>
   Effect.gen(function* () {
-    yield* untilQuiet(program, both.numbers)
-    const before = yield* processorOf(program)
-    const { spell } = yield* untilShown(both, both.count, send)
-    yield* untilQuiet(program, both.numbers)
-    const { micros } = yield* processorOf(program)
+    yield* untilIdle(program, both.numbers)
+    const before = yield* getProcessor(program)
+    const { spell } = yield* untilVisible(both, both.count, send)
+    yield* untilIdle(program, both.numbers)
+    const { micros } = yield* getProcessor(program)
     return {
       perSecond: (both.count - 1) / (spell.millis / 1000),
       micros: (micros - before.micros) / both.count,
@@ -113,7 +116,7 @@ const crowd = <E>(both: Connected, program: Program, send: Effect.Effect<unknown
 /** The numbers send in turn, one message at a time, with a pause before each. */
 const alone = Effect.fnUntraced(function* alone(
   { calls, numbers }: Connected,
-  one: (place: number) => Effect.Effect<Way, CheckFailed>,
+  one: (index: number) => Effect.Effect<Way, CheckFailed>,
 ) {
   const ways: Array<Way> = []
   for (let call = 0; call < calls; call++) {
@@ -121,7 +124,7 @@ const alone = Effect.fnUntraced(function* alone(
     ways.push(yield* one(call % numbers))
   }
   return {
-    shown: median(ways.map(({ began, shown }) => shown - began)),
+    visible: median(ways.map(({ began, visible }) => visible - began)),
     acknowledged: median(ways.map(({ acknowledged, began }) => acknowledged - began)),
   }
 })
@@ -146,17 +149,17 @@ const runService = Effect.fnUntraced(function* runService(both: Connected) {
     loadWaiting(stage.database, count, { from: 1, to: numbers }),
   )
   yield* waitUntilSettled(stage.database)
-  const ways = yield* alone(both, (place) =>
+  const ways = yield* alone(both, (index) =>
     Effect.gen(function* () {
-      const { result, spell } = yield* untilShown(
+      const { result, spell } = yield* untilVisible(
         both,
         1,
         Effect.gen(function* () {
-          const { began, id } = yield* accept(place + 1)
+          const { began, id } = yield* accept(index + 1)
           return { began, acknowledged: yield* untilSent(both, id) }
         }),
       )
-      return { ...result, shown: spell.ended }
+      return { ...result, visible: spell.ended }
     }),
   )
   yield* waitUntilSettled(stage.database)
@@ -173,15 +176,15 @@ const runBare = Effect.fnUntraced(function* runBare(both: Connected) {
       check("messages acknowledged", length, count),
     ),
   )
-  const ways = yield* alone(both, (place) =>
+  const ways = yield* alone(both, (index) =>
     Effect.gen(function* () {
-      const { result, spell } = yield* untilShown(
+      const { result, spell } = yield* untilVisible(
         both,
         1,
-        order(both, { first: place, sockets: 1, each: 1 }),
+        order(both, { first: index, sockets: 1, each: 1 }),
       )
       const [text = { began: 0, acknowledged: 0 }] = result
-      return { ...text, shown: spell.ended }
+      return { ...text, visible: spell.ended }
     }),
   )
   return { ...figures, ...ways }
@@ -199,7 +202,7 @@ const openSenders = Effect.fnUntraced(function* openSenders(
   const accept = yield* openAcceptance(stage)
   const count = numbers * each
   const both: Connected = { stage, worker, sockets, accept, calls, each, numbers, count }
-  return { service: figuresOf(runService(both)), bare: figuresOf(runBare(both)) }
+  return { service: toFigures(runService(both)), bare: toFigures(runBare(both)) }
 })
 
 type Senders = Effect.Success<ReturnType<typeof openSenders>>
@@ -208,7 +211,7 @@ type Senders = Effect.Success<ReturnType<typeof openSenders>>
 interface Figures {
   readonly perSecond: number
   readonly micros: number
-  readonly shown: number
+  readonly visible: number
   readonly acknowledged: number
 }
 
@@ -225,7 +228,7 @@ const figures: ReadonlyArray<{
     of: ({ micros }) => micros,
   },
   { name: "messages", unit: "per second", limit: null, of: ({ perSecond }) => perSecond },
-  { name: "until the recipient has it", unit: "ms", limit: null, of: ({ shown }) => shown },
+  { name: "until the recipient has it", unit: "ms", limit: null, of: ({ visible }) => visible },
   {
     name: "until it is acknowledged",
     unit: "ms",
@@ -234,47 +237,47 @@ const figures: ReadonlyArray<{
   },
 ]
 
-const candidatesOf = (senders: Senders, name: keyof Senders) =>
+const getCandidates = (senders: Senders, name: keyof Senders) =>
   figures.map((figure): Candidate => ({
     name: `${name}: ${figure.name}`,
     unit: figure.unit,
     run: senders[name](figure.of),
   }))
 
-const notesOf = ({ liveCalls, liveMessages, liveNumbers }: Sizes, bare: string) => [
+const getNotes = ({ liveCalls, liveMessages, liveNumbers }: Sizes, bare: string) => [
   `rate and processor time: ${liveMessages} texts of each of ${liveNumbers} numbers to a person; the next once the one before it is acknowledged`,
   `service: the worker as it is run, from messages that wait in PostgreSQL to what became of them; bare: ${bare}`,
   `times: ${liveCalls} texts one after the other; of the service, from the commit of the acceptance in another process, and acknowledged means that PostgreSQL has it as sent; of the bare library, from its call`,
   "the remote server, which decrypts every message, shares the processors",
 ]
 
-const liveRowOf = (platform: Platform, id: string, noun: string, bare: string): Row => ({
+const makeLiveRow = (platform: Platform, id: string, noun: string, bare: string): Row => ({
   id,
   title: `messages of ${noun} / of ${platform.bareName}`,
   prepare: Effect.fnUntraced(function* prepare(setup) {
     const senders = yield* openSenders(platform, setup)
     return {
       unit: "ms",
-      candidates: [...candidatesOf(senders, "service"), ...candidatesOf(senders, "bare")],
+      candidates: [...getCandidates(senders, "service"), ...getCandidates(senders, "bare")],
       ratios: figures.map(({ limit, name }) => ({
         name,
         of: `service: ${name}`,
         by: `bare: ${name}`,
         limit,
       })),
-      notes: notesOf(setup.sizes, bare),
+      notes: getNotes(setup.sizes, bare),
     }
   }),
 })
 
-export const liveRow = liveRowOf(
+export const liveRow = makeLiveRow(
   whatsApp,
   "live",
   "live numbers",
   "sockets of the library alone, a loop over each, with keys in an SQLite file that waits for no disk",
 )
 
-export const telegramLiveRow = liveRowOf(
+export const telegramLiveRow = makeLiveRow(
   telegram,
   "telegram-live",
   "Telegram accounts",

@@ -5,10 +5,10 @@
 import { Effect } from "effect"
 import type { Candidate, RatioClaim, Row, Unit } from "../measuring/Comparison.ts"
 import { check } from "../measuring/checks.ts"
-import { figuresOf } from "../measuring/rounds.ts"
+import { toFigures } from "../measuring/rounds.ts"
 import { telegram, whatsApp } from "../live/platforms.ts"
 import type { Platform } from "../live/platforms.ts"
-import { memoryOf, openStage, processorOf, untilQuiet } from "../live/stage.ts"
+import { getMemory, openStage, getProcessor, untilIdle } from "../live/stage.ts"
 import type { Side, Stage } from "../live/stage.ts"
 import type { Sizes } from "../Setup.ts"
 
@@ -17,9 +17,9 @@ const started = (side: Side, devices: number) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { connected, program } = yield* side.start(devices)
-      yield* untilQuiet(program, devices)
-      const { micros } = yield* processorOf(program)
-      const { held, resident } = yield* memoryOf(program)
+      yield* untilIdle(program, devices)
+      const { micros } = yield* getProcessor(program)
+      const { held, resident } = yield* getMemory(program)
       return { held, resident, micros, millis: connected.millis }
     }),
   )
@@ -54,14 +54,14 @@ const figures: ReadonlyArray<{
   { name: "until all are connected", unit: "ms", limit: null, of: ({ millis }) => millis },
 ]
 
-const candidatesOf = (stage: Stage, side: Side, sessions: number) => {
+const getCandidates = (stage: Stage, side: Side, sessions: number) => {
   let one: Started | undefined
-  const run = figuresOf(
+  const run = toFigures(
     Effect.gen(function* () {
       // The first round, which does not count, is that of one session, before the others are linked.
       const all = yield* started(side, one === undefined ? 1 : sessions)
       one ??= all
-      const complaints = yield* stage.remoteServer<Array<string>>({ ask: "complaints" })
+      const complaints = yield* stage.remoteServer<Array<string>>({ kind: "complaints" })
       yield* check("complaints", complaints.length, 0)
       return { all, one }
     }),
@@ -70,26 +70,26 @@ const candidatesOf = (stage: Stage, side: Side, sessions: number) => {
     name: `${side.name}: ${name}`,
     unit,
     // The few sessions of a smoke run drown in what a process takes by itself.
-    run: run((told) => Math.max(1, of(told.all, told.one, sessions))),
+    run: run((reported) => Math.max(1, of(reported.all, reported.one, sessions))),
   }))
 }
 
-const sessionRowOf = (
+const makeSessionRow = (
   platform: Platform,
   { id, noun }: { readonly id: string; readonly noun: string },
-  countOf: (sizes: Sizes) => number,
+  getCount: (sizes: Sizes) => number,
   notes: ReadonlyArray<string>,
 ): Row => ({
   id,
   title: `a connected ${noun} / one of ${platform.bareName}`,
   prepare: Effect.fnUntraced(function* prepare({ database, sizes }) {
-    const sessions = countOf(sizes)
+    const sessions = getCount(sizes)
     const stage = yield* openStage(platform, yield* database, sessions)
     return {
       unit: "kB",
       candidates: [
-        ...candidatesOf(stage, stage.service, sessions),
-        ...candidatesOf(stage, stage.bare, sessions),
+        ...getCandidates(stage, stage.service, sessions),
+        ...getCandidates(stage, stage.bare, sessions),
       ],
       ratios: figures.map(({ limit, name }) => ({
         name,
@@ -107,7 +107,7 @@ const sessionRowOf = (
   }),
 })
 
-export const sessionRow = sessionRowOf(
+export const sessionRow = makeSessionRow(
   whatsApp,
   { id: "sessions", noun: "live number" },
   ({ sessions }) => sessions,
@@ -116,7 +116,7 @@ export const sessionRow = sessionRowOf(
   ],
 )
 
-export const telegramSessionRow = sessionRowOf(
+export const telegramSessionRow = makeSessionRow(
   telegram,
   { id: "telegram-sessions", noun: "Telegram account" },
   ({ telegramSessions }) => telegramSessions,

@@ -3,7 +3,7 @@ export interface AttackCounts {
   /** Handlers that were under way at once, at most. */
   readonly handlers: number
   /** Handlers that were begun. */
-  readonly begun: number
+  readonly started: number
   /** Times that the store was asked for a key. */
   readonly lookUps: number
   /** MiB of memory at most, above those of the look before. */

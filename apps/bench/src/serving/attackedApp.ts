@@ -15,25 +15,25 @@ import { servedSettings, servedStore } from "./servedStore.ts"
 import { layerService } from "./service.ts"
 
 /** How often to look at the memory. Milliseconds. */
-const lookMillis = 20
+const checkMillis = 20
 const mebibyte = 1024 * 1024
 
 let underWay = 0
 let handlers = 0
-let begun = 0
+let started = 0
 let lookUps = 0
 let memoryBefore = process.memoryUsage.rss()
 let memory = memoryBefore
 setInterval(() => {
   memory = Math.max(memory, process.memoryUsage.rss())
-}, lookMillis).unref()
+}, checkMillis).unref()
 
 const takeCounts = (): AttackCounts => {
-  const counts = { handlers, begun, lookUps, mebibytes: (memory - memoryBefore) / mebibyte }
+  const counts = { handlers, started, lookUps, mebibytes: (memory - memoryBefore) / mebibyte }
   memoryBefore = process.memoryUsage.rss()
   memory = memoryBefore
   handlers = underWay
-  begun = 0
+  started = 0
   lookUps = 0
   return counts
 }
@@ -59,7 +59,7 @@ const serving = Effect.gen(function* serving() {
   const app = yield* httpApp
   const counted = Effect.acquireUseRelease(
     Effect.sync(() => {
-      begun++
+      started++
       handlers = Math.max(handlers, ++underWay)
     }),
     () => app,

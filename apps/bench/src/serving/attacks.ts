@@ -15,17 +15,17 @@ const open = async (port: number): Promise<Socket> => {
 }
 
 /** Reads so many answers; their statuses. */
-const statusesOf = async (socket: Socket, answers: number): Promise<Record<string, number>> => {
+const readStatuses = async (socket: Socket, answers: number): Promise<Record<string, number>> => {
   const statuses: Record<string, number> = {}
-  let seen = 0
+  let lastCount = 0
   let rest = ""
   for await (const chunk of socket.setEncoding("latin1")) {
     const text = rest + String(chunk)
     for (const [, status = ""] of text.matchAll(/HTTP\/1\.1 (\d{3})/g)) {
       statuses[status] = (statuses[status] ?? 0) + 1
-      seen++
+      lastCount++
     }
-    if (seen === answers) break
+    if (lastCount === answers) break
     // What may be the beginning of the next status line.
     rest =
       /(?:HTTP\/1\.1 \d{0,2}|HTTP\/1\.1|HTTP\/1\.|HTTP\/1|HTTP\/|HTTP|HTT|HT|H)$/.exec(text)?.[0] ??
@@ -44,7 +44,7 @@ export const pipelineWrongKey = async (
   const sockets = await Promise.all(Array.from({ length: 20 }, () => open(port)))
   const each = sockets.map((socket) => {
     socket.write(get("/api/v2/me", key).repeat(requests))
-    return statusesOf(socket, requests)
+    return readStatuses(socket, requests)
   })
   for (const statuses of await Promise.all(each)) {
     for (const [status, count] of Object.entries(statuses)) all[status] = (all[status] ?? 0) + count

@@ -1,6 +1,6 @@
 /** A process that sends: so many clients, each with one request under way, for so long. */
 import { Pool } from "undici"
-import { secretOf } from "../database/fixture.ts"
+import { getSecret } from "../database/fixture.ts"
 import { answering } from "../measuring/answering.ts"
 
 /** Order to the sending process, and its report. */
@@ -31,17 +31,17 @@ const obey = async (order: LoadOrder): Promise<LoadReport> => {
   let sent = 0
   const client = async () => {
     while (performance.now() < end) {
-      const place = sent++
-      const key = order.keys.from + (place % (order.keys.to - order.keys.from + 1))
+      const index = sent++
+      const key = order.keys.from + (index % (order.keys.to - order.keys.from + 1))
       const from =
         order.firstNumber === null
           ? {}
-          : { from: order.firstNumber + Math.floor(place / messagesOfNumber) }
+          : { from: order.firstNumber + Math.floor(index / messagesOfNumber) }
       const { body, statusCode } = await pool.request({
         path: "/api/v2/messages",
         method: "POST",
         headers: {
-          authorization: `Bearer ${secretOf(key)}`,
+          authorization: `Bearer ${getSecret(key)}`,
           "content-type": "application/json",
         },
         body: JSON.stringify({

@@ -33,16 +33,17 @@ export const serveAttacked = (database: TestDatabase, pool: number) =>
 /** Starts a process that sends; each order is answered when it is done. */
 export const startLoad = Effect.map(
   startProgram(import.meta.resolve("./httpLoad.ts")),
-  ({ ask }) =>
+  ({ request }) =>
     (order: LoadOrder) =>
-      Effect.map(ask(order), (report) => report as LoadReport),
+      Effect.map(request(order), (report) => report as LoadReport),
 )
 
 /** Starts a process that receives webhooks; an order asks what came since the last one. */
 export const startReceiver = Effect.gen(function* startReceiver() {
-  const { ask, next } = yield* startProgram(import.meta.resolve("./webhookReceiver.ts"))
+  const { request, next } = yield* startProgram(import.meta.resolve("./webhookReceiver.ts"))
   return {
     origin: String(yield* next),
-    report: (order: ReceiverOrder) => Effect.map(ask(order), (report) => report as ReceiverReport),
+    report: (order: ReceiverOrder) =>
+      Effect.map(request(order), (report) => report as ReceiverReport),
   }
 })

@@ -23,13 +23,13 @@ import { Effect, Layer } from "effect"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** A transport that accepts at once, and calls `seen` for each message. */
-const layerNoTransport = (seen: (message: OutgoingMessage) => void) => {
+/** A transport that accepts at once, and calls `observed` for each message. */
+const layerNoTransport = (observed: (message: OutgoingMessage) => void) => {
   const transport: Transport = {
     dropsCopies: true,
     send: (message) =>
       Effect.sync(() => {
-        seen(message)
+        observed(message)
         return { _tag: "Accepted" } as const
       }),
     listen: () => Effect.never,
@@ -64,14 +64,14 @@ export const noticingAcceptance = <E>(wakeUp: Layer.Layer<WakeUp, E>, accepted: 
  * out to customers' addresses.
  */
 export const layerService = (
-  seen: (message: OutgoingMessage) => void = () => undefined,
+  observed: (message: OutgoingMessage) => void = () => undefined,
   egress: Layer.Layer<Egress> = Egress.layerClosed,
 ) =>
   OutgoingMediaSource.layer.pipe(
     Layer.provideMerge(layerServices),
     Layer.provideMerge(
       Layer.mergeAll(
-        layerNoTransport(seen),
+        layerNoTransport(observed),
         egress,
         NumberOwnership.layerAll,
         layerQrCodeImages,

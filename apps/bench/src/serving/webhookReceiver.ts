@@ -101,14 +101,14 @@ const isEvent = ({ body, eventId }: Call) =>
 
 const report = (order: ReceiverOrder): ReceiverReport => {
   const calls = received.map(readCall)
-  const told: ReceiverReport = {
+  const receiverReport: ReceiverReport = {
     calls: calls.length,
     deliveries: new Set(calls.map(({ eventId, path }) => `${path} ${eventId}`)).size,
     wronglySigned: calls.filter((call) => !isSigned(call, order)).length,
     wrongBodies: calls.filter((call) => !isEvent(call)).length,
   }
   received = []
-  return told
+  return receiverReport
 }
 
 server.listen(0, "127.0.0.1", () => {

@@ -1,10 +1,10 @@
 /** How a workspace and the service do. */
 import { isSilent, secondsSince } from "../ServiceFigures.ts"
 import { choice, command, maybe, workspace } from "../Command.ts"
-import { fieldsOf } from "./rows.ts"
+import { toFields } from "./rows.ts"
 
 /** How long ago it was, and whether the process counts as dead. */
-const lifeOf = (seenAt: string, now: string): string => {
+const formatLife = (seenAt: string, now: string): string => {
   const since = secondsSince(seenAt, now)
   const seconds = Math.max(0, Math.round(since))
   return `${seconds} s ago${isSilent(since) ? ", dead or cut off" : ""}`
@@ -14,7 +14,7 @@ const ranges = ["24h", "7d", "30d"] as const
 
 export const figureCommands = [
   command({
-    words: "figures workspace",
+    name: "figures workspace",
     as: "operator",
     summary: "Shows what happened in a workspace, and what waits.",
     about: "One line for each hour, six hours or day, oldest first; times are in UTC.",
@@ -23,8 +23,8 @@ export const figureCommands = [
       range: maybe(choice(ranges, "The span of time; default 24h.")),
       mode: maybe(choice(["live", "test"], "Which messages count; default live.")),
     },
-    run: async ({ workspace: inside, ...given }, { operator, output }) => {
-      const figures = await operator().figures.get(inside, fieldsOf(given))
+    run: async ({ workspace: inside, ...args }, { operator, output }) => {
+      const figures = await operator().figures.get(inside, toFields(args))
       if (output.json) return output.one(figures)
       const { buckets, ...rest } = figures
       await output.all(buckets, [
@@ -39,12 +39,12 @@ export const figureCommands = [
         ["half within ms", "wait_p50_ms"],
         ["95% within ms", "wait_p95_ms"],
       ])
-      output.say("")
+      output.print("")
       output.one(rest)
     },
   }),
   command({
-    words: "figures service",
+    name: "figures service",
     as: "operator",
     summary: "Shows how the service does, and the processes on its store.",
     about:
@@ -54,12 +54,12 @@ export const figureCommands = [
       if (output.json) return output.one(figures)
       const { now, processes, ...rest } = figures
       output.one({ now, ...rest })
-      output.say("")
+      output.print("")
       await output.all(processes, [
         ["process", "name"],
         "kind",
         "works",
-        ["last sign of life", ({ seen_at }) => lifeOf(seen_at, now)],
+        ["last sign of life", ({ seen_at }) => formatLife(seen_at, now)],
         ["numbers", "numbers_held"],
         ["shards", "shards_held"],
       ])

@@ -6,7 +6,7 @@ import {
   command,
   count,
   maybe,
-  placeOptions,
+  targetOptions,
   text,
   time,
   workspace,
@@ -14,10 +14,10 @@ import {
 import type { Tools } from "../Command.ts"
 import { interruptible } from "../ending.ts"
 import { isOver, recipientText } from "./messages.ts"
-import { restAfter, whileRead } from "./polling.ts"
+import { pollDelay, whileRead } from "./polling.ts"
 
 /** Maximum of messages to watch for their end; the oldest ones drop out. */
-const mostWatched = 500
+const maxWatched = 500
 
 const columns = [
   "seen",
@@ -46,19 +46,19 @@ const changes = async (
   for await (const { data } of listing.pages()) {
     requests++
     found.push(...data)
-    if (found.length >= mostWatched) break
+    if (found.length >= maxWatched) break
   }
   const seen = new Date(machine.now()).toISOString()
   const changed = found.filter((message) => known.get(message.id)?.status !== message.status)
   for (const message of found) known.set(message.id, message)
   const newest = [...known.keys()].toSorted((a, b) => b - a)
-  for (const old of newest.slice(mostWatched)) known.delete(old)
-  const told = changed.map((message): Seen => ({
+  for (const old of newest.slice(maxWatched)) known.delete(old)
+  const received = changed.map((message): Seen => ({
     seen,
     event: `message.${message.status}`,
     message,
   }))
-  return { seen: told.toReversed(), requests }
+  return { seen: received.toReversed(), requests }
 }
 
 /** Creation time of the oldest message that still waits. */
@@ -70,13 +70,13 @@ const oldestOpen = (known: ReadonlyMap<number, Message>): string | undefined =>
 
 export const followCommands = [
   command({
-    words: "tail",
+    name: "tail",
     as: "key or operator",
     summary: "Follows new messages and their changes of status, until Ctrl-C.",
     about:
       "It polls the service every few seconds, less often the more messages wait, with at most 20 of the 60\nrequests a minute. It follows at most the latest 500 messages; webhooks report every one, and at once.",
     options: {
-      ...placeOptions,
+      ...targetOptions,
       since: maybe(time("Also messages created then or later. Default: from now on.")),
       every: maybe(count("SECONDS", "Seconds between polls. Default and minimum: 3.")),
       event: any(
@@ -95,21 +95,21 @@ export const followCommands = [
         const waiting = [...known.values()].filter((message) => !isOver(message)).length
         return `${waiting} of the followed messages still wait`
       }
-      const look = async () => {
+      const check = async () => {
         const { requests, seen } = await changes(tools, known, from)
-        const wanted = seen.filter(
+        const requested = seen.filter(
           ({ message }) => event.length === 0 || event.includes(message.status),
         )
-        for (const change of wanted) {
+        for (const change of requested) {
           output.event(change, columns)
         }
-        return Math.max(every * 1000, restAfter(requests))
+        return Math.max(every * 1000, pollDelay(requests))
       }
-      await interruptible(machine.signal, stillWaiting, () => whileRead(machine, look))
+      await interruptible(machine.signal, stillWaiting, () => whileRead(machine, check))
     },
   }),
   command({
-    words: "events",
+    name: "events",
     as: "operator",
     summary: "Follows what changes in a workspace, until Ctrl-C: a line for each event.",
     about:

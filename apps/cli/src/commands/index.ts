@@ -21,7 +21,7 @@ const shells = ["bash", "zsh", "fish"] as const
 
 export const commands: ReadonlyArray<Command> = [
   command({
-    words: "me",
+    name: "me",
     as: "key",
     summary: "Shows the key: its workspace, scopes, plan and limits.",
     run: async (_, { client, output }) => output.one(await client().me()),
@@ -42,7 +42,7 @@ export const commands: ReadonlyArray<Command> = [
   ...phoneCommands,
   ...profileCommands,
   command({
-    words: "completion",
+    name: "completion",
     as: "none",
     summary: "Prints a script for shell completion.",
     about: `bash: eval "$(messaging completion bash)"; fish: messaging completion fish | source`,
@@ -50,13 +50,13 @@ export const commands: ReadonlyArray<Command> = [
     run: ({ shell }, { machine }) => machine.print(scripts[shell]),
   }),
   command({
-    words: "complete",
+    name: "complete",
     as: "none",
     summary: "Prints candidates for the last word, for shells.",
-    arguments: { words: any(text("WORD", "The words so far, behind --.")) },
-    run: ({ words }, { commands: all, machine }) =>
+    arguments: { texts: any(text("WORD", "The words so far, behind --.")) },
+    run: ({ texts }, { commands: all, machine }) =>
       machine.print(
-        complete(words, all)
+        complete(texts, all)
           .map((word) => `${word}\n`)
           .join(""),
       ),

@@ -12,23 +12,23 @@ export const limit = {
 
 /** Prints that much of a list, in pages no larger than needed, and says whether more follow. */
 export const listed = async <Item extends object>(
-  { all, limit: given }: { readonly limit?: number | undefined; readonly all: boolean },
+  { all, limit: value }: { readonly limit?: number | undefined; readonly all: boolean },
   output: Output,
   columns: ReadonlyArray<Column<Item>>,
-  ask: (page: { readonly limit: number }) => Listing<Item>,
+  request: (page: { readonly limit: number }) => Listing<Item>,
 ): Promise<void> => {
-  if (all && given !== undefined) throw usageError("--all and --limit exclude one another")
-  const most = all ? Number.POSITIVE_INFINITY : (given ?? 50)
+  if (all && value !== undefined) throw usageError("--all and --limit exclude one another")
+  const max = all ? Number.POSITIVE_INFINITY : (value ?? 50)
   let more = false
   async function* items() {
-    let left = most
-    for await (const { data, next_cursor } of ask({ limit: Math.min(100, most) }).pages()) {
-      const shown = data.slice(0, left)
-      yield* shown
-      left -= shown.length
+    let left = max
+    for await (const { data, next_cursor } of request({ limit: Math.min(100, max) }).pages()) {
+      const visible = data.slice(0, left)
+      yield* visible
+      left -= visible.length
       // Skipped when the output is closed.
       if (left === 0) {
-        more = next_cursor !== null || shown.length < data.length
+        more = next_cursor !== null || visible.length < data.length
         return
       }
     }

@@ -10,16 +10,16 @@ import {
   maybe,
   once,
   phoneValue,
-  placeOptions,
+  targetOptions,
   text,
 } from "../Command.ts"
 import { interruptible, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
-import { placeText } from "../WorkspaceClient.ts"
+import { targetText } from "../WorkspaceClient.ts"
 import { limit, listed } from "./lists.ts"
 import { readLines } from "./messages.ts"
-import { restAfter } from "./polling.ts"
-import { callerLists, callerShows, fieldsOf } from "./rows.ts"
+import { pollDelay } from "./polling.ts"
+import { callerLists, callerDetail, toFields } from "./rows.ts"
 
 const columns = [
   "id",
@@ -42,30 +42,30 @@ const resultColumns = ["phone", "status"] as const
 
 export const mediaCommands = [
   command({
-    words: "media upload",
+    name: "media upload",
     as: "key or operator",
     summary: "Uploads files, which you can send by their ids.",
     arguments: { file: many(text("FILE", "A file of at most 64 MiB.")) },
-    options: placeOptions,
-    run: async (given, tools) => {
-      for (const file of given.file) tools.output.one(await upload(file, tools), columns)
+    options: targetOptions,
+    run: async (input, tools) => {
+      for (const file of input.file) tools.output.one(await upload(file, tools), columns)
     },
   }),
   callerLists("media list", "media.list", "Lists files, newest first.", columns, {
     type: maybe(choice(["image", "file"], "Only those.")),
   }),
-  callerShows("media get", "file", "media.get", "Shows a file with a link to it."),
-  callerShows("media delete", "file", "media.delete", "Deletes files.", many),
+  callerDetail("media get", "file", "media.get", "Shows a file with a link to it."),
+  callerDetail("media delete", "file", "media.delete", "Deletes files.", many),
 ]
 
 export const checkCommands = [
   command({
-    words: "checks create",
+    name: "checks create",
     as: "key or operator",
     summary: "Finds out which phones WhatsApp knows.",
     arguments: { phone: any(phoneValue("E.164 with +.")) },
     options: {
-      ...placeOptions,
+      ...targetOptions,
       file: maybe(text("FILE", "Phones, one to a line.")),
       name: maybe(text("NAME", "For people.")),
       from: maybe(count("ID", "The number that asks.")),
@@ -77,14 +77,14 @@ export const checkCommands = [
       const phones = [...phone, ...lines]
       if (phones.length === 0) throw usageError("give phones, or a --file with them")
       const { numberChecks } = caller()
-      let check = await numberChecks.create({ phones, ...fieldsOf({ name, from }) })
+      let check = await numberChecks.create({ phones, ...toFields({ name, from }) })
       if (!wait) return output.one(check, checkColumns)
       const goesOn = () =>
-        `check ${check.id} continues; messaging checks get ${check.id}${placeText(place, { withMode: true })} shows its progress`
+        `check ${check.id} continues; messaging checks get ${check.id}${targetText(place, { withMode: true })} shows its progress`
       await interruptible(machine.signal, goesOn, async () => {
         for (; check.status !== "completed"; check = await numberChecks.get(check.id)) {
           output.progress(`${check.checked} of ${check.total} phones looked up`)
-          await machine.pause(restAfter(1))
+          await machine.pause(pollDelay(1))
         }
       })
       await output.all(numberChecks.results(check.id, { limit: 100 }), resultColumns)
@@ -97,25 +97,25 @@ export const checkCommands = [
     checkColumns,
     {},
   ),
-  callerShows(
+  callerDetail(
     "checks get",
     "number check",
     "numberChecks.get",
     "Shows a number check and its progress.",
   ),
   command({
-    words: "checks results",
+    name: "checks results",
     as: "key or operator",
     summary: "Shows the result of each phone.",
     arguments: { id: once(id("number check")) },
     options: {
-      ...placeOptions,
+      ...targetOptions,
       status: any(choice(["pending", "registered", "not_registered", "failed"], "Only those.")),
       ...limit,
     },
-    run: ({ id: of, status, ...given }, { caller, output }) =>
-      listed(given, output, resultColumns, (page) =>
-        caller().numberChecks.results(of, { ...page, ...fieldsOf({ status }) }),
+    run: ({ id: of, status, ...args }, { caller, output }) =>
+      listed(args, output, resultColumns, (page) =>
+        caller().numberChecks.results(of, { ...page, ...toFields({ status }) }),
       ),
   }),
 ]

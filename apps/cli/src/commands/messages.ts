@@ -20,10 +20,10 @@ import {
   link,
   many,
   maybe,
-  moment,
+  instant,
   once,
   phoneValue,
-  placeOptions,
+  targetOptions,
   text,
   time,
   workspace,
@@ -31,10 +31,10 @@ import {
 import type { Tools, Value } from "../Command.ts"
 import { Ended, interruptible, usageError } from "../ending.ts"
 import { upload } from "../upload.ts"
-import { inputOf } from "../Machine.ts"
-import { placeText } from "../WorkspaceClient.ts"
-import { callerLists, callerShows, fieldsOf } from "./rows.ts"
-import { restAfter } from "./polling.ts"
+import { readInput } from "../Machine.ts"
+import { targetText } from "../WorkspaceClient.ts"
+import { callerLists, callerDetail, toFields } from "./rows.ts"
+import { pollDelay } from "./polling.ts"
 
 const statuses = [
   "queued",
@@ -48,19 +48,19 @@ const statuses = [
 ] as const
 
 /** A recipient in one word, whose format says what it is. `name` is where it was given. */
-const readRecipient = (given: string, name: string): Recipient => {
-  const [, kind, rest = ""] = /^(group|contact):(.*)$/s.exec(given) ?? []
+const readRecipient = (value: string, name: string): Recipient => {
+  const [, kind, rest = ""] = /^(group|contact):(.*)$/s.exec(value) ?? []
   if (kind === "group" && isGroupName(rest)) return { group: rest }
   if (kind === "contact" && /^[1-9]\d{0,14}$/.test(rest)) return { contact_id: Number(rest) }
-  if (parsePhone(given) !== undefined) return { phone: given }
-  if (parseUsername(given) !== undefined) return { username: given }
+  if (parsePhone(value) !== undefined) return { phone: value }
+  if (parseUsername(value) !== undefined) return { username: value }
   throw usageError(
     `${name} is a phone with + and a country code, @username, group:NAME or contact:ID`,
   )
 }
 
 export const recipient: Value<Recipient> = {
-  shown: "TO",
+  placeholder: "TO",
   about: "A phone with +, @username, group:NAME or contact:ID.",
   read: readRecipient,
 }
@@ -81,7 +81,10 @@ export const messageColumns = [
   ["created", "created_at"],
   ["send at", "send_at"],
   ["sent", "sent_at"],
-  ["text", ({ text: words }: Message) => (words.length > 40 ? `${words.slice(0, 39)}…` : words)],
+  [
+    "text",
+    ({ text: tokens }: Message) => (tokens.length > 40 ? `${tokens.slice(0, 39)}…` : tokens),
+  ],
   ["error", ({ error }: Message) => error?.code],
 ] as const
 
@@ -92,7 +95,7 @@ export const isOver = ({ status }: Message): boolean =>
 /** Maximum of recipients per request. */
 const batchSize = 1000
 
-const recipientsOf = async (named: ReadonlyArray<Recipient>, file: string | undefined) => {
+const getRecipients = async (named: ReadonlyArray<Recipient>, file: string | undefined) => {
   if (file === undefined) return named
   return [...named, ...(await readLines(file, readRecipient))]
 }
@@ -133,21 +136,21 @@ export const content = {
 }
 
 /** The content from those options; uploads a file. With `needsText` media alone are none. */
-export const contentOf = async (
-  given: Content & { readonly "idempotency-key"?: string | undefined },
+export const getContent = async (
+  input: Content & { readonly "idempotency-key"?: string | undefined },
   tools: Tools,
   { needsText = false } = {},
 ): Promise<Pick<SendMessage, "text" | "media">> => {
-  const { file, "media-id": mediaId, "media-type": type, "media-url": url } = given
-  const key = given["idempotency-key"]
+  const { file, "media-id": mediaId, "media-type": type, "media-url": url } = input
+  const key = input["idempotency-key"]
   if ([file, mediaId, url].filter((each) => each !== undefined).length > 1) {
     throw usageError("--file, --media-url and --media-id exclude one another")
   }
   if (type !== undefined && url === undefined) throw usageError("--media-type needs --media-url")
-  const words = await textOf(given, tools)
-  if (words === undefined && needsText) throw usageError("--text is missing")
-  if (words !== undefined && isBlank(words)) throw usageError("--text is blank")
-  if ([words, file, mediaId, url].every((each) => each === undefined)) {
+  const tokens = await getText(input, tools)
+  if (tokens === undefined && needsText) throw usageError("--text is missing")
+  if (tokens !== undefined && isBlank(tokens)) throw usageError("--text is blank")
+  if ([tokens, file, mediaId, url].every((each) => each === undefined)) {
     throw usageError("give --text, or media with --file, --media-url or --media-id")
   }
   const media: MediaReference | undefined =
@@ -161,15 +164,15 @@ export const contentOf = async (
         : url === undefined
           ? undefined
           : { url, ...(type === undefined ? {} : { type }) }
-  return fieldsOf({ text: words, media })
+  return toFields({ text: tokens, media })
 }
 
-const textOf = async (
-  { text: words }: Content,
+const getText = async (
+  { text: tokens }: Content,
   { machine }: Tools,
 ): Promise<string | undefined> => {
-  if (words !== "-") return words
-  return inputOf(machine, "the text of --text -")
+  if (tokens !== "-") return tokens
+  return readInput(machine, "the text of --text -")
 }
 
 /**
@@ -185,9 +188,9 @@ const sendParts = async (
 ): Promise<ReadonlyArray<Message>> => {
   const { messages } = caller()
   const sent: Array<Message> = []
-  let asked = 0
+  let requests = 0
   const goesOn = () => {
-    const more = asked === sent.length ? "" : `, and possibly ${asked - sent.length} more`
+    const more = requests === sent.length ? "" : `, and possibly ${requests - sent.length} more`
     const again =
       key === undefined ? "" : "; repeat the command with the same --idempotency-key to continue"
     return `${sent.length} of ${to.length} messages were accepted${more}${again}`
@@ -199,13 +202,13 @@ const sendParts = async (
       const idempotencyKey = key === undefined || at === 0 ? key : `${key}-${at / batchSize + 1}`
       const options = idempotencyKey === undefined ? {} : { idempotencyKey }
       const [only] = part
-      asked += part.length
-      const made =
+      requests += part.length
+      const created =
         to.length === 1 && only !== undefined
           ? [await messages.send({ to: only, ...message }, options)]
           : await messages.sendBatch({ to: part, ...message }, options)
-      sent.push(...made)
-      await accepted?.(made)
+      sent.push(...created)
+      await accepted?.(created)
     }
   })
   return sent
@@ -227,19 +230,19 @@ const settle = async (
   const until = new Date(Math.max(...created) + 1000).toISOString()
   for (;;) {
     let requests = 0
-    const unseen = new Set(open)
+    const unread = new Set(open)
     for await (const { data } of messages.list({ since, until, limit: 100 }).pages()) {
       requests++
       for (const message of data) {
-        if (!unseen.delete(message.id) || !isOver(message)) continue
+        if (!unread.delete(message.id) || !isOver(message)) continue
         open.delete(message.id)
         over.set(message.id, message)
       }
-      if (unseen.size === 0) break
+      if (unread.size === 0) break
     }
     if (open.size === 0) return
     output.progress(`${over.size} of ${sent.length} messages are over`)
-    await machine.pause(restAfter(requests))
+    await machine.pause(pollDelay(requests))
   }
 }
 
@@ -256,7 +259,7 @@ const showEnds = async (sent: ReadonlyArray<Message>, tools: Tools) => {
   }
   const goesOn = () => {
     const waiting = [...open].join(" ")
-    return `${open.size} of ${sent.length} messages still wait, and continue without this command; messaging cancel ${waiting}${placeText(tools.place, { withMode: false })} cancels them`
+    return `${open.size} of ${sent.length} messages still wait, and continue without this command; messaging cancel ${waiting}${targetText(tools.place, { withMode: false })} cancels them`
   }
   await interruptible(machine.signal, goesOn, () => settle(sent, open, over, tools)).finally(() =>
     output.all(latest(), messageColumns),
@@ -266,25 +269,25 @@ const showEnds = async (sent: ReadonlyArray<Message>, tools: Tools) => {
 }
 
 /** A refusal to cancel names the message and its current status. */
-const toldOf = (message: number) => (error: unknown) => {
+const getReported = (message: number) => (error: unknown) => {
   if (!(error instanceof MessagingError) || error.code !== "not_cancellable") throw error
   const { sending, status } = error.details
-  const words =
+  const tokens =
     sending === true
       ? `Message ${message} is in flight.`
       : `Message ${message} is ${String(status)}, and no longer waits.`
-  throw new MessagingError({ ...error, text: words })
+  throw new MessagingError({ ...error, text: tokens })
 }
 
-type Moment = ReturnType<ReturnType<typeof moment>["read"]>
+type Moment = ReturnType<ReturnType<typeof instant>["read"]>
 
 /** A repeat with the same key must be the same message. */
-const refuseRelative = (given: {
+const refuseRelative = (input: {
   readonly at?: Moment | undefined
   readonly expires?: Moment | undefined
 }) => {
   for (const name of ["at", "expires"] as const) {
-    if (given[name]?.isRelative !== true) continue
+    if (input[name]?.isRelative !== true) continue
     throw usageError(
       `--${name} is an absolute time with --idempotency-key: a repeat from a later moment would be another message`,
     )
@@ -293,43 +296,43 @@ const refuseRelative = (given: {
 
 export const messageCommands = [
   command({
-    words: "send",
+    name: "send",
     as: "key or operator",
     summary: "Sends a message to one or more recipients.",
     about:
       "Up to 1,000 recipients are accepted or refused together; more are sent in several parts.\nGive --idempotency-key if the command may run again: accepted messages are not sent twice.",
     options: {
-      ...placeOptions,
+      ...targetOptions,
       to: any(recipient),
       "to-file": maybe(text("FILE", "Recipients, one to a line.")),
       ...content,
       from: maybe(count("ID", "The sending number; required if several are connected.")),
-      at: maybe(moment("When to send.")),
-      expires: maybe(moment("It is not sent after that time.")),
+      at: maybe(instant("When to send.")),
+      expires: maybe(instant("It is not sent after that time.")),
       "idempotency-key": maybe(text("KEY", "Makes the command safe to repeat within 24 hours.")),
       wait: flag("Waits until it was sent or failed; for up to 20 recipients."),
     },
-    run: async (given, tools) => {
+    run: async (input, tools) => {
       const { output, machine } = tools
-      const to = await recipientsOf(given.to, given["to-file"])
+      const to = await getRecipients(input.to, input["to-file"])
       if (to.length === 0) throw usageError("give recipients with --to or --to-file")
-      if (given["idempotency-key"] !== undefined) refuseRelative(given)
-      if (given.wait && to.length > 20) throw usageError("--wait is for up to 20 recipients")
-      const words = await interruptible(
+      if (input["idempotency-key"] !== undefined) refuseRelative(input)
+      if (input.wait && to.length > 20) throw usageError("--wait is for up to 20 recipients")
+      const tokens = await interruptible(
         machine.signal,
         () => "nothing was sent",
-        () => contentOf(given, tools),
+        () => getContent(input, tools),
       )
       const message = {
-        ...words,
-        ...fieldsOf({ from: given.from, send_at: given.at?.at, expires_at: given.expires?.at }),
+        ...tokens,
+        ...toFields({ from: input.from, send_at: input.at?.at, expires_at: input.expires?.at }),
       }
       // Show each part at once: the service may refuse a later part.
-      const shown = given.wait
+      const format = input.wait
         ? undefined
         : (part: ReadonlyArray<Message>) => output.all(part, messageColumns)
-      const sent = await sendParts(to, message, given["idempotency-key"], shown, tools)
-      if (given.wait) await showEnds(sent, tools)
+      const sent = await sendParts(to, message, input["idempotency-key"], format, tools)
+      if (input.wait) await showEnds(sent, tools)
     },
   }),
   callerLists("list", "messages.list", "Lists messages, newest first.", messageColumns, {
@@ -339,21 +342,21 @@ export const messageCommands = [
     since: maybe(time("Only messages created then or later.")),
     until: maybe(time("Only those created before.")),
   }),
-  callerShows("get", "message", "messages.get", "Shows a message.", many),
+  callerDetail("get", "message", "messages.get", "Shows a message.", many),
   command({
-    words: "cancel",
+    name: "cancel",
     as: "key or operator",
     summary: "Cancels waiting messages: the key's, or a workspace's.",
     arguments: { id: many(id("message")) },
-    options: { workspace: placeOptions.workspace },
-    run: async (given, { caller, output }) => {
-      for (const each of given.id) {
-        output.one(await caller().messages.cancel(each).catch(toldOf(each)), messageColumns)
+    options: { workspace: targetOptions.workspace },
+    run: async (input, { caller, output }) => {
+      for (const each of input.id) {
+        output.one(await caller().messages.cancel(each).catch(getReported(each)), messageColumns)
       }
     },
   }),
   command({
-    words: "messages cancel",
+    name: "messages cancel",
     as: "operator",
     summary: "Cancels many waiting messages of a workspace: by id, or all that filters leave.",
     about: "Prints how many were cancelled, call by call: each cancels at most 1,000.",
@@ -368,13 +371,13 @@ export const messageCommands = [
     },
     arguments: { ids: any(count("ID", "The messages; instead of filters.")) },
     run: async ({ ids, mode, workspace: inside, ...filter }, { operator, output }) => {
-      const given = Object.entries(filter).filter(([, value]) => value !== undefined)
-      if (ids.length > 0 === given.length > 0) throw usageError("give message ids or filters")
+      const input = Object.entries(filter).filter(([, value]) => value !== undefined)
+      if (ids.length > 0 === input.length > 0) throw usageError("give message ids or filters")
       if (ids.length > 0 && mode !== undefined) throw usageError("--mode is for filters")
       const body =
         ids.length > 0
           ? { ids: [...ids] }
-          : { filter: Object.fromEntries(given), ...(mode === undefined ? {} : { mode }) }
+          : { filter: Object.fromEntries(input), ...(mode === undefined ? {} : { mode }) }
       while (true) {
         const done = await operator().messages.cancelMany(inside, body)
         output.one(done)
@@ -384,7 +387,7 @@ export const messageCommands = [
     },
   }),
   command({
-    words: "messages timeline",
+    name: "messages timeline",
     as: "operator",
     summary: "Shows why a message waits, and all that happened to it.",
     arguments: { id: once(id("message")) },
@@ -393,7 +396,7 @@ export const messageCommands = [
       const timeline = await operator().messages.timeline(inside, of)
       output.one(timeline)
       if (timeline.waiting?.for.length === 0 && timeline.waiting.ahead === 0) {
-        output.say("It waits for a worker to take it: messaging status says whether one lives.")
+        output.print("It waits for a worker to take it: messaging status says whether one lives.")
       }
     },
   }),

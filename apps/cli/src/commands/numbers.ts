@@ -9,17 +9,17 @@ import {
   number as wholeNumber,
   once,
   phoneValue,
-  placeOptions,
+  targetOptions,
   text,
   time,
   workspace,
 } from "../Command.ts"
 import { Ended, interruptible, usageError } from "../ending.ts"
 import { qrCodeText } from "../qrCode.ts"
-import { inputOf } from "../Machine.ts"
-import { placeText } from "../WorkspaceClient.ts"
+import { readInput } from "../Machine.ts"
+import { targetText } from "../WorkspaceClient.ts"
 import { follow } from "./polling.ts"
-import { fieldsOf, operatorShows } from "./rows.ts"
+import { toFields, operatorDetail } from "./rows.ts"
 
 const columns = ["id", "phone", "label", "platform", "status"] as const
 
@@ -35,7 +35,7 @@ const connectionColumns = [
 const inWorkspace = { arguments: { id: once(id("number")) }, options: { workspace } } as const
 
 /** Text for a person, which changes with each new code to scan or type. */
-const codeOf = async (
+const getCode = async (
   connect: SendingNumber["connect"],
   signal: AbortSignal,
 ): Promise<string | undefined> => {
@@ -58,7 +58,7 @@ const codeOf = async (
 
 export const numberCommands = [
   command({
-    words: "numbers list",
+    name: "numbers list",
     as: "key or operator",
     summary: "Lists numbers: the key's, or all of a workspace.",
     options: { workspace: maybe(workspace.value) },
@@ -68,7 +68,7 @@ export const numberCommands = [
         : output.all(await operator().numbers.list(inside), columns),
   }),
   command({
-    words: "numbers get",
+    name: "numbers get",
     as: "key or operator",
     summary: "Shows a number: the key's, or one of a workspace with its pacing and proxy.",
     arguments: { id: once(id("number")) },
@@ -79,30 +79,32 @@ export const numberCommands = [
         : output.one(await operator().numbers.get(inside, number)),
   }),
   command({
-    words: "numbers connect",
+    name: "numbers connect",
     as: "key or operator",
     summary: "Links a WhatsApp number: shows the code to scan or to type, and waits.",
     about:
       "It ends when the number is connected, or after ten minutes. With --json each poll prints a line,\nwith the link to the picture of the code.",
     options: {
-      ...placeOptions,
+      ...targetOptions,
       number: maybe(count("ID", "Relinks this number instead of adding one.")),
       phone: maybe(phoneValue("Shows a code to type on that phone instead of one to scan.")),
     },
     run: async ({ number, phone }, tools) => {
-      const begun = await tools.caller().numbers.connect({
-        ...fieldsOf({ number_id: number }),
+      const started = await tools.caller().numbers.connect({
+        ...toFields({ number_id: number }),
         ...(phone === undefined ? {} : { login_method: "phone_code", phone }),
       })
       const { output, machine } = tools
       const goesOn = () =>
-        `number ${begun.id} is still connecting; messaging numbers get ${begun.id}${placeText(tools.place, { withMode: false })} shows the result`
+        `number ${started.id} is still connecting; messaging numbers get ${started.id}${targetText(tools.place, { withMode: false })} shows the result`
       const linking = {
         isOver: ({ status }: SendingNumber) => status !== "connecting",
-        look: () => tools.caller().numbers.get(begun.id),
-        toShow: ({ connect }: SendingNumber) => codeOf(connect, machine.signal),
+        check: () => tools.caller().numbers.get(started.id),
+        toShow: ({ connect }: SendingNumber) => getCode(connect, machine.signal),
       }
-      const ended = await interruptible(machine.signal, goesOn, () => follow(begun, linking, tools))
+      const ended = await interruptible(machine.signal, goesOn, () =>
+        follow(started, linking, tools),
+      )
       // The reader of the codes has gone: the attempt continues without it.
       if (ended.status === "connecting") return
       if (!output.json) output.one(ended, columns)
@@ -112,7 +114,7 @@ export const numberCommands = [
     },
   }),
   command({
-    words: "numbers add",
+    name: "numbers add",
     as: "operator",
     summary: "Adds a number to a workspace.",
     arguments: { phone: once(phoneValue("E.164 with +.")) },
@@ -127,13 +129,13 @@ export const numberCommands = [
         ),
       ),
     },
-    run: async ({ platform = "whatsapp", workspace: inside, ...given }, { operator, output }) => {
-      const added = await operator().numbers.create(inside, { platform, ...fieldsOf(given) })
+    run: async ({ platform = "whatsapp", workspace: inside, ...args }, { operator, output }) => {
+      const added = await operator().numbers.create(inside, { platform, ...toFields(args) })
       output.one(added, columns)
     },
   }),
   command({
-    words: "numbers update",
+    name: "numbers update",
     as: "operator",
     summary: "Changes a number's label, pacing or proxy.",
     about:
@@ -149,13 +151,13 @@ export const numberCommands = [
       "new-recipients": maybe(wholeNumber("COUNT", "New recipients in 24 hours.")),
       proxy: maybe(text("URL", "The proxy of its connection; none removes it.")),
     },
-    run: async ({ id: number, label, proxy, workspace: inside, ...given }, tools) => {
+    run: async ({ id: number, label, proxy, workspace: inside, ...args }, tools) => {
       const limits = [
-        ["min_interval_ms", given.rest],
-        ["jitter_ms", given.jitter],
-        ["per_minute", given["per-minute"]],
-        ["per_hour", given["per-hour"]],
-        ["new_recipients_per_day", given["new-recipients"]],
+        ["min_interval_ms", args.rest],
+        ["jitter_ms", args.jitter],
+        ["per_minute", args["per-minute"]],
+        ["per_hour", args["per-hour"]],
+        ["new_recipients_per_day", args["new-recipients"]],
       ] as const
       const named = limits.flatMap(([name, value]) =>
         value === undefined ? [] : [[name, value === 0 ? null : value] as const],
@@ -164,54 +166,54 @@ export const numberCommands = [
         throw usageError("give what to change, such as --label")
       }
       const address =
-        proxy === "-" ? (await inputOf(tools.machine, "the URL of --proxy -")).trim() : proxy
+        proxy === "-" ? (await readInput(tools.machine, "the URL of --proxy -")).trim() : proxy
       const changed = await tools.operator().numbers.update(inside, number, {
-        ...fieldsOf({ label }),
+        ...toFields({ label }),
         ...(named.length === 0 ? {} : { pacing: Object.fromEntries(named) }),
         ...(address === undefined ? {} : { proxy_url: address === "none" ? null : address }),
       })
       tools.output.one(changed)
     },
   }),
-  operatorShows(
+  operatorDetail(
     "numbers remove",
     "number",
     "numbers.delete",
     "Removes a number and cancels its waiting messages.",
   ),
   command({
-    words: "numbers connections",
+    name: "numbers connections",
     as: "operator",
     summary: "Lists the connections of a workspace's numbers, with what they may still send.",
     options: { workspace },
-    run: async (given, { operator, output }) => {
-      const { data } = await operator().numbers.connections(given.workspace)
+    run: async (input, { operator, output }) => {
+      const { data } = await operator().numbers.connections(input.workspace)
       await output.all(data, connectionColumns)
     },
   }),
-  operatorShows(
+  operatorDetail(
     "numbers connection",
     "number",
     "numbers.connection",
     "Shows the state of a number's connection, and why its messages wait.",
   ),
   command({
-    words: "numbers pause",
+    name: "numbers pause",
     as: "operator",
     summary: "Pauses a number; its messages wait.",
     arguments: inWorkspace.arguments,
     options: { workspace, until: maybe(time("When it resumes by itself.")) },
     run: async ({ id: number, until, workspace: inside }, { operator, output }) =>
-      output.one(await operator().numbers.pause(inside, number, fieldsOf({ until }))),
+      output.one(await operator().numbers.pause(inside, number, toFields({ until }))),
   }),
-  operatorShows("numbers resume", "number", "numbers.resume", "Ends a pause."),
-  operatorShows(
+  operatorDetail("numbers resume", "number", "numbers.resume", "Ends a pause."),
+  operatorDetail(
     "numbers check-proxy",
     "number",
     "numbers.checkProxy",
     "Opens one connection through a number's proxy, within 10 seconds.",
   ),
-  operatorShows(
+  operatorDetail(
     "numbers logout",
     "number",
     "numbers.logOut",

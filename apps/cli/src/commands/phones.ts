@@ -17,7 +17,7 @@ import {
 import { usageError } from "../ending.ts"
 import { limit, listed } from "./lists.ts"
 import { messageColumns } from "./messages.ts"
-import { fieldsOf } from "./rows.ts"
+import { toFields } from "./rows.ts"
 
 const phone = { id: once(id("number")) }
 
@@ -33,7 +33,7 @@ const copyColumns = [
 
 export const phoneCommands = [
   command({
-    words: "phones behaviour",
+    name: "phones behaviour",
     as: "operator",
     summary: "Shows how a simulated phone behaves, or sets its whole behaviour.",
     about: "Any option sets it: the others then get their defaults. --reset sets all defaults.",
@@ -47,16 +47,16 @@ export const phoneCommands = [
       group: any(text("NAME", "A group that the phone belongs to. Default: Team.")),
       reset: flag("Sets all defaults."),
     },
-    run: async ({ group, id: of, reset, ...given }, { operator, output }) => {
-      const wanted = fieldsOf({ ...given, groups: group })
-      const isSet = Object.keys(wanted).length > 0
+    run: async ({ group, id: of, reset, ...args }, { operator, output }) => {
+      const requested = toFields({ ...args, groups: group })
+      const isSet = Object.keys(requested).length > 0
       if (isSet && reset) throw usageError("--reset excludes the other options")
       const { behaviour, setBehaviour } = operator().simulator
-      output.one(await (isSet || reset ? setBehaviour(of, wanted) : behaviour(of)))
+      output.one(await (isSet || reset ? setBehaviour(of, requested) : behaviour(of)))
     },
   }),
   command({
-    words: "phones scan",
+    name: "phones scan",
     as: "operator",
     summary: "Scans the QR code of a connecting number, or types its pairing code.",
     arguments: phone,
@@ -65,7 +65,7 @@ export const phoneCommands = [
       output.one(await operator().simulator.scan(of, by === undefined ? undefined : { phone: by })),
   }),
   command({
-    words: "phones logout",
+    name: "phones logout",
     as: "operator",
     summary: "Logs a number out on its phone.",
     arguments: phone,
@@ -73,7 +73,7 @@ export const phoneCommands = [
       output.one(await operator().simulator.logOut(of)),
   }),
   command({
-    words: "phones registered",
+    name: "phones registered",
     as: "operator",
     summary: "Shows which phones exist, or sets it.",
     about: "Without a list all phones exist but those that end in 0000.",
@@ -87,7 +87,7 @@ export const phoneCommands = [
     },
   }),
   command({
-    words: "phones sent",
+    name: "phones sent",
     as: "operator",
     summary: "Lists what recipients received, newest first: each copy once.",
     options: {
@@ -96,13 +96,13 @@ export const phoneCommands = [
       to: maybe(text("TO", "Only to exactly that recipient.")),
       ...limit,
     },
-    run: ({ number: number_id, to, workspace: workspace_id, ...given }, { operator, output }) =>
-      listed(given, output, copyColumns, (page) =>
-        operator().simulator.sent({ ...page, ...fieldsOf({ number_id, workspace_id, to }) }),
+    run: ({ number: number_id, to, workspace: workspace_id, ...args }, { operator, output }) =>
+      listed(args, output, copyColumns, (page) =>
+        operator().simulator.sent({ ...page, ...toFields({ number_id, workspace_id, to }) }),
       ),
   }),
   command({
-    words: "phones tick",
+    name: "phones tick",
     as: "operator",
     summary: "Confirms a message as its recipient's phone does.",
     arguments: {
@@ -113,13 +113,13 @@ export const phoneCommands = [
       output.one(await operator().simulator.tick(of, { status }), messageColumns),
   }),
   command({
-    words: "clock get",
+    name: "clock get",
     as: "operator",
     summary: "Shows the service's time.",
     run: async (_, { operator, output }) => output.one(await operator().simulator.clock()),
   }),
   command({
-    words: "clock advance",
+    name: "clock advance",
     as: "operator",
     summary: "Moves the service's time forward, and does all work that falls due.",
     about: "Needs CLOCK=adjustable.",
@@ -128,7 +128,7 @@ export const phoneCommands = [
       output.one(await operator().simulator.advance({ seconds: duration })),
   }),
   command({
-    words: "clock settle",
+    name: "clock settle",
     as: "operator",
     summary: "Waits until no work is due or in flight.",
     run: async (_, { operator, output }) => {

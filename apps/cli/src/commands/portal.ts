@@ -1,18 +1,18 @@
 /** Links into workspaces' portals, for operators. */
 import type { PortalSession } from "@messaging-service/client"
 import { between, choice, command, link, maybe, once, workspace } from "../Command.ts"
-import { fieldsOf, operatorLists, operatorShows } from "./rows.ts"
+import { toFields, operatorLists, operatorDetail } from "./rows.ts"
 
-const stateOf = ({ expires_at, revoked_at, used_at }: PortalSession): string => {
+const getState = ({ expires_at, revoked_at, used_at }: PortalSession): string => {
   if (revoked_at !== null) return `revoked ${revoked_at}`
   return used_at === null ? "unused" : `until ${expires_at}`
 }
 
-const columns = ["id", "role", ["created", "created_at"], ["session", stateOf]] as const
+const columns = ["id", "role", ["created", "created_at"], ["session", getState]] as const
 
 export const portalCommands = [
   command({
-    words: "portal create",
+    name: "portal create",
     as: "operator",
     summary: "Makes a link into a workspace's portal, which signs in once within 15 minutes.",
     options: {
@@ -21,8 +21,8 @@ export const portalCommands = [
       "return-url": maybe(link("Where the portal leads back to, an https:// address.")),
       "expires-in": maybe(between(60, 86_400, "SECONDS", "How long its session lasts; 3600.")),
     },
-    run: async ({ workspace: inside, ...given }, { operator, output }) =>
-      output.one(await operator().portalSessions.create(inside, fieldsOf(given))),
+    run: async ({ workspace: inside, ...args }, { operator, output }) =>
+      output.one(await operator().portalSessions.create(inside, toFields(args))),
   }),
   operatorLists(
     "portal list",
@@ -30,7 +30,7 @@ export const portalCommands = [
     "Lists the links into a workspace's portal, newest first.",
     columns,
   ),
-  operatorShows(
+  operatorDetail(
     "portal revoke",
     "link",
     "portalSessions.revoke",

@@ -4,8 +4,8 @@ import { readSecret } from "../Access.ts"
 import { command, flag, once, text } from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { usageError } from "../ending.ts"
-import { inputOf } from "../Machine.ts"
-import { operatorServiceOf, profileNamed, readProfiles, writeProfiles } from "../Profiles.ts"
+import { readInput } from "../Machine.ts"
+import { getOperatorService, profileNamed, readProfiles, writeProfiles } from "../Profiles.ts"
 import type { Profile } from "../Profiles.ts"
 
 interface Row extends Profile {
@@ -14,7 +14,7 @@ interface Row extends Profile {
 }
 
 /** No secret is shown. */
-const shownOf = ({ isDefault, key, name, operator_key, operator_service, service }: Row) => ({
+const toView = ({ isDefault, key, name, operator_key, operator_service, service }: Row) => ({
   name,
   service,
   operator_service: operator_service ?? null,
@@ -36,22 +36,24 @@ const nameValue = text("NAME", "Letters, digits, dots, dashes and underscores; u
 
 const name = once({
   ...nameValue,
-  read: (given: string) => {
-    if (/^[\w.-]{1,50}$/.test(given) && given !== "__proto__") return given
+  read: (value: string) => {
+    if (/^[\w.-]{1,50}$/.test(value) && value !== "__proto__") return value
     throw usageError("NAME has 1 to 50 letters, digits, dots, dashes and underscores")
   },
 })
 
-const secretOf = async (
+const getSecret = async (
   file: string | undefined,
   option: string,
   { machine }: Tools,
 ): Promise<string | undefined> => {
   if (file === undefined) return undefined
-  const given =
-    file === "-" ? (await inputOf(machine, `the secret of --${option} -`)).trim() : readSecret(file)
-  if (given === "") throw usageError(`--${option} holds nothing`)
-  return given
+  const value =
+    file === "-"
+      ? (await readInput(machine, `the secret of --${option} -`)).trim()
+      : readSecret(file)
+  if (value === "") throw usageError(`--${option} holds nothing`)
+  return value
 }
 
 /** The clients refuse addresses and secrets that cannot be sent. */
@@ -59,7 +61,7 @@ const checked = (profile: Profile): Profile => {
   const { key, operator_key: token, service } = profile
   try {
     messagingClient({ url: service, key: key ?? "key" })
-    operatorClient({ url: operatorServiceOf(profile), token: token ?? "token" })
+    operatorClient({ url: getOperatorService(profile), token: token ?? "token" })
     return profile
   } catch (error) {
     throw usageError(error instanceof Error ? error.message : String(error))
@@ -67,20 +69,21 @@ const checked = (profile: Profile): Profile => {
 }
 
 /** What stays of a profile with these addresses: a secret is for one of them. */
-const keptOf = (
+const readStored = (
   before: Profile | undefined,
   service: string,
   operator: string | undefined,
 ): Profile => {
-  const kept = before?.service === service ? before : undefined
-  const operatorService = operator ?? kept?.operator_service
+  const stored = before?.service === service ? before : undefined
+  const operatorService = operator ?? stored?.operator_service
   const profile = {
     service,
     ...(operatorService === undefined ? {} : { operator_service: operatorService }),
-    ...(kept?.key === undefined ? {} : { key: kept.key }),
+    ...(stored?.key === undefined ? {} : { key: stored.key }),
   }
-  return kept?.operator_key !== undefined && operatorServiceOf(kept) === operatorServiceOf(profile)
-    ? { ...profile, operator_key: kept.operator_key }
+  return stored?.operator_key !== undefined &&
+    getOperatorService(stored) === getOperatorService(profile)
+    ? { ...profile, operator_key: stored.operator_key }
     : profile
 }
 
@@ -90,77 +93,77 @@ const setProfile = async (named: string, tools: Tools): Promise<void> => {
   if (keyFile === "-" && tokenFile === "-") {
     throw usageError("standard input holds one secret: name a file for the other")
   }
-  const key = await secretOf(keyFile, "key-file", tools)
-  const token = await secretOf(tokenFile, "operator-key-file", tools)
-  const kept = readProfiles(machine)
-  const before = Object.hasOwn(kept.profiles, named) ? kept.profiles[named] : undefined
+  const key = await getSecret(keyFile, "key-file", tools)
+  const token = await getSecret(tokenFile, "operator-key-file", tools)
+  const stored = readProfiles(machine)
+  const before = Object.hasOwn(stored.profiles, named) ? stored.profiles[named] : undefined
   const service = common.service ?? before?.service
   if (service === undefined) throw usageError("a new profile needs --service")
-  const given = [common.service, common["operator-service"], key, token]
-  if (given.every((each) => each === undefined)) {
+  const input = [common.service, common["operator-service"], key, token]
+  if (input.every((each) => each === undefined)) {
     throw usageError("give what to keep, such as --service or --key-file")
   }
   const profile = checked({
-    ...keptOf(before, service, common["operator-service"]),
+    ...readStored(before, service, common["operator-service"]),
     ...(key === undefined ? {} : { key }),
     ...(token === undefined ? {} : { operator_key: token }),
   })
-  const isDefault = kept.default === null || kept.default === named
+  const isDefault = stored.default === null || stored.default === named
   writeProfiles(machine, {
-    default: kept.default ?? named,
-    profiles: { ...kept.profiles, [named]: profile },
+    default: stored.default ?? named,
+    profiles: { ...stored.profiles, [named]: profile },
   })
-  output.one(shownOf({ ...profile, name: named, isDefault }), columns)
+  output.one(toView({ ...profile, name: named, isDefault }), columns)
 }
 
 export const profileCommands = [
   command({
-    words: "profile set",
+    name: "profile set",
     as: "none",
     summary: "Keeps a service under a name, with its secrets, or changes that.",
     about:
       "Takes --service, --key-file and --operator-key-file, and copies what the files hold; - reads standard input.\nWith ADMIN_PORT it takes --operator-service too. The first profile is the default one. Another address forgets\nthe secrets of the former one.",
     arguments: { name },
-    run: (given, tools) => setProfile(given.name, tools),
+    run: (input, tools) => setProfile(input.name, tools),
   }),
   command({
-    words: "profile list",
+    name: "profile list",
     as: "none",
     summary: "Lists the profiles, without their secrets.",
     run: (_, { machine, output }) => {
-      const kept = readProfiles(machine)
-      const rows = Object.entries(kept.profiles).map(([each, profile]) =>
-        shownOf({ ...profile, name: each, isDefault: each === kept.default }),
+      const stored = readProfiles(machine)
+      const rows = Object.entries(stored.profiles).map(([each, profile]) =>
+        toView({ ...profile, name: each, isDefault: each === stored.default }),
       )
       return output.all(rows, columns)
     },
   }),
   command({
-    words: "profile use",
+    name: "profile use",
     as: "none",
     summary: "Makes a profile the default one.",
     arguments: { name },
-    run: (given, { machine, output }) => {
-      const kept = readProfiles(machine)
-      const profile = profileNamed(kept, given.name)
-      writeProfiles(machine, { ...kept, default: given.name })
-      output.one(shownOf({ ...profile, name: given.name, isDefault: true }), columns)
+    run: (input, { machine, output }) => {
+      const stored = readProfiles(machine)
+      const profile = profileNamed(stored, input.name)
+      writeProfiles(machine, { ...stored, default: input.name })
+      output.one(toView({ ...profile, name: input.name, isDefault: true }), columns)
     },
   }),
   command({
-    words: "profile remove",
+    name: "profile remove",
     as: "none",
     summary: "Forgets a profile and its secrets.",
     arguments: { name },
     options: { yes: flag("It is meant. Required for the default profile.") },
-    run: (given, { machine, output }) => {
-      const kept = readProfiles(machine)
-      const profile = profileNamed(kept, given.name)
-      const isDefault = kept.default === given.name
-      if (isDefault && !given.yes) throw usageError("removing the default profile needs --yes")
-      const { [given.name]: _, ...profiles } = kept.profiles
-      writeProfiles(machine, { default: isDefault ? null : kept.default, profiles })
-      output.one(shownOf({ ...profile, name: given.name, isDefault }), columns)
+    run: (input, { machine, output }) => {
+      const stored = readProfiles(machine)
+      const profile = profileNamed(stored, input.name)
+      const isDefault = stored.default === input.name
+      if (isDefault && !input.yes) throw usageError("removing the default profile needs --yes")
+      const { [input.name]: _, ...profiles } = stored.profiles
+      writeProfiles(machine, { default: isDefault ? null : stored.default, profiles })
+      output.one(toView({ ...profile, name: input.name, isDefault }), columns)
     },
   }),
 ]

@@ -10,14 +10,14 @@ import {
   many,
   maybe,
   once,
-  placeOptions,
+  targetOptions,
   text,
   workspace,
 } from "../Command.ts"
 import type { NextRun } from "../nextRuns.ts"
 import { limit, listed } from "./lists.ts"
-import { callerLists, callerShows, fieldsOf, operatorShows } from "./rows.ts"
-import { content, contentOf, recipient, recipientText } from "./messages.ts"
+import { callerLists, callerDetail, toFields, operatorDetail } from "./rows.ts"
+import { content, getContent, recipient, recipientText } from "./messages.ts"
 
 /** An active reminder without a next run is held since a restore, or its zone is no longer known. */
 const nextRunText = ({ active, last_run, next_run_at }: Reminder): string => {
@@ -55,24 +55,24 @@ const nextRunColumns = [
 
 const reminder = { id: once(id("reminder")) }
 
-const setActive = (words: string, summary: string, active: boolean) =>
+const setActive = (name: string, summary: string, active: boolean) =>
   command({
-    words,
+    name,
     as: "key or operator",
     summary,
     arguments: reminder,
-    options: placeOptions,
-    run: async (given, { caller, output }) =>
-      output.one(await caller().reminders.update(given.id, { active }), columns),
+    options: targetOptions,
+    run: async (input, { caller, output }) =>
+      output.one(await caller().reminders.update(input.id, { active }), columns),
   })
 
 export const reminderCommands = [
   command({
-    words: "reminders create",
+    name: "reminders create",
     as: "key or operator",
     summary: "Creates a message on a schedule.",
     options: {
-      ...placeOptions,
+      ...targetOptions,
       name: once(text("NAME", "Up to 100 characters.")),
       to: once(recipient),
       ...content,
@@ -83,18 +83,18 @@ export const reminderCommands = [
       from: maybe(count("ID", "The sending number. Default: any connected one.")),
       paused: flag("Creates it paused."),
     },
-    run: async (given, tools) => {
-      const { text: words = "", media } = await contentOf(given, tools, { needsText: true })
-      const made = await tools.caller().reminders.create({
-        name: given.name,
-        to: given.to,
-        text: words,
+    run: async (input, tools) => {
+      const { text: tokens = "", media } = await getContent(input, tools, { needsText: true })
+      const created = await tools.caller().reminders.create({
+        name: input.name,
+        to: input.to,
+        text: tokens,
         ...(media === undefined ? {} : { media }),
-        schedule: fieldsOf({ cron: given.cron, timezone: given.timezone }),
-        ...fieldsOf({ from: given.from }),
-        active: !given.paused,
+        schedule: toFields({ cron: input.cron, timezone: input.timezone }),
+        ...toFields({ from: input.from }),
+        active: !input.paused,
       })
-      tools.output.one(made, columns)
+      tools.output.one(created, columns)
     },
   }),
   callerLists(
@@ -105,14 +105,14 @@ export const reminderCommands = [
     { active: flag("Without paused ones.") },
   ),
   command({
-    words: "reminders next",
+    name: "reminders next",
     as: "key or operator",
     summary: "Shows the next runs of all active reminders, or of the given ones, soonest first.",
     about:
       "The service reports the first run of each; the program computes later runs from the current schedule.",
     arguments: { id: any(id("reminder")) },
-    options: { ...placeOptions, count: maybe(count("COUNT", "How many runs; 5.")) },
-    run: async ({ count: most = 5, id: named }, { caller, output }) => {
+    options: { ...targetOptions, count: maybe(count("COUNT", "How many runs; 5.")) },
+    run: async ({ count: max = 5, id: named }, { caller, output }) => {
       const { reminders } = caller()
       const found: Array<Reminder> = []
       for (const each of named) found.push(await reminders.get(each))
@@ -121,15 +121,15 @@ export const reminderCommands = [
       }
       // The schedule parser is nearly as large as the rest of the program.
       const { soonestRuns } = await import("../nextRuns.ts")
-      await output.all(soonestRuns(found), nextRunColumns, most)
+      await output.all(soonestRuns(found), nextRunColumns, max)
     },
   }),
-  callerShows("reminders get", "reminder", "reminders.get", "Shows a reminder."),
+  callerDetail("reminders get", "reminder", "reminders.get", "Shows a reminder."),
   setActive("reminders pause", "Pauses a reminder.", false),
   setActive("reminders resume", "Resumes a paused reminder from its next due time.", true),
-  callerShows("reminders delete", "reminder", "reminders.delete", "Deletes reminders.", many),
+  callerDetail("reminders delete", "reminder", "reminders.delete", "Deletes reminders.", many),
   command({
-    words: "reminders preview",
+    name: "reminders preview",
     as: "operator",
     summary: "Shows the runs that a schedule would have from now on.",
     about: "`moved` and `repeated` runs are those that a change of the clocks concerns.",
@@ -141,13 +141,13 @@ export const reminderCommands = [
       timezone: maybe(text("ZONE", "The zone of these times. Default: UTC.")),
       count: maybe(between(1, 50, "COUNT", "How many runs, up to 50; 10.")),
     },
-    run: async ({ cron, timezone, count: most, workspace: inside }, { operator, output }) => {
-      const asked = { schedule: fieldsOf({ cron, timezone }), ...fieldsOf({ count: most }) }
-      const { data } = await operator().reminders.preview(inside, asked)
+    run: async ({ cron, timezone, count: max, workspace: inside }, { operator, output }) => {
+      const request = { schedule: toFields({ cron, timezone }), ...toFields({ count: max }) }
+      const { data } = await operator().reminders.preview(inside, request)
       await output.all(data, [["local time", "local"], "at", ["clock", "mark"]])
     },
   }),
-  operatorShows(
+  operatorDetail(
     "reminders run",
     "reminder",
     "reminders.run",
@@ -155,12 +155,12 @@ export const reminderCommands = [
     runColumns,
   ),
   command({
-    words: "reminders runs",
+    name: "reminders runs",
     as: "operator",
     summary: "Shows the runs of a reminder: their messages, or why they sent nothing.",
     arguments: reminder,
     options: { workspace, ...limit },
-    run: ({ id: of, workspace: inside, ...given }, { operator, output }) =>
-      listed(given, output, runColumns, (page) => operator().reminders.runs(inside, of, page)),
+    run: ({ id: of, workspace: inside, ...args }, { operator, output }) =>
+      listed(args, output, runColumns, (page) => operator().reminders.runs(inside, of, page)),
   }),
 ]

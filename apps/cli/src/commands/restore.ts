@@ -14,7 +14,7 @@ import {
 import { usageError } from "../ending.ts"
 import { decideAboutHeld } from "../ServiceFigures.ts"
 import { messageColumns } from "./messages.ts"
-import { fieldsOf, operatorLists } from "./rows.ts"
+import { toFields, operatorLists } from "./rows.ts"
 
 const selection = {
   options: {
@@ -39,8 +39,8 @@ interface Selected {
 type Body = Parameters<OperatorClient["held"]["release"]>[1]
 
 /** Only this word selects everything: an omitted name must not mean all. */
-const bodyOf = ({ all, from, ids, since, until }: Selected): Body => {
-  const filter = fieldsOf({ from, since, until })
+const toBody = ({ all, from, ids, since, until }: Selected): Body => {
+  const filter = toFields({ from, since, until })
   const isFiltered = Object.keys(filter).length > 0
   if (ids.length > 0 && !isFiltered && !all) return { ids: [...ids] }
   if (ids.length > 0 || isFiltered === all) {
@@ -59,7 +59,7 @@ const inOptions = (error: unknown) => {
 
 export const restoreCommands = [
   command({
-    words: "store restored",
+    name: "store restored",
     as: "operator",
     summary: "Declares that the store went back in time: holds all waiting messages.",
     about:
@@ -68,19 +68,19 @@ export const restoreCommands = [
       above: maybe(wholeNumber("ID", "The highest id of any kind known outside the store.")),
       again: flag("Confirms another restore, although messages were accepted since."),
     },
-    run: async (given, { operator, output }) => {
-      const begun = await operator().store.restored(fieldsOf(given)).catch(inOptions)
-      output.one(begun)
-      const { held } = begun
+    run: async (input, { operator, output }) => {
+      const started = await operator().store.restored(toFields(input)).catch(inOptions)
+      output.one(started)
+      const { held } = started
       if (held > 0) output.remark(`${held} are held: ${decideAboutHeld}`, { held })
       output.remark(
         "processes that still answer store_behind saw another restore of this backup: repeat this with --above ID, the highest id known outside the store",
-        { epoch: begun.epoch },
+        { epoch: started.epoch },
       )
     },
   }),
   command({
-    words: "held workspaces",
+    name: "held workspaces",
     as: "operator",
     summary: "Lists the workspaces with held messages or reminders.",
     run: async (_, { operator, output }) =>
@@ -98,16 +98,16 @@ export const restoreCommands = [
   ),
   ...(["release", "cancel"] as const).map((verb) =>
     command({
-      words: `held ${verb}`,
+      name: `held ${verb}`,
       as: "operator",
       summary: `${verb === "release" ? "Releases" : "Cancels"} held messages; reminders continue with their next run.`,
       ...selection,
-      run: async (given, { operator, output }) =>
-        output.one(await operator().held[verb](given.workspace, bodyOf(given))),
+      run: async (input, { operator, output }) =>
+        output.one(await operator().held[verb](input.workspace, toBody(input))),
     }),
   ),
   command({
-    words: "held mark-sent",
+    name: "held mark-sent",
     as: "operator",
     summary: "Marks held messages as sent: those that left after the backup.",
     about:
@@ -117,9 +117,9 @@ export const restoreCommands = [
       "sent-at": maybe(time("When they left. Default: each message's planned time.")),
     },
     arguments: selection.arguments,
-    run: async ({ "sent-at": sent_at, ...given }, { operator, output }) => {
-      const body = { ...bodyOf(given), ...fieldsOf({ sent_at }) }
-      output.one(await operator().held.markSent(given.workspace, body))
+    run: async ({ "sent-at": sent_at, ...args }, { operator, output }) => {
+      const body = { ...toBody(args), ...toFields({ sent_at }) }
+      output.one(await operator().held.markSent(args.workspace, body))
     },
   }),
 ]

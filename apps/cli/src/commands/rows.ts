@@ -3,16 +3,16 @@
  * call: its method must take what the row's kind of command gives it.
  */
 import type { Listing, OperatorClient } from "@messaging-service/client"
-import { command, id, many, once, placeOptions, workspace } from "../Command.ts"
-import type { Command, Given, TakenRecord } from "../Command.ts"
+import { command, id, many, once, targetOptions, workspace } from "../Command.ts"
+import type { Command, Given, ParameterRecord } from "../Command.ts"
 import type { Column } from "../Output.ts"
 import type { WorkspaceClient } from "../WorkspaceClient.ts"
 import { limit, listed } from "./lists.ts"
 
 /** Names such as `webhooks.test` of a client's methods with these parameters and such an answer. */
-type Call<Client, Takes extends ReadonlyArray<unknown>, Answer> = {
+type Call<Client, Accepts extends ReadonlyArray<unknown>, Answer> = {
   [Group in keyof Client & string]: {
-    [Name in keyof Client[Group] & string]: Client[Group][Name] extends (...given: Takes) => Answer
+    [Name in keyof Client[Group] & string]: Client[Group][Name] extends (...args: Accepts) => Answer
       ? `${Group}.${Name}`
       : never
   }[keyof Client[Group] & string]
@@ -20,7 +20,7 @@ type Call<Client, Takes extends ReadonlyArray<unknown>, Answer> = {
 
 type AnswerOf<Client, Named> =
   Named extends `${infer Group extends keyof Client & string}.${infer Name}`
-    ? Client[Group][Name & keyof Client[Group]] extends (...given: never) => infer Answer
+    ? Client[Group][Name & keyof Client[Group]] extends (...args: never) => infer Answer
       ? Answer
       : never
     : never
@@ -35,74 +35,74 @@ type ColumnsOf<Client, Named> = ReadonlyArray<
 type Columns = ReadonlyArray<Column<object>>
 
 /** The types of `Call` hold that the client has that method. */
-const ask = <Answer>(client: object, call: string, ...given: ReadonlyArray<unknown>): Answer => {
+const request = <Answer>(client: object, call: string, ...args: ReadonlyArray<unknown>): Answer => {
   const [group = "", name = ""] = call.split(".")
   type Methods = Readonly<Record<string, (...given: ReadonlyArray<unknown>) => Answer>>
-  return (client as Record<string, Methods>)[group]?.[name]?.(...given) as Answer
+  return (client as Record<string, Methods>)[group]?.[name]?.(...args) as Answer
 }
 
 /** Shows what the key, or the operator in its workspace, gets for the record with that id, or for each. */
-export const callerShows = <const C extends Call<WorkspaceClient, [number], Promise<object>>>(
-  words: string,
+export const callerDetail = <const C extends Call<WorkspaceClient, [number], Promise<object>>>(
+  name: string,
   record: string,
   call: C,
   summary: string,
   times: typeof once | typeof many = once,
 ): Command =>
   command({
-    words,
+    name,
     as: "key or operator",
     summary,
     arguments: { id: times(id(record)) },
-    options: placeOptions,
-    run: async (given, { caller, output }) => {
-      for (const each of [given.id].flat()) output.one(await ask<object>(caller(), call, each))
+    options: targetOptions,
+    run: async (input, { caller, output }) => {
+      for (const each of [input.id].flat()) output.one(await request<object>(caller(), call, each))
     },
   })
 
 /** Shows what the operator gets for the record with that id in a workspace. */
-export const operatorShows = <
+export const operatorDetail = <
   const C extends Call<OperatorClient, [number, number], Promise<object>>,
 >(
-  words: string,
+  name: string,
   record: string,
   call: C,
   summary: string,
   columns?: ColumnsOf<OperatorClient, C>,
 ): Command =>
   command({
-    words,
+    name,
     as: "operator",
     summary,
     arguments: { id: once(id(record)) },
     options: { workspace },
-    run: async (given, { operator, output }) =>
+    run: async (input, { operator, output }) =>
       output.one(
-        await ask<object>(operator(), call, given.workspace, given.id),
+        await request<object>(operator(), call, input.workspace, input.id),
         columns as Columns,
       ),
   })
 
 /** Lists what the key, or the operator in its workspace, gets: what these options leave. */
 export const callerLists = <
-  const O extends TakenRecord,
+  const O extends ParameterRecord,
   const C extends Call<WorkspaceClient, [Fields<Given<O>>], Listing<object>>,
 >(
-  words: string,
+  tokens: string,
   call: C,
   summary: string,
   columns: ColumnsOf<WorkspaceClient, C>,
   options: O,
 ): Command =>
   command({
-    words,
+    name: tokens,
     as: "key or operator",
     summary,
-    options: { ...placeOptions, ...options, ...limit },
-    run: (given, { caller, output }) => {
-      const filter = Object.fromEntries(Object.keys(options).map((name) => [name, given[name]]))
-      return listed(given, output, columns as Columns, (page) =>
-        ask(caller(), call, { ...page, ...fieldsOf(filter) }),
+    options: { ...targetOptions, ...options, ...limit },
+    run: (input, { caller, output }) => {
+      const filter = Object.fromEntries(Object.keys(options).map((name) => [name, input[name]]))
+      return listed(input, output, columns as Columns, (page) =>
+        request(caller(), call, { ...page, ...toFields(filter) }),
       )
     },
   })
@@ -111,18 +111,18 @@ export const callerLists = <
 export const operatorLists = <
   const C extends Call<OperatorClient, [number, { readonly limit: number }], Listing<object>>,
 >(
-  words: string,
+  name: string,
   call: C,
   summary: string,
   columns: ColumnsOf<OperatorClient, C>,
 ): Command =>
   command({
-    words,
+    name,
     as: "operator",
     summary,
     options: { workspace, ...limit },
-    run: ({ workspace: inside, ...given }, { operator, output }) =>
-      listed(given, output, columns as Columns, (page) => ask(operator(), call, inside, page)),
+    run: ({ workspace: inside, ...args }, { operator, output }) =>
+      listed(args, output, columns as Columns, (page) => request(operator(), call, inside, page)),
   })
 
 type Underscored<Name extends string> = Name extends `${infer First}-${infer Rest}`
@@ -152,9 +152,9 @@ type Fields<T> = {
  * Fields of a request from values by their options' names: `return-url` is `return_url` there. A value
  * that was left out has none, nor have an empty list and a flag that is not set.
  */
-export const fieldsOf = <T extends object>(given: T): Fields<T> =>
+export const toFields = <T extends object>(input: T): Fields<T> =>
   Object.fromEntries(
-    Object.entries(given)
+    Object.entries(input)
       .filter(([, value]) => value !== undefined && value !== false)
       .filter(([, value]) => !Array.isArray(value) || value.length > 0)
       .map(([name, value]) => [name.replaceAll("-", "_"), value as unknown]),

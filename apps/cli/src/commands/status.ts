@@ -5,13 +5,13 @@ import { command, link, maybe } from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { Ended } from "../ending.ts"
 import {
-  figuresOf,
+  toFigures,
   hasNoWorker,
   isSilent,
   parseMetrics,
   secondsSince,
   troubleOfHeld,
-  troublesOf,
+  findTroubles,
 } from "../ServiceFigures.ts"
 import type { ServiceFigures, Trouble } from "../ServiceFigures.ts"
 
@@ -21,7 +21,7 @@ const longestWaitSeconds = 4
 const waitSeconds = ({ common }: Tools): number => common.timeout ?? longestWaitSeconds
 
 /** The answer of an open path; `late` when it took too long, null when nothing answers. */
-const ask = async (base: string, path: string, tools: Tools) => {
+const request = async (base: string, path: string, tools: Tools) => {
   const { machine } = tools
   const late = AbortSignal.timeout(waitSeconds(tools) * 1000)
   try {
@@ -39,7 +39,7 @@ const ask = async (base: string, path: string, tools: Tools) => {
 
 /** How ready the service is. Checks that it says so itself: any server answers something. */
 const readinessBy = async (url: string, tools: Tools): Promise<string> => {
-  const answer = await ask(url, "/health/ready", tools)
+  const answer = await request(url, "/health/ready", tools)
   if (answer === "late") {
     const seconds = waitSeconds(tools)
     throw new Ended("unavailable", `${url} did not answer /health/ready within ${seconds} s`)
@@ -51,7 +51,7 @@ const readinessBy = async (url: string, tools: Tools): Promise<string> => {
 
 /** The text of `/metrics`; empty without an answer, with a remark that says why. */
 const metricsBy = async (url: string, tools: Tools): Promise<string> => {
-  const answer = await ask(url, "/metrics", tools)
+  const answer = await request(url, "/metrics", tools)
   if (answer !== null && answer !== "late" && answer.status === 200) return answer.body
   const why =
     answer === "late"
@@ -102,12 +102,12 @@ const operatorAnswers = (tools: Tools): OperatorAnswers => {
 
 /** A refusal of the token in words that say what is missing now. */
 const refusalInWords = (error: MessagingError): MessagingError => {
-  const words: Readonly<Record<string, string>> = {
+  const tokens: Readonly<Record<string, string>> = {
     invalid_operator_token: "The operator token was refused, so the operator's part is missing.",
     too_many_auth_failures:
       "Too many wrong operator tokens came from this address, so the operator's part is missing. Wait a minute.",
   }
-  return new MessagingError({ ...error, text: words[error.code] ?? error.text })
+  return new MessagingError({ ...error, text: tokens[error.code] ?? error.text })
 }
 
 /** Held messages and reminders of all workspaces. */
@@ -122,15 +122,15 @@ const workersBy = async (
   found: ServiceFigures,
 ): Promise<ServiceFigures> => {
   if (found.workers_alive !== null) return found
-  const told = await read(({ figures }, bounds) => figures.service(bounds))
-  if (told === null || !told.store_up) return found
-  const seen = told.processes.flatMap(({ seen_at, works }) =>
-    works ? [secondsSince(seen_at, told.now)] : [],
+  const serviceFigures = await read(({ figures }, bounds) => figures.service(bounds))
+  if (serviceFigures === null || !serviceFigures.store_up) return found
+  const observed = serviceFigures.processes.flatMap(({ seen_at, works }) =>
+    works ? [secondsSince(seen_at, serviceFigures.now)] : [],
   )
   return {
     ...found,
-    workers_alive: seen.filter((since) => !isSilent(since)).length,
-    worker_seen_seconds: seen.length === 0 ? null : Math.min(...seen),
+    workers_alive: observed.filter((since) => !isSilent(since)).length,
+    worker_seen_seconds: observed.length === 0 ? null : Math.min(...observed),
   }
 }
 
@@ -143,7 +143,7 @@ interface Status extends ServiceFigures {
 
 const seconds = (value: number | null) => (value === null ? null : `${Math.round(value)} s`)
 
-const agoOf = (value: number | null) => value && `${seconds(value)} ago`
+const formatAgo = (value: number | null) => value && `${seconds(value)} ago`
 
 /** Only figures tell the reasons. */
 const whyNot = ({ not_ready }: Status): string =>
@@ -155,7 +155,7 @@ const columns = [
   ["store", ({ store_up }: Status) => (store_up === null ? null : store_up ? "up" : "away")],
   ["clock skew", ({ clock_skew_seconds: skew }: Status) => skew && `${skew} s`],
   ["workers alive", "workers_alive"],
-  ["last sign of a worker", ({ worker_seen_seconds: seen }: Status) => agoOf(seen)],
+  ["last sign of a worker", ({ worker_seen_seconds: lastCount }: Status) => formatAgo(lastCount)],
   ["workers that share live numbers", "workers"],
   ["messages queued", "queued"],
   ["messages scheduled", "scheduled"],
@@ -173,7 +173,7 @@ const columns = [
 
 export const statusCommands = [
   command({
-    words: "status",
+    name: "status",
     as: "anyone",
     summary: "Shows how the service is: readiness, backlog, workers, numbers, and what to mend.",
     about:
@@ -187,11 +187,11 @@ export const statusCommands = [
       const { output, service } = tools
       const url = service()
       const ready = (await readinessBy(url, tools)) !== "unavailable"
-      const figures = figuresOf(parseMetrics(await metricsBy(metrics ?? url, tools)))
+      const figures = toFigures(parseMetrics(await metricsBy(metrics ?? url, tools)))
       const operator = operatorAnswers(tools)
       const found = await workersBy(operator, figures)
       const held = await heldBy(operator)
-      const troubles = [...troublesOf(found), ...troubleOfHeld(held)]
+      const troubles = [...findTroubles(found), ...troubleOfHeld(held)]
       const status: Status = { service: url, ready, ...found, held, troubles }
       output.one(status, columns)
       if (!output.json && tools.common.fields === undefined && status.troubles.length > 0) {

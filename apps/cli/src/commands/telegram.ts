@@ -5,10 +5,10 @@ import type { TelegramLogin } from "@messaging-service/client"
 import { command, id, maybe, once, phoneValue, workspace } from "../Command.ts"
 import { Ended, interruptible } from "../ending.ts"
 import type { Output } from "../Output.ts"
-import { qrCodeOf } from "../qrCode.ts"
-import { inputOf } from "../Machine.ts"
+import { drawQrCode } from "../qrCode.ts"
+import { readInput } from "../Machine.ts"
 import { follow } from "./polling.ts"
-import { operatorShows } from "./rows.ts"
+import { operatorDetail } from "./rows.ts"
 
 const columns = [
   "state",
@@ -34,7 +34,7 @@ const show = (login: TelegramLogin, output: Output) => {
 
 export const telegramCommands = [
   command({
-    words: "telegram begin",
+    name: "telegram begin",
     as: "operator",
     summary: "Starts the login of a Telegram account: Telegram sends a code, or its app scans one.",
     about:
@@ -48,31 +48,31 @@ export const telegramCommands = [
         show(await logins.begin(inside, number, { method: "code", phone }), output)
         return
       }
-      const begun = await logins.begin(inside, number, { method: "qr" })
-      const place = `${number} --workspace ${inside}`
-      const goesOn = () => `the login continues; messaging telegram get ${place} shows the result`
+      const started = await logins.begin(inside, number, { method: "qr" })
+      const target = `${number} --workspace ${inside}`
+      const goesOn = () => `the login continues; messaging telegram get ${target} shows the result`
       const login = {
         isOver: ({ state }: TelegramLogin) => state !== "showing_qr",
-        look: () => logins.get(inside, number),
+        check: () => logins.get(inside, number),
         toShow: async ({ qr_url }: TelegramLogin) =>
           qr_url === null
             ? undefined
-            : `Scan this with the account's Telegram, under its devices:\n${await qrCodeOf(qr_url)}`,
+            : `Scan this with the account's Telegram, under its devices:\n${await drawQrCode(qr_url)}`,
       }
-      const ended = await interruptible(machine.signal, goesOn, () => follow(begun, login, tools))
+      const ended = await interruptible(machine.signal, goesOn, () => follow(started, login, tools))
       // The reader of the codes has gone: the login continues without it.
       if (!login.isOver(ended)) return
       if (!output.json) output.one(ended, columns)
       if (ended.state === "password_needed") {
         output.remark(
-          `the account has a password: give it to messaging telegram password ${place}`,
+          `the account has a password: give it to messaging telegram password ${target}`,
           { state: ended.state },
         )
       }
       mustGoOn(ended)
     },
   }),
-  operatorShows(
+  operatorDetail(
     "telegram get",
     "number",
     "telegramLogins.get",
@@ -80,27 +80,32 @@ export const telegramCommands = [
     columns,
   ),
   command({
-    words: "telegram code",
+    name: "telegram code",
     as: "operator",
     summary: "Reads the code that Telegram sent from standard input.",
     ...account,
-    run: async (given, { operator, output, machine }) => {
-      const code = await inputOf(machine, "the code")
-      show(await operator().telegramLogins.code(given.workspace, given.id, { code }), output)
+    run: async (input, { operator, output, machine }) => {
+      const code = await readInput(machine, "the code")
+      show(await operator().telegramLogins.code(input.workspace, input.id, { code }), output)
     },
   }),
   command({
-    words: "telegram password",
+    name: "telegram password",
     as: "operator",
     summary: "Reads the account's password for new devices from standard input.",
     ...account,
-    run: async (given, { operator, output, machine }) => {
-      const password = await inputOf(machine, "the password")
+    run: async (input, { operator, output, machine }) => {
+      const password = await readInput(machine, "the password")
       show(
-        await operator().telegramLogins.password(given.workspace, given.id, { password }),
+        await operator().telegramLogins.password(input.workspace, input.id, { password }),
         output,
       )
     },
   }),
-  operatorShows("telegram cancel", "number", "telegramLogins.cancel", "Gives a Telegram login up."),
+  operatorDetail(
+    "telegram cancel",
+    "number",
+    "telegramLogins.cancel",
+    "Gives a Telegram login up.",
+  ),
 ]

@@ -11,17 +11,17 @@ import {
   many,
   maybe,
   once,
-  placeOptions,
+  targetOptions,
   text,
   time,
   workspace,
 } from "../Command.ts"
 import type { Tools } from "../Command.ts"
 import { Ended, usageError } from "../ending.ts"
-import { placeText } from "../WorkspaceClient.ts"
+import { targetText } from "../WorkspaceClient.ts"
 import { limit, listed } from "./lists.ts"
-import { restAfter, whileRead } from "./polling.ts"
-import { callerShows, fieldsOf, operatorLists, operatorShows } from "./rows.ts"
+import { pollDelay, whileRead } from "./polling.ts"
+import { callerDetail, toFields, operatorLists, operatorDetail } from "./rows.ts"
 
 const columns = [
   "id",
@@ -49,39 +49,41 @@ const one = { id: once(id("endpoint")) }
 const events = ["message.sent", "message.failed", "message.cancelled", "message.expired"] as const
 
 /** Deliveries as they happen. */
-const followDeliveries = (ask: () => Listing<Delivery>, { output, machine }: Tools) => {
+const followDeliveries = (request: () => Listing<Delivery>, { output, machine }: Tools) => {
   let last = 0
   return whileRead(machine, async () => {
-    const { data } = await ask().page()
+    const { data } = await request().page()
     const fresh = data.filter((delivery) => delivery.id > last).toReversed()
     if (fresh.length > 0) await output.all(fresh, deliveryColumns)
     last = Math.max(last, ...data.map((delivery) => delivery.id))
-    return restAfter(1)
+    return pollDelay(1)
   })
 }
 
 export const webhookCommands = [
   command({
-    words: "webhooks create",
+    name: "webhooks create",
     as: "key or operator",
     summary: "Adds an endpoint, and shows its secret once.",
     arguments: { url: once(link("A public https:// address.")) },
     options: {
-      ...placeOptions,
+      ...targetOptions,
       event: any(choice(events, "The event types to deliver. Default: all.")),
       description: maybe(text("TEXT", "For people.")),
     },
     run: async ({ description, event, url }, { caller, output, place }) => {
-      const made = await caller().webhooks.create(fieldsOf({ url, events: event, description }))
-      output.one(made)
-      if (made.secret !== null) return
-      output.say(
-        `The answer with its secret was lost: messaging webhooks rotate-secret ${made.id}${placeText(place, { withMode: true })} shows another.`,
+      const createdWebhook = await caller().webhooks.create(
+        toFields({ url, events: event, description }),
+      )
+      output.one(createdWebhook)
+      if (createdWebhook.secret !== null) return
+      output.print(
+        `The answer with its secret was lost: messaging webhooks rotate-secret ${createdWebhook.id}${targetText(place, { withMode: true })} shows another.`,
       )
     },
   }),
   command({
-    words: "webhooks list",
+    name: "webhooks list",
     as: "key or operator",
     summary: "Lists endpoints: the key's active ones, or all of a workspace.",
     options: { workspace: maybe(workspace.value) },
@@ -94,7 +96,7 @@ export const webhookCommands = [
       ),
   }),
   command({
-    words: "webhooks get",
+    name: "webhooks get",
     as: "key or operator",
     summary: "Shows an endpoint: the key's, or one of a workspace.",
     arguments: one,
@@ -107,21 +109,21 @@ export const webhookCommands = [
       output.one(found)
     },
   }),
-  callerShows(
+  callerDetail(
     "webhooks delete",
     "endpoint",
     "webhooks.delete",
     "Removes an endpoint and its pending deliveries.",
   ),
-  callerShows("webhooks test", "endpoint", "webhooks.test", "Sends an endpoint a ping."),
-  callerShows(
+  callerDetail("webhooks test", "endpoint", "webhooks.test", "Sends an endpoint a ping."),
+  callerDetail(
     "webhooks rotate-secret",
     "endpoint",
     "webhooks.rotateSecret",
     "Replaces an endpoint's secret, and shows the new one once.",
   ),
   command({
-    words: "webhooks log",
+    name: "webhooks log",
     as: "operator",
     summary: "Shows every delivery attempt of an endpoint, newest first.",
     arguments: one,
@@ -134,29 +136,29 @@ export const webhookCommands = [
       until: maybe(time("Attempted before.")),
       ...limit,
     },
-    run: ({ failed, follow, id: of, since, type, until, workspace: inside, ...given }, tools) => {
-      const filter = fieldsOf({ type, failed, since, until })
-      if (follow && (given.all || given.limit !== undefined)) {
+    run: ({ failed, follow, id: of, since, type, until, workspace: inside, ...args }, tools) => {
+      const filter = toFields({ type, failed, since, until })
+      if (follow && (args.all || args.limit !== undefined)) {
         throw usageError("--follow excludes --all and --limit")
       }
-      const ask = (page: { readonly limit: number }) =>
+      const request = (page: { readonly limit: number }) =>
         tools.operator().webhooks.deliveries(inside, of, { ...filter, ...page })
       return follow
-        ? followDeliveries(() => ask({ limit: 100 }), tools)
-        : listed(given, tools.output, deliveryColumns, ask)
+        ? followDeliveries(() => request({ limit: 100 }), tools)
+        : listed(args, tools.output, deliveryColumns, request)
     },
   }),
   command({
-    words: "webhooks delivery",
+    name: "webhooks delivery",
     as: "operator",
     summary: "Shows an attempt with what was sent and what was answered.",
     arguments: { ...one, delivery: once(count("DELIVERY", "The id of an attempt; see the log.")) },
     options: { workspace },
-    run: async (given, { operator, output }) =>
-      output.one(await operator().webhooks.delivery(given.workspace, given.id, given.delivery)),
+    run: async (input, { operator, output }) =>
+      output.one(await operator().webhooks.delivery(input.workspace, input.id, input.delivery)),
   }),
   command({
-    words: "webhooks change",
+    name: "webhooks change",
     as: "operator",
     summary: "Changes an endpoint; its secret stays.",
     arguments: one,
@@ -167,15 +169,15 @@ export const webhookCommands = [
       description: maybe(text("TEXT", "For people.")),
     },
     run: async ({ description, event, id: of, url, workspace: inside }, { operator, output }) => {
-      const wanted = fieldsOf({ url, events: event, description })
-      if (Object.keys(wanted).length === 0) {
+      const requested = toFields({ url, events: event, description })
+      if (Object.keys(requested).length === 0) {
         throw usageError("give what to change: --url, --event or --description")
       }
-      output.one(await operator().webhooks.update(inside, of, wanted), columns)
+      output.one(await operator().webhooks.update(inside, of, requested), columns)
     },
   }),
   command({
-    words: "webhooks recover",
+    name: "webhooks recover",
     as: "operator",
     summary: "Delivers again what no attempt since a time has delivered.",
     arguments: one,
@@ -192,18 +194,18 @@ export const webhookCommands = [
     },
   }),
   command({
-    words: "webhooks redeliver",
+    name: "webhooks redeliver",
     as: "operator",
     summary: "Redelivers events under their own event ids.",
     arguments: { ...one, event: many(text("EVENT", "The id of an event, evt_…; see the log.")) },
     options: { workspace },
-    run: async (given, { operator, output }) => {
-      for (const event_id of given.event) {
-        output.one(await operator().webhooks.redeliver(given.workspace, given.id, { event_id }))
+    run: async (input, { operator, output }) => {
+      for (const event_id of input.event) {
+        output.one(await operator().webhooks.redeliver(input.workspace, input.id, { event_id }))
       }
     },
   }),
-  operatorShows(
+  operatorDetail(
     "webhooks resume",
     "endpoint",
     "webhooks.resume",
@@ -217,7 +219,7 @@ export const webhookCommands = [
     deliveryColumns,
   ),
   command({
-    words: "callbacks secret",
+    name: "callbacks secret",
     as: "operator",
     summary: "Shows the secret that signs callbacks of version 1.",
     options: { workspace, rotate: flag("Makes another one first.") },

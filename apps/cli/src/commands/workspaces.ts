@@ -16,7 +16,7 @@ import {
 } from "../Command.ts"
 import { usageError } from "../ending.ts"
 import { limit, listed } from "./lists.ts"
-import { fieldsOf, operatorLists, operatorShows } from "./rows.ts"
+import { toFields, operatorLists, operatorDetail } from "./rows.ts"
 
 const columns = [
   "id",
@@ -57,11 +57,11 @@ const one = { id: once(id("workspace")) }
 const onOff = (about: string) => maybe(choice(["on", "off"], about))
 
 /** A plan in the operator API's format: JSON, or `none`. */
-const planOf = (given: string | undefined): PlanInput | null | undefined => {
-  if (given === undefined) return undefined
-  if (given === "none") return null
+const parsePlan = (value: string | undefined): PlanInput | null | undefined => {
+  if (value === undefined) return undefined
+  if (value === "none") return null
   try {
-    const plan: unknown = JSON.parse(given)
+    const plan: unknown = JSON.parse(value)
     if (typeof plan === "object" && plan !== null && !Array.isArray(plan)) return plan as PlanInput
   } catch {
     // Below.
@@ -70,10 +70,10 @@ const planOf = (given: string | undefined): PlanInput | null | undefined => {
 }
 
 /** Days in digits, or `none`. */
-const daysOf = (given: string | undefined): number | null | undefined => {
-  if (given === undefined) return undefined
-  if (given === "none") return null
-  if (/^\d{1,4}$/.test(given) && Number(given) >= 1 && Number(given) <= 3650) return Number(given)
+const parseDays = (value: string | undefined): number | null | undefined => {
+  if (value === undefined) return undefined
+  if (value === "none") return null
+  if (/^\d{1,4}$/.test(value) && Number(value) >= 1 && Number(value) <= 3650) return Number(value)
   throw usageError("--retention is a number of days from 1 to 3650, or none")
 }
 
@@ -83,34 +83,34 @@ const plan = maybe(text("JSON", "Its plan in the operator API's JSON, or none.")
 
 export const workspaceCommands = [
   command({
-    words: "workspaces create",
+    name: "workspaces create",
     as: "operator",
     summary: "Makes a workspace.",
     arguments: { name: once(someName("1 to 100 characters.")) },
     options: { plan },
-    run: async ({ name, plan: given }, { operator, output }) => {
-      const wanted = { name, ...fieldsOf({ plan: planOf(given) }) }
-      output.one(await operator().workspaces.create(wanted), columns)
+    run: async ({ name, plan: value }, { operator, output }) => {
+      const requested = { name, ...toFields({ plan: parsePlan(value) }) }
+      output.one(await operator().workspaces.create(requested), columns)
     },
   }),
   command({
-    words: "workspaces list",
+    name: "workspaces list",
     as: "operator",
     summary: "Lists workspaces, newest first.",
     options: limit,
-    run: (given, { operator, output }) =>
-      listed(given, output, columns, (page) => operator().workspaces.list(page)),
+    run: (input, { operator, output }) =>
+      listed(input, output, columns, (page) => operator().workspaces.list(page)),
   }),
   command({
-    words: "workspaces get",
+    name: "workspaces get",
     as: "operator",
     summary: "Shows a workspace.",
     arguments: one,
-    run: async (given, { operator, output }) =>
-      output.one(await operator().workspaces.get(given.id)),
+    run: async (input, { operator, output }) =>
+      output.one(await operator().workspaces.get(input.id)),
   }),
   command({
-    words: "workspaces update",
+    name: "workspaces update",
     as: "operator",
     summary: "Changes a workspace.",
     arguments: one,
@@ -122,29 +122,30 @@ export const workspaceCommands = [
         text("DAYS", "Erases messages that many days after their end: 1 to 3650, or none."),
       ),
     },
-    run: async ({ disabled, id: of, name, plan: given, retention }, { operator, output }) => {
-      const wanted = {
+    run: async ({ disabled, id: of, name, plan: value, retention }, { operator, output }) => {
+      const requested = {
         ...(disabled === undefined ? {} : { account_disabled: disabled === "on" }),
-        ...fieldsOf({ name, plan: planOf(given), retention_days: daysOf(retention) }),
+        ...toFields({ name, plan: parsePlan(value), retention_days: parseDays(retention) }),
       }
-      if (Object.keys(wanted).length === 0) throw usageError("give what to change, such as --name")
-      output.one(await operator().workspaces.update(of, wanted), columns)
+      if (Object.keys(requested).length === 0)
+        throw usageError("give what to change, such as --name")
+      output.one(await operator().workspaces.update(of, requested), columns)
     },
   }),
   command({
-    words: "workspaces delete",
+    name: "workspaces delete",
     as: "operator",
     summary: "Deletes a workspace, stops its keys and cancels its waiting messages.",
     arguments: one,
     options: { yes: flag("It is meant. Required.") },
-    run: async (given, { operator, output }) => {
-      if (!given.yes) throw usageError("deleting a workspace needs --yes")
-      output.one(await operator().workspaces.delete(given.id))
+    run: async (input, { operator, output }) => {
+      if (!input.yes) throw usageError("deleting a workspace needs --yes")
+      output.one(await operator().workspaces.delete(input.id))
     },
   }),
 
   command({
-    words: "keys create",
+    name: "keys create",
     as: "operator",
     summary: "Creates a key, and shows it once.",
     options: {
@@ -156,31 +157,31 @@ export const workspaceCommands = [
       expires: maybe(choice(["30d", "90d", "1y"], "When it expires. Default: never.")),
       "version-1": flag("A key of version 1."),
     },
-    run: async ({ expires, mode, name, number, scope, workspace: inside, ...given }, tools) => {
-      const isVersion1 = given["version-1"]
+    run: async ({ expires, mode, name, number, scope, workspace: inside, ...args }, tools) => {
+      const isVersion1 = args["version-1"]
       if (isVersion1 && [name, mode, expires, ...scope, ...number].some(isGiven)) {
         throw usageError("a key of version 1 has no other options than its workspace")
       }
       if (!isVersion1 && name === undefined) throw usageError("a key of version 2 needs --name")
-      const wanted: CreateKey = isVersion1
+      const requested: CreateKey = isVersion1
         ? { version: 1 }
         : {
             version: 2,
             name: name ?? "",
-            ...fieldsOf({ mode, scopes: scope, number_ids: number, expires_in: expires }),
+            ...toFields({ mode, scopes: scope, number_ids: number, expires_in: expires }),
           }
-      tools.output.one(await tools.operator().keys.create(inside, wanted))
+      tools.output.one(await tools.operator().keys.create(inside, requested))
     },
   }),
   command({
-    words: "keys list",
+    name: "keys list",
     as: "operator",
     summary: "Lists the keys of a workspace, revoked ones included.",
     options: { workspace },
-    run: async (given, { operator, output }) =>
-      output.all(await operator().keys.list(given.workspace), keyColumns),
+    run: async (input, { operator, output }) =>
+      output.all(await operator().keys.list(input.workspace), keyColumns),
   }),
-  operatorShows(
+  operatorDetail(
     "keys revoke",
     "key",
     "keys.revoke",
@@ -188,7 +189,7 @@ export const workspaceCommands = [
   ),
 
   command({
-    words: "contacts add",
+    name: "contacts add",
     as: "operator",
     summary: "Saves a contact.",
     arguments: { name: once(someName("1 to 100 characters.")) },
@@ -211,5 +212,5 @@ export const workspaceCommands = [
     "Lists the contacts of a workspace, newest first.",
     contactColumns,
   ),
-  operatorShows("contacts delete", "contact", "contacts.delete", "Deletes a contact."),
+  operatorDetail("contacts delete", "contact", "contacts.delete", "Deletes a contact."),
 ]

@@ -81,13 +81,13 @@ export const serveWorker = Effect.fnUntraced(function* (
       }),
   )
   return yield* Effect.callback<string>((resume) => {
-    let told = ""
+    let text = ""
     server.stdio[3]?.on("data", (chunk: Buffer) => {
-      told += chunk.toString()
-      const [, port] = /"event":"listen","socket":"http","port":(\d+)/.exec(told) ?? []
+      text += chunk.toString()
+      const [, port] = /"event":"listen","socket":"http","port":(\d+)/.exec(text) ?? []
       if (port !== undefined) resume(Effect.succeed(`http://127.0.0.1:${port}`))
     })
-    server.once("exit", () => resume(Effect.die(new Error(`workerd ended: ${told}`))))
+    server.once("exit", () => resume(Effect.die(new Error(`workerd ended: ${text}`))))
   })
 })
 
@@ -105,9 +105,9 @@ export const listening = (server: Server): Effect.Effect<number, never, Scope.Sc
 export const portTo = (path: string): Effect.Effect<number, never, Scope.Scope> =>
   listening(
     createServer((near) => {
-      const far = connect(path)
-      near.pipe(far).pipe(near)
-      near.on("error", () => far.destroy())
-      far.on("error", () => near.destroy())
+      const remote = connect(path)
+      near.pipe(remote).pipe(near)
+      near.on("error", () => remote.destroy())
+      remote.on("error", () => near.destroy())
     }),
   )

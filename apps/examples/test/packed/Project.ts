@@ -114,7 +114,7 @@ const pack = (destination: string) =>
     destination,
   )
 
-const tarballOf = (name: string): string => `${name.slice(1).replace("/", "-")}-`
+const toTarball = (name: string): string => `${name.slice(1).replace("/", "-")}-`
 
 /** Creates a folder with a manifest in it. */
 export const project = Effect.fnUntraced(function* (path: string, manifest: object) {
@@ -167,15 +167,15 @@ const unpackHeavy = Effect.fnUntraced(function* (
 ) {
   const modules = join(folder, "node_modules")
   for (const name of heavy) {
-    const place = join(modules, name)
-    yield* Effect.promise(() => mkdir(place, { recursive: true }))
-    yield* run(place, "tar", "-xzf", tarball(name), "--strip-components=1")
+    const path = join(modules, name)
+    yield* Effect.promise(() => mkdir(path, { recursive: true }))
+    yield* run(path, "tar", "-xzf", tarball(name), "--strip-components=1")
   }
   yield* Effect.promise(async () => {
     await mkdir(join(modules, "@effect"))
     for (const name of runner) {
-      const place = join(root, "packages/testkit/node_modules", name)
-      await symlink(await realpath(place), join(modules, name))
+      const path = join(root, "packages/testkit/node_modules", name)
+      await symlink(await realpath(path), join(modules, name))
     }
   })
 })
@@ -193,26 +193,26 @@ export class Project extends Context.Service<
   static readonly layer = Layer.effect(
     Project,
     Effect.gen(function* () {
-      const made = yield* Effect.acquireRelease(
+      const created = yield* Effect.acquireRelease(
         Effect.promise(() => mkdtemp(join(tmpdir(), "packed-"))),
         (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true })),
       )
-      const tarballs = join(made, "tarballs")
+      const tarballs = join(created, "tarballs")
       yield* Effect.promise(() => mkdir(tarballs))
       yield* build
       yield* pack(tarballs)
       const files = yield* Effect.promise(() => readdir(tarballs))
       const tarball = (name: string): string => {
-        const file = files.find((each) => each.startsWith(tarballOf(name)))
+        const file = files.find((each) => each.startsWith(toTarball(name)))
         if (file === undefined) throw new Error(`${name} was not packed`)
         return join(tarballs, file)
       }
-      const path = yield* project(join(made, "project"), {})
+      const path = yield* project(join(created, "project"), {})
       yield* install(path, ...installed.map(tarball), ...added)
       yield* Effect.promise(async () => {
         for (const name of joined) {
-          const place = join(root, "packages/service/node_modules", name)
-          await symlink(await realpath(place), join(path, "node_modules", name))
+          const location = join(root, "packages/service/node_modules", name)
+          await symlink(await realpath(location), join(path, "node_modules", name))
         }
       })
       const besideHeavy = join(path, "heavy")

@@ -12,21 +12,21 @@ interface Snippet {
   readonly program: string
 }
 
-const snippetsOf = (page: string): ReadonlyArray<Snippet> =>
+const toSnippets = (page: string): ReadonlyArray<Snippet> =>
   [...textOf(page).matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, program = ""], at) => ({
     file: `${page.replace(/\.md$/, "").replaceAll("/", "-")}-${at + 1}.ts`,
     program,
   }))
 
-const readmeOf = (name: string): string => `packages/${name.split("/")[1]}/README.md`
+const toReadme = (name: string): string => `packages/${name.split("/")[1]}/README.md`
 
 /** The programs of the READMEs: whole programs that end by themselves. */
-export const readmes: ReadonlyArray<Snippet> = ["README.md", ...installed.map(readmeOf)].flatMap(
-  snippetsOf,
+export const readmes: ReadonlyArray<Snippet> = ["README.md", ...installed.map(toReadme)].flatMap(
+  toSnippets,
 )
 
 /** The programs in the READMEs of the heavy packages: they are only compiled. */
-const heavyReadmes = heavy.map(readmeOf).flatMap(snippetsOf)
+const heavyReadmes = heavy.map(toReadme).flatMap(toSnippets)
 
 const isThere = (module: string): boolean =>
   ["effect", "pg"].includes(module) || isBuiltin(module) || entryPoints.includes(module)
@@ -37,7 +37,7 @@ const isWhole = ({ program }: Snippet): boolean => {
   return modules.length > 0 && modules.every(isThere)
 }
 
-const guides = globSync("docs/*.md", { cwd: root }).flatMap(snippetsOf).filter(isWhole)
+const guides = globSync("docs/*.md", { cwd: root }).flatMap(toSnippets).filter(isWhole)
 
 const write = (path: string, snippets: ReadonlyArray<Snippet>) =>
   Effect.promise(async () => {

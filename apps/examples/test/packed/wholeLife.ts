@@ -28,7 +28,7 @@ const options: OpenOptions = {
 
 const to = { phone: "+15550100002" }
 
-const codeOf = (error: unknown) => {
+const toCode = (error: unknown) => {
   if (!(error instanceof MessagingError)) throw error
   return error.code
 }
@@ -63,7 +63,7 @@ const receiver = async () => {
 const inTransactions = async (api: Api) => {
   if (pool === null) {
     const none = { query: async () => ({ rows: [] }) }
-    return api.messages.send({ to, text: "No" }, { transaction: none }).then(() => "sent", codeOf)
+    return api.messages.send({ to, text: "No" }, { transaction: none }).then(() => "sent", toCode)
   }
   await pool.query("create table public.orders (id integer primary key)")
   const client = await pool.connect()
@@ -105,12 +105,12 @@ const work = async (messaging: Messaging) => {
   const tomorrow = new Date(Date.now() + 86_400_000)
   const planned = await api.messages.send({ to, text: "Tomorrow", sendAt: tomorrow })
   const cancelled = (await api.messages.cancel(planned.id)).status
-  const twice = await api.messages.cancel(planned.id).then(() => "cancelled", codeOf)
+  const twice = await api.messages.cancel(planned.id).then(() => "cancelled", toCode)
 
   const content = new TextEncoder().encode("%PDF-1.7\n%%EOF\n")
   const file = await api.media.upload({ fileName: "menu.pdf", content })
   await api.messages.send({ to, text: "The menu", media: { mediaId: file.id } })
-  const kept = new TextDecoder().decode(await api.media.content(file.id)) === "%PDF-1.7\n%%EOF\n"
+  const stored = new TextDecoder().decode(await api.media.content(file.id)) === "%PDF-1.7\n%%EOF\n"
 
   const schedule = { cron: "0 9 1 * *", timezone: "Europe/Berlin" }
   const rent = await api.reminders.create({ name: "Rent", to, text: "Rent", schedule })
@@ -138,7 +138,7 @@ const work = async (messaging: Messaging) => {
     transactions,
     cancelled,
     twice,
-    file: { kept, mimeType: file.mimeType },
+    file: { stored, mimeType: file.mimeType },
     reminders: {
       isPlanned: rent.nextRunAt !== null,
       paused: paused.nextRunAt,
@@ -168,7 +168,7 @@ const restart = async () => {
   const same = await after.workspaces.ensure("shop", { numbers })
   const messages = after.as(same).messages
   if (pool === null) {
-    const left = await messages.get(id).then(() => "there", codeOf)
+    const left = await messages.get(id).then(() => "there", toCode)
     await after.close()
     return left
   }

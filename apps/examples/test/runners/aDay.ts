@@ -15,9 +15,9 @@ export const aDay = async (seed: string): Promise<string> => {
   })
   await t.advance({ days: 1 })
   const { key } = await t.messaging.operator(t.workspace).keys.create({ version: 2, name: "Web" })
-  const seen = { key, sent: t.sent, calls: t.receiver.calls, secret: t.receiver.secret }
+  const observed = { key, sent: t.sent, calls: t.receiver.calls, secret: t.receiver.secret }
   await t.close()
-  return JSON.stringify(seen)
+  return JSON.stringify(observed)
 }
 
 /** Writes the day into the file named by the variable `DAY`. */

@@ -10,14 +10,14 @@ export interface Difference {
   readonly what: string
 }
 
-export const differenceOf = (expected: Expectation, output: string): Difference | null =>
+export const findDifference = (expected: Expectation, output: string): Difference | null =>
   expected.language === "json" ? inJson(expected, output) : inText(expected, output)
 
 const inText = ({ line, text }: Expectation, output: string): Difference | null => {
-  const wanted = text.trimEnd().split("\n")
+  const expected = text.trimEnd().split("\n")
   const printed = output.trimEnd().split("\n")
-  for (let n = 0; n < Math.max(wanted.length, printed.length); n++) {
-    const pattern = wanted[n]
+  for (let n = 0; n < Math.max(expected.length, printed.length); n++) {
+    const pattern = expected[n]
     const found = printed[n]
     if (pattern === undefined) return { line: line + n, what: `more was printed: ${found}` }
     if (found === undefined) return { line: line + n, what: "nothing more was printed" }
@@ -27,11 +27,11 @@ const inText = ({ line, text }: Expectation, output: string): Difference | null 
 }
 
 const inJson = ({ line, text }: Expectation, output: string): Difference | null => {
-  const wanted = parse(text)
-  if (wanted === undefined) return { line, what: "the page's JSON is none" }
+  const expected = parse(text)
+  if (expected === undefined) return { line, what: "the page's JSON is none" }
   const found = parse(output)
   if (found === undefined) return { line, what: `printed no JSON: ${output}` }
-  const path = pathOfDifference(wanted.json, found.json, "$")
+  const path = pathOfDifference(expected.json, found.json, "$")
   return path === null ? null : { line, what: `${path} differs, printed: ${output.trim()}` }
 }
 
@@ -53,19 +53,19 @@ type Fields = Readonly<Record<string, unknown>>
 const isObject = (json: unknown): json is Fields => typeof json === "object" && json !== null
 
 /** The position of the first difference; null when there is none. */
-const pathOfDifference = (wanted: unknown, found: unknown, path: string): string | null => {
-  if (wanted === "…") return null
-  if (typeof wanted === "string" && typeof found === "string") {
-    return fits(wanted, found) ? null : path
+const pathOfDifference = (expected: unknown, found: unknown, path: string): string | null => {
+  if (expected === "…") return null
+  if (typeof expected === "string" && typeof found === "string") {
+    return fits(expected, found) ? null : path
   }
-  if (!isObject(wanted) || !isObject(found)) return wanted === found ? null : path
-  if (Array.isArray(wanted) !== Array.isArray(found)) return path
-  const names = Object.keys(wanted).filter((name) => name !== "…")
-  if (!("…" in wanted)) names.push(...Object.keys(found).filter((name) => !(name in wanted)))
+  if (!isObject(expected) || !isObject(found)) return expected === found ? null : path
+  if (Array.isArray(expected) !== Array.isArray(found)) return path
+  const names = Object.keys(expected).filter((name) => name !== "…")
+  if (!("…" in expected)) names.push(...Object.keys(found).filter((name) => !(name in expected)))
   for (const name of names) {
     const inside = `${path}.${name}`
-    if (!(name in wanted) || !(name in found)) return inside
-    const difference = pathOfDifference(wanted[name], found[name], inside)
+    if (!(name in expected) || !(name in found)) return inside
+    const difference = pathOfDifference(expected[name], found[name], inside)
     if (difference !== null) return difference
   }
   return null

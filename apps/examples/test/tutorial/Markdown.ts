@@ -42,7 +42,7 @@ interface Block {
 }
 
 /** The blocks of a page, in order. */
-const blocksOf = Effect.fnUntraced(function* (markdown: string) {
+const getBlocks = Effect.fnUntraced(function* (markdown: string) {
   const blocks: Array<Block> = []
   let open: (Block & { readonly lines: Array<string> }) | null = null
   for (const [index, line] of markdown.split("\n").entries()) {
@@ -60,7 +60,7 @@ const blocksOf = Effect.fnUntraced(function* (markdown: string) {
   return yield* new UnclearTutorial({ line: open.line, reason: "the block has no end" })
 })
 
-const commandsOf = Effect.fnUntraced(function* (block: Block) {
+const getCommands = Effect.fnUntraced(function* (block: Block) {
   const commands: Array<Command> = []
   let joined: Command | null = null
   for (const [index, line] of block.lines.entries()) {
@@ -76,13 +76,13 @@ const commandsOf = Effect.fnUntraced(function* (block: Block) {
 })
 
 /** The page's steps, in order. */
-export const stepsOf = Effect.fnUntraced(function* (
+export const readSteps = Effect.fnUntraced(function* (
   markdown: string,
 ): Effect.fn.Return<ReadonlyArray<Step>, UnclearTutorial> {
   const steps: Array<Step> = []
-  for (const block of yield* blocksOf(markdown)) {
+  for (const block of yield* getBlocks(markdown)) {
     const { language, line, lines } = block
-    if (language === "sh") steps.push({ commands: yield* commandsOf(block), expected: null })
+    if (language === "sh") steps.push({ commands: yield* getCommands(block), expected: null })
     if (language !== "text" && language !== "json") continue
     const before = steps.pop()
     if (before === undefined || before.expected !== null) {

@@ -45,7 +45,7 @@ export const startShell = Effect.fnUntraced(function* (
 ) {
   let stdout = ""
   let stderr = ""
-  let look = () => {}
+  let check = () => {}
   const ended = yield* Deferred.make<void>()
 
   const bash = yield* Effect.acquireRelease(
@@ -59,15 +59,15 @@ export const startShell = Effect.fnUntraced(function* (
       })
       spawned.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
         stdout += chunk
-        look()
+        check()
       })
       spawned.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
         stderr += chunk
-        look()
+        check()
       })
       spawned.once("close", () => {
         Deferred.doneUnsafe(ended, Effect.void)
-        look()
+        check()
       })
       return spawned
     }),
@@ -87,7 +87,7 @@ export const startShell = Effect.fnUntraced(function* (
   )
 
   const answer = Effect.callback<Printed, ShellFailed>((resume) => {
-    look = () => {
+    check = () => {
       const [printed = "", status, ...rest] = stdout.split("\0")
       const [errors = "", ...restOfErrors] = stderr.split("\0")
       if (rest.length > 0 && restOfErrors.length > 0) {
@@ -98,7 +98,7 @@ export const startShell = Effect.fnUntraced(function* (
         resume(Effect.fail(new ShellFailed({ message: `the shell ended: ${stderr}` })))
       }
     }
-    look()
+    check()
   })
 
   const run: Shell["run"] = (command) =>

@@ -3,8 +3,8 @@ import { processes } from "@messaging-service/testkit"
 import { Data, Effect } from "effect"
 import { createServer } from "node:net"
 import type { AddressInfo } from "node:net"
-import { differenceOf } from "./Expected.ts"
-import { stepsOf } from "./Markdown.ts"
+import { findDifference } from "./Expected.ts"
+import { readSteps } from "./Markdown.ts"
 import { startShell } from "./Shell.ts"
 
 /** The page does not do what it says; `line` is the page's, from 1. */
@@ -42,7 +42,7 @@ export const runTutorial = Effect.fnUntraced(function* <E = never, R = never>(
   for (const port of options.ports) {
     page = page.replaceAll(new RegExp(`\\b${port}\\b`, "g"), String(yield* freePort))
   }
-  const steps = yield* stepsOf(page)
+  const steps = yield* readSteps(page)
   const { HOME, NODE_COMPILE_CACHE, PATH } = process.env
   const TMPDIR = yield* processes.temporaryDirectory
   const environment = { HOME, NODE_COMPILE_CACHE, PATH, TMPDIR }
@@ -64,7 +64,7 @@ export const runTutorial = Effect.fnUntraced(function* <E = never, R = never>(
       }
       output += stdout
     }
-    const difference = expected === null ? null : differenceOf(expected, output)
+    const difference = expected === null ? null : findDifference(expected, output)
     if (difference !== null) return yield* new TutorialFailed(difference)
     if (options.meanwhile !== undefined) yield* options.meanwhile(output)
   }

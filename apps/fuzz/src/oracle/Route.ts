@@ -11,7 +11,7 @@ export interface Route {
   readonly methods: ReadonlyArray<string>
 }
 
-export const routeOf = (document: ServiceDocument, { method, target }: Shot): Route => {
+export const getRoute = (document: ServiceDocument, { method, target }: Shot): Route => {
   const [path = ""] = target.split("?", 1)
   const methods = document.at(path)
   return {

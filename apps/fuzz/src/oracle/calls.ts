@@ -77,7 +77,7 @@ const wrongEvent = (checker: Checker, value: Readonly<Record<string, unknown>>) 
 }
 
 const wrongForm = (checker: Checker, value: Readonly<Record<string, unknown>>) => {
-  const place = callbacks.find(([field]) => field in value)?.[1]
-  if (place === undefined) return "neither of a message nor of a connection"
-  return checker.answer("paths", ...place, ...inPost, formType, "schema")(value)
+  const path = callbacks.find(([field]) => field in value)?.[1]
+  if (path === undefined) return "neither of a message nor of a connection"
+  return checker.answer("paths", ...path, ...inPost, formType, "schema")(value)
 }

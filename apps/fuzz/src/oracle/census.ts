@@ -10,7 +10,7 @@ import type { Cell } from "../world/makeCell.ts"
 import { reminderText } from "../world/Inventory.ts"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
-import type { Made } from "./harvest.ts"
+import type { Created } from "./harvest.ts"
 
 interface Listed {
   readonly id: number
@@ -43,11 +43,11 @@ const listAll = async (
 export const takeCensus = async (
   connection: Connection,
   { messages: first, witnesses, inventory }: Cell,
-  made: Made,
+  created: Created,
 ): Promise<ReadonlyArray<Finding> | null> => {
-  if (made.isUncertain) return null
+  if (created.isUncertain) return null
   const messages: Array<Listed> = []
-  const texts = new Set([reminderText, ...made.reminderTexts])
+  const texts = new Set([reminderText, ...created.reminderTexts])
   for (const token of witnesses) {
     const read = (path: string) => call(connection, inventory.host, { method: "GET", path, token })
     const reminders = await listAll("/api/v2/reminders", read)
@@ -56,7 +56,7 @@ export const takeCensus = async (
     for (const { text } of reminders) texts.add(text)
     messages.push(...listed)
   }
-  const known = new Set([...made.messages, ...first])
+  const known = new Set([...created.messages, ...first])
   const ids = new Set(messages.map(({ id }) => id))
   const untold = messages.filter(({ id, text }) => !known.has(id) && !texts.has(text))
   const lost = [...known].filter((id) => !ids.has(id))

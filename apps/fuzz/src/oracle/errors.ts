@@ -1,7 +1,7 @@
 /** Refusals: their code, its status, their size, and their headers. */
 import { catalogue } from "@messaging-service/core"
 import { isJson } from "@messaging-service/testkit/openapi"
-import { headerOf } from "../wire/AnswerReader.ts"
+import { findHeader } from "../wire/AnswerReader.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
@@ -19,7 +19,7 @@ interface Entry {
   readonly pathStatus?: number
 }
 
-const entryOf = (code: string): Entry | undefined =>
+const findEntry = (code: string): Entry | undefined =>
   Object.hasOwn(catalogue, code) ? (catalogue as Readonly<Record<string, Entry>>)[code] : undefined
 
 /** The faults of a refusal; none when the answer is not a refusal. */
@@ -34,15 +34,15 @@ export const judgeError = (
     body.length > maximumBytes
       ? [finding(`${kind}: a refusal of more than 64 KiB`, `${body.length} bytes`)]
       : []
-  const isObject = (headerOf(headers, "content-type") ?? "").startsWith("application/json")
+  const isObject = (findHeader(headers, "content-type") ?? "").startsWith("application/json")
   if (!isObject || part === "v1" || body.length === 0) return tooLong
-  const error = errorOf(body)
+  const error = findError(body)
   if (error === undefined) {
     // The health of a store that does not answer is not a refusal.
     return operation?.id === "isReady" ? tooLong : [...tooLong, finding(`${kind}: no error object`)]
   }
   const code = String(error["code"])
-  const entry = entryOf(code)
+  const entry = findEntry(code)
   const documented = operation?.responses[String(status)]?.codes ?? ofAnyAddress
   const errors = error["errors"]
   const rules: ReadonlyArray<readonly [holds: boolean, rule: string]> = [
@@ -53,17 +53,17 @@ export const judgeError = (
     ],
     [documented.includes(code) || status === 503, `the code ${code} is not documented`],
     [
-      error["request_id"] === headerOf(headers, "x-request-id"),
+      error["request_id"] === findHeader(headers, "x-request-id"),
       "request_id is not that of the header",
     ],
     [String(error["docs"]).endsWith(`/docs/errors#${code}`), "docs does not lead to the code"],
     [!Array.isArray(errors) || errors.length <= maximumErrors, "more than 50 in errors"],
   ]
-  const broken = rules.filter(([holds]) => !holds)
+  const broken = rules.filter(([isMet]) => !isMet)
   return [...tooLong, ...broken.map(([, rule]) => finding(`${kind}: ${rule}`))]
 }
 
-const errorOf = (body: Buffer): Readonly<Record<string, unknown>> | undefined => {
+const findError = (body: Buffer): Readonly<Record<string, unknown>> | undefined => {
   try {
     const value = JSON.parse(body.toString()) as unknown
     const error = isJson(value) ? value["error"] : undefined

@@ -6,7 +6,7 @@ import type { WireAnswer } from "../wire/AnswerReader.ts"
 import type { IdKind, Inventory } from "../world/Inventory.ts"
 
 /** What the requests of a cell have created, as their answers say. */
-export interface Made {
+export interface Created {
   readonly messages: Set<number>
   /** Texts of reminders: a message with one of them may come from a run. */
   readonly reminderTexts: Set<string>
@@ -16,7 +16,7 @@ export interface Made {
   isUncertain: boolean
 }
 
-export const nothingMade = (): Made => ({
+export const nothingCreated = (): Created => ({
   messages: new Set(),
   reminderTexts: new Set(),
   files: 0,
@@ -24,9 +24,9 @@ export const nothingMade = (): Made => ({
 })
 
 /** Keeps a bounded number of ids: the newest are as good as all. */
-const keptIds = 50
+const storedIds = 50
 
-const kindsOf: Readonly<
+const kindsByField: Readonly<
   Record<string, readonly [kind: IdKind, field: string, isVictims: boolean]>
 > = {
   connectNumber: ["number", "id", false],
@@ -46,7 +46,7 @@ const kindsOf: Readonly<
 }
 
 const keep = <A>(into: Array<A>, value: A): void => {
-  if (into.length >= keptIds) into.splice(5, 1)
+  if (into.length >= storedIds) into.splice(5, 1)
   into.push(value)
 }
 
@@ -75,7 +75,7 @@ const keepLinks = (inventory: Inventory, body: Json): void => {
 /** Reads one answer of an operation. */
 export const harvest = (
   inventory: Inventory,
-  made: Made,
+  created: Created,
   operation: Operation,
   shot: Shot,
   { body, status }: WireAnswer,
@@ -87,13 +87,13 @@ export const harvest = (
   if (!isJson(value)) return
   if (mayMakeMessages(operation)) {
     const single = id === "sendMessage" ? [value["id"]] : messageIds(value)
-    for (const each of single) if (typeof each === "number") made.messages.add(each)
+    for (const each of single) if (typeof each === "number") created.messages.add(each)
   }
   if (status >= 300) return
-  if (holdsFile(shot)) made.files++
+  if (holdsFile(shot)) created.files++
   const text = value["text"]
-  if (/Reminder/.test(id) && typeof text === "string") made.reminderTexts.add(text)
-  const [kind, field, isVictims] = kindsOf[id] ?? []
+  if (/Reminder/.test(id) && typeof text === "string") created.reminderTexts.add(text)
+  const [kind, field, isVictims] = kindsByField[id] ?? []
   const of = field === undefined ? undefined : value[field]
   if (kind !== undefined && typeof of === "number") {
     keep((isVictims === true ? inventory.victim : inventory.ids)[kind], of)

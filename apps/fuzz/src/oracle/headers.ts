@@ -2,7 +2,7 @@
 import { ratePolicy } from "@messaging-service/core"
 import { isKeyName } from "../request/headers.ts"
 import type { Shot } from "../request/Shot.ts"
-import { headerOf } from "../wire/AnswerReader.ts"
+import { findHeader } from "../wire/AnswerReader.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
@@ -13,9 +13,9 @@ const wholeNumber = /^\d+$/
 
 /** The id that must be echoed, undefined for none; null where HTTP merges several into one. */
 const clientsId = ({ headers }: Shot): string | undefined | null => {
-  const given = headers.filter(([name]) => name.toLowerCase() === "x-request-id")
-  if (given.length > 1) return null
-  const value = given[0]?.[1].replaceAll(/^[ \t]+|[ \t]+$/g, "")
+  const input = headers.filter(([name]) => name.toLowerCase() === "x-request-id")
+  if (input.length > 1) return null
+  const value = input[0]?.[1].replaceAll(/^[ \t]+|[ \t]+$/g, "")
   return value !== undefined && /^[\x20-\x7e]{1,100}$/.test(value) ? value : undefined
 }
 
@@ -25,7 +25,7 @@ export const judgeHeaders = (
   { headers, status }: WireAnswer,
   code: string | undefined,
 ): ReadonlyArray<Finding> => {
-  const of = (name: string) => headerOf(headers, name)
+  const of = (name: string) => findHeader(headers, name)
   const names = headers.map(([name]) => name)
   const retryAfter = of("retry-after")
   const isRetried = status === 429 || status === 503 || code === "idempotency_in_progress"
@@ -55,7 +55,7 @@ export const judgeHeaders = (
     [isRetried || retryAfter === undefined, "Retry-After where nothing is to be repeated"],
   ]
   return rules
-    .filter(([holds]) => !holds)
+    .filter(([isMet]) => !isMet)
     .map(([, rule, detail = ""]) =>
       finding(`${shot.raw === undefined ? shot.aim.part : "raw"} ${status}: ${rule}`, detail),
     )
@@ -90,9 +90,9 @@ export const judgeRates = (
   { headers, status }: WireAnswer,
   code: string | undefined,
 ): ReadonlyArray<Finding> => {
-  const values = rateNames.map((name) => headerOf(headers, name))
-  const shown = values.filter((value) => value !== undefined).length
-  if (shown === 0) {
+  const values = rateNames.map((name) => findHeader(headers, name))
+  const visible = values.filter((value) => value !== undefined).length
+  if (visible === 0) {
     const isDue =
       part === "v2" && isCountedKey(shot) && status !== 401 && !uncounted.has(code ?? "")
     // A failed count reports itself.
@@ -103,7 +103,7 @@ export const judgeRates = (
   }
   const [limit, remaining, reset] = values.map(Number)
   const isWell =
-    shown === rateNames.length &&
+    visible === rateNames.length &&
     (limit === 60 || limit === 10_000) &&
     within(remaining, 0, limit) &&
     within(reset, 0, 86_400) &&
@@ -111,5 +111,5 @@ export const judgeRates = (
   return isWell ? [] : [finding(`v2 ${status}: RateLimit headers are wrong`, values.join())]
 }
 
-const within = (value: number | undefined, least: number, most: number): boolean =>
-  value !== undefined && Number.isInteger(value) && value >= least && value <= most
+const within = (value: number | undefined, min: number, max: number): boolean =>
+  value !== undefined && Number.isInteger(value) && value >= min && value <= max

@@ -6,7 +6,7 @@
 import { headersOfHttp, isJson } from "@messaging-service/testkit/openapi"
 import type { Checker, Response, ServiceDocument } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
-import { headerOf } from "../wire/AnswerReader.ts"
+import { findHeader } from "../wire/AnswerReader.ts"
 import type { WireAnswer } from "../wire/AnswerReader.ts"
 import type { Outcome } from "../wire/Connection.ts"
 import { mayBeErrorPage } from "./errorPage.ts"
@@ -14,7 +14,7 @@ import { judgeError } from "./errors.ts"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
 import { judgeHeaders, judgeRates, rateNames } from "./headers.ts"
-import { routeOf } from "./Route.ts"
+import { getRoute } from "./Route.ts"
 import type { Route } from "./Route.ts"
 
 export interface Judge {
@@ -36,11 +36,11 @@ interface Standard {
   readonly document: ServiceDocument
   readonly checker: Checker
   /** The failures of version 1 in its own words. */
-  readonly words: ReadonlyArray<unknown>
+  readonly texts: ReadonlyArray<unknown>
 }
 
 export const makeJudge = (document: ServiceDocument, checker: Checker): Judge => {
-  const standard = { document, checker, words: wordsOfVersion1(document) }
+  const standard = { document, checker, texts: wordsOfVersion1(document) }
   return (shot, outcome) => {
     const { id } = shot.aim
     switch (outcome.kind) {
@@ -65,15 +65,15 @@ export const makeJudge = (document: ServiceDocument, checker: Checker): Judge =>
 }
 
 const saysMalformed = (answer: WireAnswer): boolean =>
-  malformedStatuses[String(errorOf(answer)?.["message"])] === answer.status ||
+  malformedStatuses[String(findError(answer)?.["message"])] === answer.status ||
   // Node's own word on `Expect`.
-  (answer.status === 417 && headerOf(answer.headers, "x-request-id") === undefined)
+  (answer.status === 417 && findHeader(answer.headers, "x-request-id") === undefined)
 
 /** Nothing of such a request is known, so nothing of it comes back. */
 const judgeMalformed = (shot: Shot, answer: WireAnswer): ReadonlyArray<Finding> => {
   if (answer.status === 417) return []
-  const findings = judgeHeaders({ ...shot, raw: Buffer.of() }, answer, codeOf(answer))
-  return headerOf(answer.headers, "connection") === "close"
+  const findings = judgeHeaders({ ...shot, raw: Buffer.of() }, answer, findCode(answer))
+  return findHeader(answer.headers, "connection") === "close"
     ? findings
     : [...findings, finding("malformed HTTP: the connection stays open")]
 }
@@ -81,7 +81,7 @@ const judgeMalformed = (shot: Shot, answer: WireAnswer): ReadonlyArray<Finding> 
 /** A page or file of the dashboard, which no document describes; its own tests judge it. */
 const isOfDashboard = ({ headers, status }: WireAnswer): boolean =>
   (status === 200 || status === 304) &&
-  headerOf(headers, "content-security-policy")?.includes("trusted-types 'none'") === true
+  findHeader(headers, "content-security-policy")?.includes("trusted-types 'none'") === true
 
 const judgeService = (
   standard: Standard,
@@ -89,9 +89,9 @@ const judgeService = (
   answer: WireAnswer,
 ): ReadonlyArray<Finding> => {
   if (isOfDashboard(answer)) return []
-  const code = codeOf(answer)
+  const code = findCode(answer)
   const common = judgeHeaders(shot, answer, code)
-  const route = routeOf(standard.document, shot)
+  const route = getRoute(standard.document, shot)
   const isPage = answer.status === 500 && mayBeErrorPage(shot, route, answer)
   // The bytes no longer match the shot.
   if (shot.raw !== undefined) {
@@ -120,9 +120,9 @@ const judgeBody = (
   const { operation } = route
   const name = operation?.id ?? `${route.part}: no operation`
   const kind = `${name} ${answer.status}`
-  const response = responseOf(document, route, answer.status)
+  const response = toResponse(document, route, answer.status)
   if (response === undefined) return [finding(`${kind}: a status that is not documented`)]
-  const type = (headerOf(answer.headers, "content-type") ?? "").split(";")[0] ?? ""
+  const type = (findHeader(answer.headers, "content-type") ?? "").split(";")[0] ?? ""
   const strange = answer.headers
     .map(([header]) => header)
     .filter((header) => !response.headers.includes(header) && !headersOfHttp.has(header))
@@ -144,7 +144,7 @@ const judgeBody = (
     ? strange
     : [
         ...strange,
-        finding(`${kind}: not by its schema: ${withoutPlaces(wrong)}`, text.slice(0, 300)),
+        finding(`${kind}: not by its schema: ${withoutPositions(wrong)}`, text.slice(0, 300)),
       ]
 }
 
@@ -161,11 +161,11 @@ const judgeTaken = (
   if (operation.bodies[type] === undefined) return []
   const value = parsed(shot.body.toString().replace(/^\ufeff/, ""))
   if (value === undefined) return [finding(`${operation.id}: accepted a body that is not JSON`)]
-  const place = ["paths", operation.path, operation.method.toLowerCase(), "requestBody"]
-  const wrong = checker.request(...place, "content", type, "schema")(value)
+  const path = ["paths", operation.path, operation.method.toLowerCase(), "requestBody"]
+  const wrong = checker.request(...path, "content", type, "schema")(value)
   return wrong === undefined
     ? []
-    : [finding(`${operation.id}: accepted what the document refuses: ${withoutPlaces(wrong)}`)]
+    : [finding(`${operation.id}: accepted what the document refuses: ${withoutPositions(wrong)}`)]
 }
 
 /** Version 2 accepts each parameter once, and only described ones. */
@@ -176,21 +176,21 @@ const judgeQuery = (
 ): ReadonlyArray<Finding> => {
   if (operation === undefined || part !== "v2" || status >= 300) return []
   const query = shot.target.split("?").slice(1).join("?")
-  const given = [...new URLSearchParams(query).keys()]
+  const input = [...new URLSearchParams(query).keys()]
   const described = operation.parameters.filter((each) => each.in === "query")
-  const isKnown = given.every((name) => described.some((each) => each.name === name))
-  const isSingle = new Set(given).size === given.length
+  const isKnown = input.every((name) => described.some((each) => each.name === name))
+  const isSingle = new Set(input).size === input.length
   return isKnown && isSingle ? [] : [finding(`${operation.id}: accepted an invalid query`, query)]
 }
 
 const judgeWords = (
-  { words }: Standard,
+  { texts }: Standard,
   { part }: Route,
   { body, status }: WireAnswer,
 ): ReadonlyArray<Finding> => {
   const value = part === "v1" && status >= 400 ? parsed(body.toString()) : undefined
   const said = isJson(value) ? String(value["message"]) : undefined
-  return said === undefined || words.length === 0 || words.includes(said)
+  return said === undefined || texts.length === 0 || texts.includes(said)
     ? []
     : [finding(`v1 ${status}: a failure in words that are not documented: ${said.slice(0, 80)}`)]
 }
@@ -224,7 +224,7 @@ const judgeStatus = (
   }
   if (status !== 405) return [finding(`${kind}: a wrong method is not 405`, shot.method)]
   const allowed = methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
-  const said = (headerOf(headers, "allow") ?? "").split(", ")
+  const said = (findHeader(headers, "allow") ?? "").split(", ")
   return allowed.toSorted().join() === said.toSorted().join()
     ? []
     : [
@@ -236,7 +236,7 @@ const judgeStatus = (
 }
 
 /** The documented answer of that status, or one that any address can give. */
-const responseOf = (
+const toResponse = (
   document: ServiceDocument,
   { operation, part }: Route,
   status: number,
@@ -270,16 +270,16 @@ const parsed = (text: string): unknown => {
   }
 }
 
-const errorOf = ({ body }: WireAnswer): Readonly<Record<string, unknown>> | undefined => {
+const findError = ({ body }: WireAnswer): Readonly<Record<string, unknown>> | undefined => {
   const value = parsed(body.toString())
   const error = isJson(value) ? value["error"] : undefined
   return isJson(error) ? error : undefined
 }
 
-const codeOf = (answer: WireAnswer): string | undefined => {
-  const error = answer.status < 400 ? undefined : errorOf(answer)
+const findCode = (answer: WireAnswer): string | undefined => {
+  const error = answer.status < 400 ? undefined : findError(answer)
   return error && String(error["code"])
 }
 
 /** The index of a list's item does not make another fault. */
-const withoutPlaces = (wrong: string): string => wrong.replaceAll(/\d+/g, "n").slice(0, 200)
+const withoutPositions = (wrong: string): string => wrong.replaceAll(/\d+/g, "n").slice(0, 200)

@@ -2,7 +2,7 @@
 import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json } from "@messaging-service/testkit/openapi"
 import type { Shot } from "../request/Shot.ts"
-import { headerOf } from "../wire/AnswerReader.ts"
+import { findHeader } from "../wire/AnswerReader.ts"
 import type { Outcome } from "../wire/Connection.ts"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
@@ -32,7 +32,7 @@ export const judgeRepeat = (
   if (status !== first.answer.status) {
     return [finding(`${id}: a repeat is answered ${status}`, body.toString().slice(0, 200))]
   }
-  if (headerOf(headers, "idempotent-replayed") !== "true") {
+  if (findHeader(headers, "idempotent-replayed") !== "true") {
     return [finding(`${id}: a repeat without Idempotent-Replayed`)]
   }
   if (id === "createWebhook" && hasSecret(body))

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { finding } from "./Finding.ts"
 import type { Finding } from "./Finding.ts"
 
-export interface Held {
+export interface ResourceUsage {
   /** Resident bytes; 0 where the system does not report them. */
   readonly memory: number
   /** Open files and sockets; 0 where the system does not report them. */
@@ -16,45 +16,45 @@ export interface Held {
 }
 
 export interface Usage {
-  readonly first: Held
-  readonly last: Held
+  readonly first: ResourceUsage
+  readonly last: ResourceUsage
   /** Peak memory, in bytes. */
   readonly peak: number
 }
 
 /** Sockets that the service keeps for its own calls. */
-const keptDescriptors = 24
+const storedDescriptors = 24
 
 /** Average memory that a request may leave behind, where the store itself is in memory. */
-const keptBytesOfRequest = 4 * 1024
+const storedBytesOfRequest = 4 * 1024
 /** The allowance of any run: caches, compiled code, buffers not released. */
-const keptBytes = 256 * 1_048_576
+const storedBytes = 256 * 1_048_576
 
 const orNothing = async <A>(read: Promise<A>, nothing: A): Promise<A> => read.catch(() => nothing)
 
-const entriesOf = (directory: string) => orNothing(readdir(directory), [] as Array<string>)
+const getEntries = (directory: string) => orNothing(readdir(directory), [] as Array<string>)
 
 /** A store in memory has a directory for its files that goes with the process. */
 const mediaDirectoryIn = async (dataDirectory: string): Promise<string> => {
-  const entries = await entriesOf(dataDirectory)
+  const entries = await getEntries(dataDirectory)
   return join(dataDirectory, entries.find((name) => name.startsWith("passing-")) ?? "media")
 }
 
 /** Reads the process's resources and its media directory. */
-export const lookAt = async (pid: number, dataDirectory: string): Promise<Held> => {
+export const lookAt = async (pid: number, dataDirectory: string): Promise<ResourceUsage> => {
   const mediaDirectory = await mediaDirectoryIn(dataDirectory)
   const status = await orNothing(readFile(`/proc/${pid}/status`, "utf8"), "")
   return {
     memory: Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024,
-    descriptors: (await entriesOf(`/proc/${pid}/fd`)).length,
-    files: (await entriesOf(join(mediaDirectory, "files"))).length,
-    temporary: (await entriesOf(join(mediaDirectory, "temporary"))).length,
+    descriptors: (await getEntries(`/proc/${pid}/fd`)).length,
+    files: (await getEntries(join(mediaDirectory, "files"))).length,
+    temporary: (await getEntries(join(mediaDirectory, "temporary"))).length,
   }
 }
 
 /** Whether the process is idle after all connections were closed. */
-export const isAtRest = (first: Held, now: Held): boolean =>
-  now.temporary === 0 && now.descriptors <= first.descriptors + keptDescriptors
+export const isIdle = (first: ResourceUsage, now: ResourceUsage): boolean =>
+  now.temporary === 0 && now.descriptors <= first.descriptors + storedDescriptors
 
 /** Leaks of a run; `files`: successes that may have stored one. */
 export const judgeUsage = (
@@ -64,7 +64,7 @@ export const judgeUsage = (
 ): ReadonlyArray<Finding> => {
   const rules: ReadonlyArray<readonly [holds: boolean, rule: string, detail: string]> = [
     [
-      last.descriptors <= first.descriptors + keptDescriptors,
+      last.descriptors <= first.descriptors + storedDescriptors,
       "usage: descriptors are left open",
       `${first.descriptors}, then ${last.descriptors}`,
     ],
@@ -75,10 +75,10 @@ export const judgeUsage = (
       `${last.files} files after ${files} successes`,
     ],
     [
-      last.memory <= first.memory + keptBytes + requests * keptBytesOfRequest,
+      last.memory <= first.memory + storedBytes + requests * storedBytesOfRequest,
       "usage: memory grows with the requests",
       `${first.memory}, then ${last.memory} bytes`,
     ],
   ]
-  return rules.filter(([holds]) => !holds).map(([, rule, detail]) => finding(rule, detail))
+  return rules.filter(([isMet]) => !isMet).map(([, rule, detail]) => finding(rule, detail))
 }

@@ -42,7 +42,7 @@ export interface Shot {
 }
 
 /** The bytes of a request with its body. */
-export const bytesOf = (shot: Shot, host: string): Buffer => {
+export const getBytes = (shot: Shot, host: string): Buffer => {
   if (shot.raw !== undefined) return shot.raw
   const { body, framing, method, target } = shot
   const names = new Set(shot.headers.map(([name]) => name.toLowerCase()))

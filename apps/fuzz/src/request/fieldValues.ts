@@ -8,7 +8,7 @@ import type { IdKind, Ids, Inventory } from "../world/Inventory.ts"
 import { links } from "./texts.ts"
 
 /** The purpose of a value. */
-export interface Place {
+export interface Position {
   readonly operation: Operation
   /** The field's name, or the parameter's. */
   readonly name: string
@@ -33,7 +33,7 @@ const someId = (chance: Chance, { ids, victim }: Inventory, kind: IdKind, own: I
 }
 
 /** The kind of record that an id in an operation's path or body names. */
-const kindOf = ({ name, operation }: Place): IdKind | undefined => {
+const kindOf = ({ name, operation }: Position): IdKind | undefined => {
   if (name === "id") {
     const [, , , resource = ""] = operation.path.split("/")
     return kindsOfPaths[resource]
@@ -79,13 +79,13 @@ const phone = (chance: Chance): string => `+1555010${String(chance.below(10_000)
 const momentIn = (inventory: Inventory, seconds: number): string =>
   new Date(inventory.now + seconds * 1000).toISOString()
 
-const someText = (chance: Chance, _world: Inventory, { operation }: Place): string => {
+const someText = (chance: Chance, _world: Inventory, { operation }: Position): string => {
   const text = chance.pick(["Hello", "*Hello* 😀", "x".repeat(3000)])
   return /reminder/i.test(operation.id) ? reminderText : text
 }
 
 const makers: Readonly<
-  Record<string, (chance: Chance, inventory: Inventory, place: Place) => unknown>
+  Record<string, (chance: Chance, inventory: Inventory, location: Position) => unknown>
 > = {
   phone: (chance, _world, { operation }) =>
     operation.part === "v1" ? phone(chance).slice(2) : phone(chance),
@@ -139,7 +139,7 @@ const makers: Readonly<
   reminder_name: () => "Stand-up",
 }
 
-const dayFirst = (moment: string): string => moment.slice(0, 10).split("-").toReversed().join("-")
+const dayFirst = (instant: string): string => instant.slice(0, 10).split("-").toReversed().join("-")
 
 const linkNames = new Set(["url", "img_url", "file_url", "webhook", "webhook_url"])
 
@@ -150,19 +150,19 @@ const linkNames = new Set(["url", "img_url", "file_url", "webhook", "webhook_url
 export const fieldValue = (
   chance: Chance,
   inventory: Inventory,
-  place: Place,
+  location: Position,
 ): { readonly value: unknown } | undefined => {
-  const { name, operation } = place
+  const { name, operation } = location
   const own = operation.part === "operator" ? inventory.victim : inventory.ids
   if (linkNames.has(name)) return { value: links(chance, inventory.receiver) }
   if (name === "from" || name === "whatsapp_client") {
     return { value: sendingNumber(chance, inventory, own) }
   }
-  const kind = kindOf(place)
+  const kind = kindOf(location)
   // A workspace's records belong to the first one.
   const isOfChild = kind === "workspace" && operation.path.split("{").length > 2
   if (isOfChild && chance.is(0.95)) return { value: own.workspace[0] ?? 1 }
   if (kind !== undefined) return { value: someId(chance, inventory, kind, own) }
   const maker = Object.hasOwn(makers, name) ? makers[name] : undefined
-  return maker === undefined ? undefined : { value: maker(chance, inventory, place) }
+  return maker === undefined ? undefined : { value: maker(chance, inventory, location) }
 }

@@ -5,7 +5,7 @@ import { holdsLink, strangeText } from "./texts.ts"
 export type Fields = ReadonlyArray<readonly [name: string, value: string]>
 
 /** The fields of an object, as a form writes them. */
-export const fieldsOf = (value: Readonly<Record<string, unknown>>): Fields =>
+export const toFields = (value: Readonly<Record<string, unknown>>): Fields =>
   Object.entries(value).flatMap(([name, of]): Fields => {
     if (Array.isArray(of)) return of.map((each) => [name, String(each)])
     return [[name, typeof of === "object" ? JSON.stringify(of) : String(of)]]
@@ -63,7 +63,7 @@ export const brokenForm = (
     "semicolons",
     "cut",
   ] as const)
-  const latin = (made: string) => [what, Buffer.from(made, "latin1")] as const
+  const latin = (created: string) => [what, Buffer.from(created, "latin1")] as const
   switch (what) {
     case "percent":
       return latin(`${text}&x=%${chance.pick(["", "z", "zz", "4", "u0041"])}`)

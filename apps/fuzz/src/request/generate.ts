@@ -3,7 +3,7 @@
  * changed. It depends on the seed, the index and the ids of the cell, and on no other request.
  */
 import type { Operation, ServiceDocument, ApiPart } from "@messaging-service/testkit/openapi"
-import { chanceOf } from "../Chance.ts"
+import { makeChance } from "../Chance.ts"
 import type { Chance } from "../Chance.ts"
 import type { Inventory } from "../world/Inventory.ts"
 import { mutateHeaders } from "./headers.ts"
@@ -17,18 +17,18 @@ export interface Generating {
   readonly inventory: Inventory
   readonly seed: number
   readonly index: number
-  readonly mood: Mood
+  readonly profile: Profile
 }
 
-export type Mood =
+export type Profile =
   | "usual"
   /** Most requests get wrong keys. */
   | "intruding"
   /** Only requests of both versions, with few keys: more than those allow. */
   | "hasty"
 
-const partWeights = (mood: Mood): ReadonlyArray<readonly [number, ApiPart]> => {
-  const others = mood === "hasty" ? 0 : 1
+const partWeights = (profile: Profile): ReadonlyArray<readonly [number, ApiPart]> => {
+  const others = profile === "hasty" ? 0 : 1
   return [
     [42, "v2"],
     [24, "v1"],
@@ -39,7 +39,7 @@ const partWeights = (mood: Mood): ReadonlyArray<readonly [number, ApiPart]> => {
 }
 
 /** Chosen more often than the others of their part, since most rules are theirs. */
-const weightOf = ({ id, method }: Operation): number => {
+const getWeight = ({ id, method }: Operation): number => {
   // Its answer has no end.
   if (id === "streamNews") return 0
   // Both wait for all work of all cells.
@@ -51,8 +51,8 @@ const weightOf = ({ id, method }: Operation): number => {
   return method === "GET" ? 1 : 2
 }
 
-const credentialsFor = (chance: Chance, { part }: Operation, mood: Mood): Credentials => {
-  const isStrange = chance.is(mood === "intruding" ? 0.85 : 0.05)
+const credentialsFor = (chance: Chance, { part }: Operation, profile: Profile): Credentials => {
+  const isStrange = chance.is(profile === "intruding" ? 0.85 : 0.05)
   const isNone = chance.is(0.3)
   const ofV2 = chance.weighted<Credentials>([
     [34, "live"],
@@ -68,7 +68,7 @@ const credentialsFor = (chance: Chance, { part }: Operation, mood: Mood): Creden
   const isForeign = chance.is(0.02)
   if (part === "open") return "none"
   if (isStrange) return isNone ? "none" : "strange"
-  if (part === "v2") return mood === "hasty" && ofV2 === "other" ? "live" : ofV2
+  if (part === "v2") return profile === "hasty" && ofV2 === "other" ? "live" : ofV2
   if (part === "v1") return isForeign ? "live" : "v1"
   return isForeign ? "live" : "operator"
 }
@@ -110,12 +110,12 @@ const isHarmless = ({ aim, body }: Shot): boolean => {
 }
 
 /** The request of that index. */
-export const generate = ({ document, index, mood, seed, inventory }: Generating): Shot => {
-  const chance = chanceOf(seed, index)
-  const part = chance.weighted(partWeights(mood))
+export const generate = ({ document, index, profile, seed, inventory }: Generating): Shot => {
+  const chance = makeChance(seed, index)
+  const part = chance.weighted(partWeights(profile))
   const operations = document.operations.filter((each) => each.part === part)
-  const operation = chance.weighted(operations.map((each) => [weightOf(each), each] as const))
-  const credentials = credentialsFor(chance, operation, mood)
+  const operation = chance.weighted(operations.map((each) => [getWeight(each), each] as const))
+  const credentials = credentialsFor(chance, operation, profile)
   const count = chance.weighted([
     [30, 0],
     [48, 1],

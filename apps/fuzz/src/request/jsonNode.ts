@@ -19,26 +19,26 @@ interface Entry {
 
 const leaf = (text: string): JsonNode => ({ kind: "leaf", text })
 
-export const nodeOf = (value: unknown): JsonNode => {
-  if (Array.isArray(value)) return { kind: "list", items: value.map(nodeOf) }
+export const toNode = (value: unknown): JsonNode => {
+  if (Array.isArray(value)) return { kind: "list", items: value.map(toNode) }
   if (!isJson(value)) return leaf(JSON.stringify(value ?? null))
   return {
     kind: "object",
     entries: Object.entries(value).map(([key, inner]) => ({
       key: JSON.stringify(key),
-      value: nodeOf(inner),
+      value: toNode(inner),
     })),
   }
 }
 
-export const textOf = (node: JsonNode): string => {
+export const getText = (node: JsonNode): string => {
   switch (node.kind) {
     case "leaf":
       return node.text
     case "list":
-      return `[${node.items.map(textOf).join(",")}]`
+      return `[${node.items.map(getText).join(",")}]`
     case "object":
-      return `{${node.entries.map(({ key, value }) => `${key}:${textOf(value)}`).join(",")}}`
+      return `{${node.entries.map(({ key, value }) => `${key}:${getText(value)}`).join(",")}}`
   }
 }
 
@@ -147,7 +147,7 @@ const inner = (node: JsonNode): ReadonlyArray<JsonNode> => {
   return [node, ...children.flatMap(inner)]
 }
 
-const nameOf = (key: string): string => key.replaceAll('"', "")
+const toName = (key: string): string => key.replaceAll('"', "")
 
 /** Changes one place of the tree and describes the change. Modifies the tree. */
 export const mutateNode = (root: JsonNode, chance: Chance, receiver: string): string => {
@@ -184,7 +184,7 @@ const mutateObject = (
   const other = entries[chance.below(entries.length)]
   const entry = entries[at]
   const key = chance.pick(strangeKeys)
-  const value = strangeNode(chance, entry === undefined ? "" : nameOf(entry.key), receiver)
+  const value = strangeNode(chance, entry === undefined ? "" : toName(entry.key), receiver)
   if (entry === undefined || other === undefined || what === "unknown") {
     entries.push({ key, value: leaf(chance.pick(["1", '"x"', "null", "{}"])) })
     return `unknown field ${key.slice(0, 20)}`
@@ -211,7 +211,7 @@ const mutateObject = (
       entry.value = value
       break
   }
-  return `${what} ${nameOf(entry.key).slice(0, 20)}`
+  return `${what} ${toName(entry.key).slice(0, 20)}`
 }
 
 /** The body as bytes, sometimes changed as a whole: broken grammar, other encodings, great size. */
@@ -234,7 +234,7 @@ export const brokenText = (
     "empty",
     "nul",
   ] as const)
-  const utf8 = (made: string) => [what, Buffer.from(made)] as const
+  const utf8 = (created: string) => [what, Buffer.from(created)] as const
   switch (what) {
     case "cut":
       return utf8(text.slice(0, at))

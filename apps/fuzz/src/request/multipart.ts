@@ -47,7 +47,7 @@ export const someFile = (chance: Chance, name = "file"): Part => {
   return filePart(name, fileName, content, type)
 }
 
-export const partsOf = (fields: Fields): ReadonlyArray<Part> =>
+export const getParts = (fields: Fields): ReadonlyArray<Part> =>
   fields.map(([name, value]) => fieldPart(name, value))
 
 const assemble = (
@@ -170,37 +170,39 @@ export const strangeMultipart = (
   const at = chance.below(parts.length)
   const head = chance.pick(strangeHeads)
   const text = strangeText(chance)
-  const made = (body: Buffer, contentType = multipart([]).contentType) =>
+  const create = (body: Buffer, contentType = multipart([]).contentType) =>
     [what, { contentType, body }] as const
   const content = parts[at]?.content ?? png
   switch (what) {
     case "head":
-      return made(assemble([...parts.slice(0, at), { head, content }, ...parts.slice(at + 1)]))
+      return create(assemble([...parts.slice(0, at), { head, content }, ...parts.slice(at + 1)]))
     case "value":
-      return made(
+      return create(
         assemble([...parts, fieldPart(chance.pick(["file", "msg", "x", "__proto__"]), text)]),
       )
     case "boundary":
-      return made(assemble(parts), chance.pick(strangeBoundaries))
+      return create(assemble(parts), chance.pick(strangeBoundaries))
     case "no end":
-      return made(assemble(parts, boundary, "\r\n", ""))
+      return create(assemble(parts, boundary, "\r\n", ""))
     case "cut": {
       const whole = assemble(parts)
       const end = endOfSafety(whole.toString("latin1"))
-      return made(whole.subarray(0, Math.min(end, chance.below(whole.length - 1))))
+      return create(whole.subarray(0, Math.min(end, chance.below(whole.length - 1))))
     }
     case "line feeds":
-      return made(assemble(parts, boundary, "\n"))
+      return create(assemble(parts, boundary, "\n"))
     case "preamble":
-      return made(Buffer.concat([Buffer.from(`${"preamble ".repeat(1000)}\r\n`), assemble(parts)]))
+      return create(
+        Buffer.concat([Buffer.from(`${"preamble ".repeat(1000)}\r\n`), assemble(parts)]),
+      )
     case "epilogue":
-      return made(Buffer.concat([assemble(parts), Buffer.from("epilogue\r\n".repeat(1000))]))
+      return create(Buffer.concat([assemble(parts), Buffer.from("epilogue\r\n".repeat(1000))]))
     case "no parts":
-      return made(assemble([]))
+      return create(assemble([]))
     case "double":
-      return made(assemble([...parts, ...parts]))
+      return create(assemble([...parts, ...parts]))
     case "many":
-      return made(
+      return create(
         assemble([
           ...parts,
           ...Array.from({ length: chance.pick([9, 11, 99, 101, 3000]) }, (_, n) =>
@@ -209,9 +211,9 @@ export const strangeMultipart = (
         ]),
       )
     case "drop":
-      return made(assemble(parts.filter((_, other) => other !== at)))
+      return create(assemble(parts.filter((_, other) => other !== at)))
     case "long mark":
-      return made(
+      return create(
         assemble(parts, "m".repeat(69)),
         `multipart/form-data; boundary=${"m".repeat(69)}`,
       )

@@ -1,6 +1,6 @@
 /** Broken HTTP, or none: request lines, header lines, lengths and chunks that lie. */
 import type { Chance } from "../Chance.ts"
-import { bytesOf } from "./Shot.ts"
+import { getBytes } from "./Shot.ts"
 import type { Shot } from "./Shot.ts"
 import { endOfSafety, holdsLink } from "./texts.ts"
 
@@ -67,7 +67,7 @@ const strangeLengths = [
 
 const versions = ["HTTP/1.0", "HTTP/0.9", "HTTP/2.0", "HTTP/1.2", "http/1.1", "HTTP/1.1x"]
 
-const latin = (made: string): Buffer => Buffer.from(made, "latin1")
+const latin = (created: string): Buffer => Buffer.from(created, "latin1")
 
 /** The parts of a broken request: the whole one and its parts, and a random choice. */
 interface Parts {
@@ -98,9 +98,9 @@ const chunked = ({ text }: Parts, tail: string): Buffer =>
     `${text.slice(0, text.indexOf("\r\n\r\n")).replace(/\r\nContent-Length: \d+/, "")}\r\nTransfer-Encoding: chunked\r\n\r\n${tail}`,
   )
 
-const sizeOf = ({ body }: Parts): string => body.length.toString(16)
+const formatSize = ({ body }: Parts): string => body.length.toString(16)
 
-const contentOf = ({ body }: Parts): string => body.toString("latin1")
+const getContent = ({ body }: Parts): string => body.toString("latin1")
 
 const ofSpice = <A>(spice: number, all: ReadonlyArray<A>): A | undefined =>
   all[Math.floor(spice * all.length)]
@@ -132,18 +132,18 @@ const breaks: Readonly<Record<string, (parts: Parts) => Buffer>> = {
   "two lengths": (parts) => withHeader(parts, "Content-Length: 3"),
   "length and chunks": (parts) => withHeader(parts, "Transfer-Encoding: chunked"),
   "chunk size": (parts) => {
-    const size = sizeOf(parts)
+    const size = formatSize(parts)
     const sizes = ["zz", "-1", "fffffffffffffffff", "", `${size};ext=1`, ` ${size}`]
-    return chunked(parts, `${ofSpice(parts.spice, sizes)}\r\n${contentOf(parts)}\r\n0\r\n\r\n`)
+    return chunked(parts, `${ofSpice(parts.spice, sizes)}\r\n${getContent(parts)}\r\n0\r\n\r\n`)
   },
   "chunk end": (parts) => {
     const end = ofSpice(parts.spice, ["", "\r\n", "\r\n0\r\n", " x0\r\n\r\n"])
-    return chunked(parts, `${sizeOf(parts)}\r\n${contentOf(parts)}${end}`)
+    return chunked(parts, `${formatSize(parts)}\r\n${getContent(parts)}${end}`)
   },
   trailer: (parts) =>
     chunked(
       parts,
-      `${sizeOf(parts)}\r\n${contentOf(parts)}\r\n0\r\nContent-Length: 5\r\nAuthorization: Bearer x\r\n\r\n`,
+      `${formatSize(parts)}\r\n${getContent(parts)}\r\n0\r\nContent-Length: 5\r\nAuthorization: Bearer x\r\n\r\n`,
     ),
   "line feeds": ({ text }) => latin(text.replaceAll("\r\n", "\n")),
   pipeline: ({ spice, whole }) =>
@@ -167,7 +167,7 @@ const kinds = Object.entries(breaks)
 /** The request with its bytes changed. */
 export const rawShot = (shot: Shot, chance: Chance, host: string): Shot => {
   const [kind, broken] = chance.pick(kinds)
-  const whole = bytesOf({ ...shot, framing: "length" }, host)
+  const whole = getBytes({ ...shot, framing: "length" }, host)
   const text = whole.toString("latin1")
   const headEnd = text.indexOf("\r\n")
   const raw = broken({

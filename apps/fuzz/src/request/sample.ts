@@ -55,9 +55,9 @@ const sampleObject = (sampling: Sampling, schema: Json): Json => {
 }
 
 const sampleArray = (sampling: Sampling, name: string, schema: Json): ReadonlyArray<unknown> => {
-  const least = Number(schema["minItems"] ?? 0)
+  const min = Number(schema["minItems"] ?? 0)
   const length =
-    least +
+    min +
     sampling.chance.weighted([
       [8, 0],
       [8, 1],
@@ -80,23 +80,23 @@ const sampleItem = (sampling: Sampling, name: string, schema: Json): unknown => 
 }
 
 const sampleInteger = (chance: Chance, schema: Json): number => {
-  const least = Number(schema["minimum"] ?? 0)
-  const most = Number(schema["maximum"] ?? least + 100)
-  return chance.pick([least, most, Math.min(most, least + chance.below(100))])
+  const min = Number(schema["minimum"] ?? 0)
+  const max = Number(schema["maximum"] ?? min + 100)
+  return chance.pick([min, max, Math.min(max, min + chance.below(100))])
 }
 
 const sampleString = (chance: Chance, schema: Json): string => {
   const examples = schema["examples"]
   if (Array.isArray(examples) && examples.length > 0) return String(chance.pick(examples))
-  const least = Number(schema["minLength"] ?? 0)
-  const most = Number(schema["maxLength"] ?? 40)
-  return "x".repeat(Math.min(most, least + chance.below(20)))
+  const min = Number(schema["minLength"] ?? 0)
+  const max = Number(schema["maxLength"] ?? 40)
+  return "x".repeat(Math.min(max, min + chance.below(20)))
 }
 
 /** A value of the schema; `name` is that of its field. */
-export const sampleField = (sampling: Sampling, name: string, given: Json): unknown => {
+export const sampleField = (sampling: Sampling, name: string, input: Json): unknown => {
   const { chance, document, operation, inventory } = sampling
-  const schema = document.resolve(given)
+  const schema = document.resolve(input)
   const known = fieldValue(chance, inventory, { operation, name })
   const isObject = "properties" in schema || "anyOf" in schema
   if (known?.value !== undefined && !isObject && !isList(schema) && chance.is(0.95))
@@ -107,9 +107,9 @@ export const sampleField = (sampling: Sampling, name: string, given: Json): unkn
 const isList = ({ type }: Json): boolean => [type].flat().includes("array")
 
 /** A value of the schema. */
-export const sample = (sampling: Sampling, given: Json, name = ""): unknown => {
+export const sample = (sampling: Sampling, input: Json, name = ""): unknown => {
   const { chance, document } = sampling
-  const schema = document.resolve(given)
+  const schema = document.resolve(input)
   if ("const" in schema) return schema["const"]
   if (Array.isArray(schema["enum"])) return chance.pick(schema["enum"])
   const choices = schema["anyOf"]

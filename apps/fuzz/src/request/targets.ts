@@ -113,7 +113,7 @@ export const mutatePath = (shot: Shot, chance: Chance): Shot => {
     "fewer",
     "case",
   ] as const)
-  const made = {
+  const created = {
     segment: segments.with(at, segment).join("/"),
     other,
     slash: `${path}/`,
@@ -121,7 +121,7 @@ export const mutatePath = (shot: Shot, chance: Chance): Shot => {
     fewer: segments.toSpliced(at, 1).join("/") || "/",
     case: path.toUpperCase(),
   }[what]
-  return { ...shot, about: `${shot.about}, path: ${what}`, target: `${made}${query}` }
+  return { ...shot, about: `${shot.about}, path: ${what}`, target: `${created}${query}` }
 }
 
 const strangeQueries = [

@@ -3,10 +3,10 @@ import { isJson } from "@messaging-service/testkit/openapi"
 import type { Json, MediaObject, Operation } from "@messaging-service/testkit/openapi"
 import type { Chance } from "../Chance.ts"
 import { fieldValue } from "./fieldValues.ts"
-import { brokenForm, encodeForm, fieldsOf, mutateFields } from "./forms.ts"
+import { brokenForm, encodeForm, toFields, mutateFields } from "./forms.ts"
 import { authorization } from "./headers.ts"
-import { brokenText, mutateNode, nodeOf, textOf } from "./jsonNode.ts"
-import { multipart, partsOf, someFile, strangeMultipart } from "./multipart.ts"
+import { brokenText, mutateNode, toNode, getText } from "./jsonNode.ts"
+import { multipart, getParts, someFile, strangeMultipart } from "./multipart.ts"
 import { sample, sampleField } from "./sample.ts"
 import type { Sampling } from "./sample.ts"
 import type { Shot } from "./Shot.ts"
@@ -18,7 +18,7 @@ interface Content {
   readonly body: Buffer
 }
 
-const pathOf = (sampling: Sampling): string => {
+const toPath = (sampling: Sampling): string => {
   const { chance, operation, inventory } = sampling
   // Only a link from the service leads anywhere.
   const prefix = /^\/(?:media|qr)\//.exec(operation.path)?.[0] ?? "?"
@@ -31,7 +31,7 @@ const pathOf = (sampling: Sampling): string => {
   })
 }
 
-const queryOf = (sampling: Sampling): ReadonlyArray<readonly [string, unknown]> => {
+const getQuery = (sampling: Sampling): ReadonlyArray<readonly [string, unknown]> => {
   const { chance, operation } = sampling
   return operation.parameters.flatMap((parameter) => {
     const isThere = chance.is(parameter.required === true ? 0.97 : 0.2)
@@ -44,7 +44,7 @@ const queryOf = (sampling: Sampling): ReadonlyArray<readonly [string, unknown]> 
 }
 
 /** Optional fields without which few requests succeed. */
-const wanted = new Set(["from", "whatsapp_client", "text", "msg", "api_key", "message"])
+const requested = new Set(["from", "whatsapp_client", "text", "msg", "api_key", "message"])
 
 /** The document's example with this cell's values, or one generated from the schema. */
 const valueOf = (sampling: Sampling, { examples, schema }: MediaObject): Json => {
@@ -52,17 +52,18 @@ const valueOf = (sampling: Sampling, { examples, schema }: MediaObject): Json =>
   const example = Object.values(examples ?? {})[0]?.value
   const isSampled = chance.is(0.4)
   const sampled = sample(sampling, schema)
-  const made = isJson(sampled) ? sampled : {}
+  const created = isJson(sampled) ? sampled : {}
   const resolved = document.resolve(schema)
   const fields = isJson(resolved["properties"]) ? resolved["properties"] : {}
   const known = isJson(example) ? Object.keys(example) : []
   const needed = known.length > 0 ? known : ((resolved["required"] ?? []) as ReadonlyArray<string>)
-  const base = isSampled || !isJson(example) ? made : example
+  const base = isSampled || !isJson(example) ? created : example
   const filled = Object.entries(fields).flatMap(([name, field]) => {
-    const isWanted = chance.is(0.85)
+    const isRequested = chance.is(0.85)
     const value = sampleField(sampling, name, field as Json)
-    const isTaken = name in base || ((needed.includes(name) || wanted.has(name)) && isWanted)
-    return isTaken && !isJson(base[name])
+    const isClaimed =
+      name in base || ((needed.includes(name) || requested.has(name)) && isRequested)
+    return isClaimed && !isJson(base[name])
       ? [[name, name in base && Array.isArray(base[name]) ? base[name] : value]]
       : []
   })
@@ -105,12 +106,12 @@ const fitVersion1 = ({ operation, inventory }: Sampling, fixed: Record<string, u
 
 const jsonContent = (sampling: Sampling, media: MediaObject, changes: number): Content => {
   const { chance, inventory } = sampling
-  const node = nodeOf(valueOf(sampling, media))
+  const node = toNode(valueOf(sampling, media))
   const isBroken = changes > 0 && chance.is(0.25)
   const done = Array.from({ length: changes - (isBroken ? 1 : 0) }, () =>
     mutateNode(node, chance, inventory.receiver),
   )
-  const text = textOf(node)
+  const text = getText(node)
   const [how, body] = isBroken ? brokenText(text, chance) : ["", Buffer.from(text)]
   return {
     about: [...done, ...(isBroken ? [how] : [])].join(", "),
@@ -121,7 +122,7 @@ const jsonContent = (sampling: Sampling, media: MediaObject, changes: number): C
 
 const formContent = (sampling: Sampling, media: MediaObject, changes: number): Content => {
   const { chance } = sampling
-  let fields = fieldsOf(valueOf(sampling, media))
+  let fields = toFields(valueOf(sampling, media))
   const done: Array<string> = []
   const isBroken = changes > 0 && chance.is(0.3)
   for (let left = changes - (isBroken ? 1 : 0); left > 0; left--) {
@@ -143,14 +144,14 @@ const multipartContent = (sampling: Sampling, media: MediaObject, changes: numbe
   const { file, media_file: other, ...value } = valueOf(sampling, media)
   const isFile =
     operation.id === "uploadMedia" || file !== undefined || other !== undefined || chance.is(0.3)
-  const fields = partsOf(fieldsOf(value))
+  const fields = getParts(toFields(value))
   const parts = isFile ? [...fields, someFile(chance)] : fields
   if (changes === 0) return { about: "", ...multipart(parts) }
-  const [about, made] = strangeMultipart(parts, chance)
-  return { about, ...made }
+  const [about, created] = strangeMultipart(parts, chance)
+  return { about, ...created }
 }
 
-const contentOf = (sampling: Sampling, changes: number): Content | null => {
+const getContent = (sampling: Sampling, changes: number): Content | null => {
   const { chance, operation } = sampling
   const types = Object.entries(operation.bodies)
   const [type, media] = chance.pick(types) ?? []
@@ -167,8 +168,8 @@ const contentOf = (sampling: Sampling, changes: number): Content | null => {
 }
 
 /** Headers that the operation describes, sometimes. */
-const headersOf = (chance: Chance, { parameters }: Operation): Shot["headers"] =>
-  parameters.flatMap(({ in: place, name }): Shot["headers"] => {
+const getHeaders = (chance: Chance, { parameters }: Operation): Shot["headers"] =>
+  parameters.flatMap(({ in: path, name }): Shot["headers"] => {
     const isThere = chance.is(name === "Acting-Role" ? 0.08 : 0.15)
     const value = {
       "Idempotency-Key": chance.pick(["k1", "k2", "k3", "k4"]),
@@ -176,11 +177,11 @@ const headersOf = (chance: Chance, { parameters }: Operation): Shot["headers"] =
       "Acting-Role": chance.pick(["owner", "administrator", "member"]),
       Range: chance.pick(["bytes=0-3", "bytes=-5", "bytes=2-"]),
     }[name]
-    return place === "header" && isThere && value !== undefined ? [[name, value]] : []
+    return path === "header" && isThere && value !== undefined ? [[name, value]] : []
   })
 
 /** Version 1 also takes its key in the body, which every body here has unless it is sent without one. */
-const shown = ({ chance, credentials, operation, inventory }: Sampling): Shot["headers"] => {
+const format = ({ chance, credentials, operation, inventory }: Sampling): Shot["headers"] => {
   const isInBody = operation.part === "v1" && credentials === "v1" && operation.method === "POST"
   const isLeftOut = isInBody && chance.is(0.5) && !operation.path.includes("/verification/")
   const headers = authorization(credentials, chance, inventory)
@@ -190,9 +191,9 @@ const shown = ({ chance, credentials, operation, inventory }: Sampling): Shot["h
 /** The whole request; `bodyChanges` is the number of changes to its body. */
 export const makeShot = (sampling: Sampling, bodyChanges: number): Shot => {
   const { chance, credentials, operation } = sampling
-  const target = withQuery(pathOf(sampling), queryOf(sampling))
-  const headers = headersOf(chance, operation)
-  const content = contentOf(sampling, bodyChanges)
+  const target = withQuery(toPath(sampling), getQuery(sampling))
+  const headers = getHeaders(chance, operation)
+  const content = getContent(sampling, bodyChanges)
   const framing = chance.is(0.1) ? "chunked" : "length"
   const isRepeated = chance.is(0.5)
   return {
@@ -201,7 +202,7 @@ export const makeShot = (sampling: Sampling, bodyChanges: number): Shot => {
     method: operation.method,
     target,
     headers: [
-      ...shown(sampling),
+      ...format(sampling),
       ...(content === null ? [] : [["Content-Type", content.contentType] as const]),
       ...headers,
     ],

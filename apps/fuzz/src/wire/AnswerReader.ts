@@ -22,7 +22,7 @@ const malformed = (why: string): Reading => ({ kind: "malformed", why })
 const more: Reading = { kind: "more" }
 
 /** The first value of a header. */
-export const headerOf = (headers: WireAnswer["headers"], name: string): string | undefined =>
+export const findHeader = (headers: WireAnswer["headers"], name: string): string | undefined =>
   headers.find(([each]) => each === name)?.[1]
 
 /**
@@ -65,7 +65,7 @@ const readBody = (
   method: string,
   ended: boolean,
 ): Reading => {
-  const keepsAlive = headerOf(head.headers, "connection") !== "close"
+  const keepsAlive = findHeader(head.headers, "connection") !== "close"
   const whole = (body: Buffer, length: number): Reading => ({
     kind: "answer",
     answer: { ...head, body, keepsAlive },
@@ -74,13 +74,13 @@ const readBody = (
   if (method === "HEAD" || head.status === 204 || head.status === 304) {
     return whole(Buffer.alloc(0), start)
   }
-  const length = headerOf(head.headers, "content-length")
+  const length = findHeader(head.headers, "content-length")
   if (length !== undefined) {
     const end = start + Number(length)
     if (bytes.length >= end) return whole(bytes.subarray(start, end), end)
     return ended ? malformed("cut in its body") : more
   }
-  if (headerOf(head.headers, "transfer-encoding") === "chunked") {
+  if (findHeader(head.headers, "transfer-encoding") === "chunked") {
     return readChunks(bytes, start, ended, whole)
   }
   // The end of the connection ends the body.

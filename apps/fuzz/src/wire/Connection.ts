@@ -23,7 +23,7 @@ export interface Address {
   readonly from: string | undefined
 }
 
-export interface Ask {
+export interface Requester {
   readonly bytes: Buffer
   /** Decides whether an answer has a body. */
   readonly method: string
@@ -36,14 +36,14 @@ export interface Ask {
 }
 
 export interface Connection {
-  ask(ask: Ask): Promise<Outcome>
+  request(request: Requester): Promise<Outcome>
   /** Sends and hangs up at once. */
   hangUp(bytes: Buffer): Promise<void>
   close(): void
 }
 
 export const makeConnection = (address: Address): Connection => {
-  let kept: Socket | undefined
+  let stored: Socket | undefined
 
   const open = () =>
     connect({
@@ -54,25 +54,27 @@ export const makeConnection = (address: Address): Connection => {
     })
 
   const take = (): readonly [socket: Socket, isUsed: boolean] => {
-    const socket = kept
-    kept = undefined
+    const socket = stored
+    stored = undefined
     return socket === undefined || socket.destroyed ? [open(), false] : [socket, true]
   }
 
-  const once = async (ask: Ask, socket: Socket): Promise<Outcome> => {
-    const outcome = await exchange(socket, ask)
-    if (outcome.kind === "answer" && outcome.answer.keepsAlive && !ask.alone) kept = socket
+  const once = async (request: Requester, socket: Socket): Promise<Outcome> => {
+    const outcome = await exchange(socket, request)
+    if (outcome.kind === "answer" && outcome.answer.keepsAlive && !request.alone) stored = socket
     else socket.destroy()
     return outcome
   }
 
   return {
-    ask: async (ask) => {
-      if (ask.alone) return once(ask, open())
+    request: async (request) => {
+      if (request.alone) return once(request, open())
       const [socket, isUsed] = take()
-      const outcome = await once(ask, socket)
+      const outcome = await once(request, socket)
       // The service may have closed the connection while the request was in transit.
-      return isUsed && outcome.kind === "closed" && outcome.why === "" ? once(ask, open()) : outcome
+      return isUsed && outcome.kind === "closed" && outcome.why === ""
+        ? once(request, open())
+        : outcome
     },
     hangUp: (bytes) =>
       new Promise((resolve) => {
@@ -81,7 +83,7 @@ export const makeConnection = (address: Address): Connection => {
         socket.once("close", () => resolve())
         socket.write(bytes, () => socket.destroy())
       }),
-    close: () => kept?.destroy(),
+    close: () => stored?.destroy(),
   }
 }
 
@@ -91,7 +93,7 @@ const answerMillis = 10_000
 /** Writes, and reads until an answer, an end, or the time limit. */
 const exchange = (
   socket: Socket,
-  { bytes, method, patienceMillis, proof = () => Promise.resolve() }: Ask,
+  { bytes, method, patienceMillis, proof = () => Promise.resolve() }: Requester,
 ): Promise<Outcome> =>
   new Promise((resolve) => {
     const received: Array<Buffer> = []
@@ -103,7 +105,7 @@ const exchange = (
       socket.on("error", () => undefined)
       resolve(outcome)
     }
-    const look = (ended: boolean) => {
+    const check = (ended: boolean) => {
       const all = received.length === 1 ? received[0] : Buffer.concat(received)
       const reading = readAnswer(all ?? Buffer.alloc(0), method, ended)
       if (reading.kind === "answer") settle(reading)
@@ -123,12 +125,12 @@ const exchange = (
         timer = wait(answerMillis)
       }
       received.push(data)
-      look(false)
+      check(false)
     })
     socket.on("error", (error) => {
       failure = error.message
     })
-    socket.on("end", () => look(true))
-    socket.on("close", () => look(true))
+    socket.on("end", () => check(true))
+    socket.on("close", () => check(true))
     socket.write(bytes)
   })

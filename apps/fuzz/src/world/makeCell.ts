@@ -64,7 +64,7 @@ export const call = async (
     Buffer.from(`${lines.join("\r\n")}\r\n\r\n`),
     content ?? Buffer.alloc(0),
   ])
-  const outcome = await connection.ask({ bytes, method, patienceMillis: 60_000, alone: false })
+  const outcome = await connection.request({ bytes, method, patienceMillis: 60_000, alone: false })
   if (outcome.kind !== "answer")
     throw new CellFailed(`${method} ${path}: ${JSON.stringify(outcome)}`)
   const text = outcome.answer.body.toString()
@@ -94,18 +94,18 @@ interface Maker {
   /** As the operator, below `/admin/v1`. */
   operate(method: string, path: string, body?: unknown): Promise<Json>
   /** With a key of version 2. */
-  ask(token: string, path: string, body?: unknown): Promise<Json>
+  request(token: string, path: string, body?: unknown): Promise<Json>
 }
 
-const makerOf = ({ connection, host, operatorToken }: CellOptions): Maker => ({
+const toMaker = ({ connection, host, operatorToken }: CellOptions): Maker => ({
   operate: (method, path, body) =>
     call(connection, host, { method, path: `/admin/v1${path}`, token: operatorToken, body }),
-  ask: (token, path, body) =>
+  request: (token, path, body) =>
     call(connection, host, { method: "POST", path: `/api/v2${path}`, token, body }),
 })
 
 /** Records the id of a created record. */
-const made = async (ids: Ids, kind: IdKind, record: Promise<Json>): Promise<number> => {
+const create = async (ids: Ids, kind: IdKind, record: Promise<Json>): Promise<number> => {
   const id = Number((await record)["id"])
   ids[kind].push(id)
   return id
@@ -113,7 +113,7 @@ const made = async (ids: Ids, kind: IdKind, record: Promise<Json>): Promise<numb
 
 const makeNumbers = async ({ operate }: Maker, ids: Ids, own: string, isSingle: boolean) => {
   const number = (body: Json) =>
-    made(ids, "number", operate("POST", `${own}/numbers`, { platform: "whatsapp", ...body }))
+    create(ids, "number", operate("POST", `${own}/numbers`, { platform: "whatsapp", ...body }))
   const whatsapp = await number({ phone: "+15550200001" })
   if (!isSingle) await number({ phone: "+15550200002", label: "Second" })
   const telegram = await number({ phone: "+15550200003", platform: "telegram" })
@@ -142,7 +142,7 @@ const makeKeys = async ({ operate }: Maker, ids: Ids, own: string, whatsapp: num
 }
 
 const makeContacts = async ({ operate }: Maker, ids: Ids, own: string) => {
-  const contact = (body: Json) => made(ids, "contact", operate("POST", `${own}/contacts`, body))
+  const contact = (body: Json) => create(ids, "contact", operate("POST", `${own}/contacts`, body))
   await contact({ name: "Ada", phone: "+15550100001" })
   await contact({ name: "Bob", username: "@bob_b" })
 }
@@ -164,52 +164,52 @@ const makeFile = async ({ connection, host }: CellOptions, ids: Ids, token: stri
 
 /** Sent, waiting and test messages; a reminder, a webhook and a number check. */
 const makeRecords = async (
-  { ask }: Maker,
+  { request }: Maker,
   ids: Ids,
   from: number,
   [live, test]: Cell["witnesses"],
   hook: Json | null,
 ) => {
   const later = { send_at: "2099-01-01T00:00:00Z" }
-  await made(ids, "message", ask(live, "/messages", { to, from, text: "first" }))
-  await made(ids, "message", ask(live, "/messages", { to, from, text: "later", ...later }))
-  await made(ids, "message", ask(test, "/messages", { to, from, text: "test", ...later }))
+  await create(ids, "message", request(live, "/messages", { to, from, text: "first" }))
+  await create(ids, "message", request(live, "/messages", { to, from, text: "later", ...later }))
+  await create(ids, "message", request(test, "/messages", { to, from, text: "test", ...later }))
   const reminder = { name: "first", to, from, text: reminderText, schedule }
-  await made(ids, "reminder", ask(live, "/reminders", reminder))
-  if (hook !== null) await made(ids, "webhook", ask(live, "/webhooks", hook))
+  await create(ids, "reminder", request(live, "/reminders", reminder))
+  if (hook !== null) await create(ids, "webhook", request(live, "/webhooks", hook))
   const phones = ["+15550100001", "+15550100000"]
-  await made(ids, "check", ask(live, "/number-checks", { phones, from }))
+  await create(ids, "check", request(live, "/number-checks", { phones, from }))
 }
 
 /** A workspace that requests must not reach; returns the ids of its records and of pending events. */
-const makeVictim = async ({ ask, operate }: Maker, hook: Json | null) => {
+const makeVictim = async ({ request, operate }: Maker, hook: Json | null) => {
   const victim = noIds()
-  const id = await made(victim, "workspace", operate("POST", "/workspaces", { name: "Victim" }))
+  const id = await create(victim, "workspace", operate("POST", "/workspaces", { name: "Victim" }))
   const own = `/workspaces/${id}`
-  const number = (body: Json) => made(victim, "number", operate("POST", `${own}/numbers`, body))
+  const number = (body: Json) => create(victim, "number", operate("POST", `${own}/numbers`, body))
   await number({ platform: "whatsapp", phone: "+15550300001" })
   await number({ platform: "telegram", phone: "+15550300002" })
   const contact = { name: "Eve", phone: "+15550100009" }
-  await made(victim, "contact", operate("POST", `${own}/contacts`, contact))
+  await create(victim, "contact", operate("POST", `${own}/contacts`, contact))
   const key = await operate("POST", `${own}/keys`, { version: 2, name: "theirs" })
   victim.key.push(Number(key["id"]))
   const token = String(key["key"])
-  if (hook !== null) await made(victim, "webhook", ask(token, "/webhooks", hook))
-  await made(
+  if (hook !== null) await create(victim, "webhook", request(token, "/webhooks", hook))
+  await create(
     victim,
     "reminder",
-    ask(token, "/reminders", { name: "r", to, text: "first", schedule }),
+    request(token, "/reminders", { name: "r", to, text: "first", schedule }),
   )
   const message = { to, text: "first", from: victim.number[0] }
-  await made(victim, "message", ask(token, "/messages", message))
+  await create(victim, "message", request(token, "/messages", message))
   const events = await Promise.all(
-    victim.webhook.map((each) => ask(token, `/webhooks/${each}/test`)),
+    victim.webhook.map((each) => request(token, `/webhooks/${each}/test`)),
   )
   return { victim, events: events.map((event) => String(event["event_id"])) }
 }
 
 /** The path of a connecting number's QR code; none while there is no code yet. */
-const qrCodeOf = async (
+const drawQrCode = async (
   { connection, host }: CellOptions,
   number: number,
   token: string,
@@ -223,8 +223,8 @@ const qrCodeOf = async (
 /** Creates the workspaces with everything that requests may name. */
 export const makeCell = async (options: CellOptions): Promise<Cell> => {
   const { hasWebhooks, host, isFull, isSingle, operatorToken, plan, receiver } = options
-  const maker = makerOf(options)
-  const { ask, operate } = maker
+  const maker = toMaker(options)
+  const { request, operate } = maker
   const hook = hasWebhooks ? { url: `${receiver}/hook` } : null
 
   const ids = noIds()
@@ -242,12 +242,16 @@ export const makeCell = async (options: CellOptions): Promise<Cell> => {
   const messages = [...ids.message]
   if (isFull) {
     const all = Array.from({ length: dailyLimit }, () => to)
-    const { data } = await ask(live, "/messages/batch", { to: all, from: whatsapp, text: "first" })
+    const { data } = await request(live, "/messages/batch", {
+      to: all,
+      from: whatsapp,
+      text: "first",
+    })
     messages.push(...(data as ReadonlyArray<Json>).map(({ id: each }) => Number(each)))
   }
-  const connecting = await made(ids, "number", ask(live, "/numbers", {}))
+  const connecting = await create(ids, "number", request(live, "/numbers", {}))
   const { events, victim } = await makeVictim(maker, hook)
-  const links = [file, ...(await qrCodeOf(options, connecting, live))]
+  const links = [file, ...(await drawQrCode(options, connecting, live))]
   const { now } = await operate("GET", "/simulator/clock")
   await limit(plan, (body) => operate("PATCH", own, body))
   return {

@@ -21,7 +21,7 @@ export type LineEnd = ClosedReason | "restart"
 
 /** The server's reports over a connection. */
 export type LineEvent =
-  | { readonly _tag: "Tick"; readonly tick: Tick; readonly taken: () => void }
+  | { readonly _tag: "Tick"; readonly tick: Tick; readonly claimed: () => void }
   | { readonly _tag: "Ended"; readonly end: LineEnd }
 
 export interface Line extends LiveConnection {
@@ -83,7 +83,7 @@ export class Switchboard {
     return Array.from(this.#accounts, ([numberId, { lines }]) => [numberId, lines.length] as const)
   }
 
-  phoneOf(numberId: NumberId): string {
+  toPhone(numberId: NumberId): string {
     return this.#accounts.get(numberId)?.phone ?? ""
   }
 
@@ -175,12 +175,12 @@ export class Switchboard {
   }
 
   #say(line: Line, tick: Tick): void {
-    const taken = () => {
+    const claimed = () => {
       const account = this.#accounts.get(tick.numberId)
       if (account === undefined) return
       account.untaken = account.untaken.filter((each) => each !== tick)
     }
-    this.#hear(line, { _tag: "Tick", tick, taken })
+    this.#hear(line, { _tag: "Tick", tick, claimed })
   }
 
   #hear({ events, process }: Line, event: LineEvent): void {

@@ -62,7 +62,7 @@ export interface LiveWireOptions {
   readonly seed: string
   readonly dropsCopies: boolean
   /** Hands a message over and returns the server's answer. */
-  readonly attempt: (message: OutgoingMessage, givenAt: number) => Effect.Effect<SendOutcome>
+  readonly attempt: (message: OutgoingMessage, issuedAt: number) => Effect.Effect<SendOutcome>
 }
 
 /** A live transport of one process on the simulated platform. */
@@ -90,7 +90,7 @@ const hear = Effect.fnUntraced(function* hear(
   for (;;) {
     const event = yield* Queue.take(line.events)
     if (event._tag === "Ended") return event.end
-    yield* Effect.forkScoped(Effect.andThen(take(event.tick), Effect.sync(event.taken)))
+    yield* Effect.forkScoped(Effect.andThen(take(event.tick), Effect.sync(event.claimed)))
   }
 })
 
@@ -113,7 +113,7 @@ const connect = Effect.fnUntraced(function* connect(
     (opened) => Effect.sync(() => typeof opened !== "string" && board.hangUp(opened)),
   )
   if (typeof line === "string") return afterEnd[line]
-  yield* connecting.opened(line, board.phoneOf(numberId))
+  yield* connecting.opened(line, board.toPhone(numberId))
   yield* Effect.forkIn(storeLine(wire, line), scope)
   return afterEnd[yield* hear(line, connecting)]
 })
@@ -128,7 +128,7 @@ const handOver = (
   owns: (numberId: NumberId) => boolean,
   line: Line,
   message: OutgoingMessage,
-  givenAt: number,
+  issuedAt: number,
 ): Effect.Effect<SendOutcome> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     // The message waited for the connection.
@@ -142,14 +142,14 @@ const handOver = (
         board.end(message.numberId, "connection_lost")
       })
     }
-    return untilOver(line, attempt(message, givenAt), { _tag: "Unknown" })
+    return untilOver(line, attempt(message, issuedAt), { _tag: "Unknown" })
   })
 
 const send = (
   wire: LiveWire,
   numbers: Pick<LiveNumbers<Line>, "open" | "owns">,
   message: OutgoingMessage,
-  givenAt: number,
+  issuedAt: number,
 ): Effect.Effect<SendOutcome> =>
   Effect.raceFirst(
     numbers.open(message.numberId),
@@ -163,7 +163,7 @@ const send = (
       }
       const pause = Effect.sleep(wire.latency.below(20))
       return Effect.flatMap(untilOver(line, Effect.as(pause, true), false), (isOpen) =>
-        isOpen ? handOver(wire, numbers.owns, line, message, givenAt) : Effect.succeed(soon),
+        isOpen ? handOver(wire, numbers.owns, line, message, issuedAt) : Effect.succeed(soon),
       )
     }),
   )

@@ -42,7 +42,7 @@ export const layerReceiver = (
   record: Recorder,
   coverage: Coverage,
   seed: string,
-  unwilling: Unwilling,
+  rejecting: Unwilling,
 ): Layer.Layer<Egress> => {
   const latency = new Chance(`${seed}/receiver/${process.name}`)
   const pause = Effect.suspend(() => Effect.sleep(latency.below(40)))
@@ -64,7 +64,7 @@ export const layerReceiver = (
         }
         yield* pause
         const isDown =
-          isDownInStorm(url, faults, seed) || (unwilling.get(url) ?? 0) > process.world.now
+          isDownInStorm(url, faults, seed) || (rejecting.get(url) ?? 0) > process.world.now
         const fails = faults.hits(process.name, "hook.fails") !== null || isDown
         const unheard = faults.hits(process.name, "hook.unheard")
         if (unheard !== null && unheard.below(2) === 0) {

@@ -27,7 +27,7 @@ export const linkTo = (kind: SiteKind, name: string): string =>
   `https://files.example/${kind}/${name}.txt`
 
 /** The content of the file behind a link. */
-export const contentOf = (url: string): string => `what ${url} leads to`
+export const getContent = (url: string): string => `what ${url} leads to`
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -44,7 +44,7 @@ export const makeFetch = (
     status: number,
     body: EgressAnswer["body"],
   ): Effect.Effect<EgressAnswer> => Effect.succeed({ status, headers: {}, url, body })
-  const whole = (url: string) => answer(url, 200, Stream.make(bytes(contentOf(url))))
+  const whole = (url: string) => answer(url, 200, Stream.make(bytes(getContent(url))))
   const answers: Readonly<
     Record<SiteKind, (url: string) => Effect.Effect<EgressAnswer, EgressError>>
   > = {

@@ -276,12 +276,12 @@ const attempt = (
 const handOver = (
   wire: Wire,
   message: OutgoingMessage,
-  givenAt: number,
+  issuedAt: number,
 ): Effect.Effect<SendOutcome> =>
   message.media === null
-    ? attempt(wire, message, givenAt, null)
+    ? attempt(wire, message, issuedAt, null)
     : Stream.mkString(Stream.decodeText(message.media.content)).pipe(
-        Effect.flatMap((media) => attempt(wire, message, givenAt, media)),
+        Effect.flatMap((media) => attempt(wire, message, issuedAt, media)),
         Effect.catch(() =>
           Effect.sync((): SendOutcome => {
             const fault = wire.faults.hits(wire.process.name, "line.drops")
@@ -299,14 +299,14 @@ export const makeAttempt = (
   record: Recorder,
   coverage: Coverage,
   seed: string,
-): ((message: OutgoingMessage, givenAt: number) => Effect.Effect<SendOutcome>) => {
+): ((message: OutgoingMessage, issuedAt: number) => Effect.Effect<SendOutcome>) => {
   const latency = new Chance(`${seed}/latency/${process.name}`)
   // In some seeds every server is slow, so more is in flight when something else happens.
   const slowest = new Chance(`${seed}/latency`).below(3) === 0 ? 1500 : 50
   const drawLatency = () => latency.below(faults.isStormy ? slowest : 50)
   const wire: Wire = { process, remote, faults, record, drawLatency }
-  return (message, givenAt) =>
-    Effect.tap(handOver(wire, message, givenAt), (outcome) =>
+  return (message, issuedAt) =>
+    Effect.tap(handOver(wire, message, issuedAt), (outcome) =>
       Effect.sync(() => {
         const { _tag } = outcome
         const name = nameOfMessage(message)

@@ -8,7 +8,7 @@ import type { Answer, Ask, Entry, FinalReminder } from "../History.ts"
 import type { Services } from "../SimulatedService.ts"
 
 /** The main workspace. */
-export interface Given {
+export interface Tenant {
   readonly workspace: WorkspaceId
   readonly numbers: ReadonlyArray<NumberId>
   /** By mode. */
@@ -23,20 +23,20 @@ export interface FirstSecrets {
 
 /** A command's environment. */
 export interface Stage {
-  readonly given: Given
+  readonly tenant: Tenant
   /** A workspace that is deleted in the storm. */
-  readonly doomed: Given
-  /** The audited workspace; `given` is another one for probes. */
-  readonly audited: Given
+  readonly doomed: Tenant
+  /** The audited workspace; `tenant` is another one for probes. */
+  readonly audited: Tenant
   /** Of this command alone. */
   readonly chance: Chance
   /** The world's time, epoch milliseconds. */
   readonly now: () => number
   /** Writes calls and answers into the history. */
-  asked(ask: Ask): number
+  recordRequest(request: Ask): number
   answered(call: number, answer: Answer): void
   /** Calls a live process; some callers hang up early, and their request continues. */
-  ask<A, E>(effect: Effect.Effect<A, E, Services>): Effect.Effect<A, E | Lost>
+  callProcess<A, E>(effect: Effect.Effect<A, E, Services>): Effect.Effect<A, E | Lost>
   /** Ids of messages that callers received, by text. */
   readonly ids: Map<string, number>
   /** The remote server refuses that number's sends because of the number, until then. */
@@ -49,7 +49,7 @@ export interface Stage {
   readonly keys: Map<string, { readonly id: number; readonly token: string }>
   readonly endpoints: Map<string, number>
   /** The history so far. */
-  readonly seen: ReadonlyArray<Entry>
+  readonly history: ReadonlyArray<Entry>
   /** Ids of connecting numbers, by key. */
   readonly links: Map<string, number>
   /** Uploaded files, by name: where their content is, and the id once known. */
@@ -87,7 +87,7 @@ export interface Planning {
   readonly start: number
   readonly span: number
   /** Draws when a command comes: evenly, or in bursts, where commits meet. */
-  moment(): number
+  instant(): number
   /** How many numbers there are. */
   readonly numbers: number
 }

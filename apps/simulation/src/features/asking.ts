@@ -10,7 +10,9 @@ import type { Stage } from "./Feature.ts"
 const second = 1000
 
 /** The caller's refusal; null when no answer came, or one that asks for a repeat. */
-export const refusalOf = (failure: Failure | Lost): Extract<Answer, { _tag: "Refused" }> | null => {
+export const getRefusal = (
+  failure: Failure | Lost,
+): Extract<Answer, { _tag: "Refused" }> | null => {
   if (failure._tag !== "Refusal") return null
   const { code, details } = failure
   // A process whose clock is wrong accepts nothing; callers repeat elsewhere.
@@ -25,7 +27,7 @@ export const refusalOf = (failure: Failure | Lost): Extract<Answer, { _tag: "Ref
 }
 
 export interface Asking<A> {
-  readonly ask: Ask
+  readonly request: Ask
   readonly effect: Effect.Effect<A, Failure, Services>
   answer(value: A): Answer
   /** How often it repeats without an answer. */
@@ -33,15 +35,15 @@ export interface Asking<A> {
 }
 
 /** Repeats until there is an answer, or returns null: callers hang up, and processes die. */
-export const askUntilAnswered = <A>(
+export const retryUntilAnswered = <A>(
   stage: Stage,
-  { answer, ask, effect, tries = 4 }: Asking<A>,
+  { answer, request, effect, tries = 4 }: Asking<A>,
 ): Effect.Effect<Answer | null> =>
   Effect.gen(function* () {
     for (let attempt = 0; attempt < tries; attempt++) {
-      const call = stage.asked(ask)
-      const result = yield* Effect.result(stage.ask(effect))
-      const heard = Result.isSuccess(result) ? answer(result.success) : refusalOf(result.failure)
+      const call = stage.recordRequest(request)
+      const result = yield* Effect.result(stage.callProcess(effect))
+      const heard = Result.isSuccess(result) ? answer(result.success) : getRefusal(result.failure)
       if (heard !== null) stage.answered(call, heard)
       const isRefusal = heard?._tag === "Refused"
       if (heard !== null && !(isRefusal && heard.code === "idempotency_in_progress")) return heard
@@ -55,20 +57,20 @@ export const done = (): Answer => ({ _tag: "Done" })
 /** Creates a key for the commands that name it. */
 export const makeKey = (key: string, mode: "live" | "test", onlyNumber?: number) =>
   Effect.fnUntraced(function* (stage: Stage) {
-    yield* askUntilAnswered(stage, {
-      ask: { _tag: "MakeKey", key },
+    yield* retryUntilAnswered(stage, {
+      request: { _tag: "MakeKey", key },
       effect: Keys.use((keys) =>
-        keys.create("owner", stage.given.workspace, {
+        keys.create("owner", stage.tenant.workspace, {
           version: 2,
           name: key,
           mode,
-          numberIds: onlyNumber === undefined ? null : [Number(stage.given.numbers[onlyNumber])],
+          numberIds: onlyNumber === undefined ? null : [Number(stage.tenant.numbers[onlyNumber])],
         }),
       ),
-      answer: (made) => {
+      answer: (newApiKey) => {
         // Only answered ones: a lost answer created a key without a name.
-        const id = Number(made.record.id)
-        stage.keys.set(key, { id, token: made.key })
+        const id = Number(newApiKey.record.id)
+        stage.keys.set(key, { id, token: newApiKey.key })
         return { _tag: "Made", id, secret: null, isReplayed: false }
       },
     })
@@ -78,16 +80,16 @@ export const revokeKey = (key: string) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const known = stage.keys.get(key)
     if (known === undefined) return
-    yield* askUntilAnswered(stage, {
-      ask: { _tag: "RevokeKey", key },
-      effect: Keys.use((keys) => keys.revoke("owner", stage.given.workspace, known.id as KeyId)),
+    yield* retryUntilAnswered(stage, {
+      request: { _tag: "RevokeKey", key },
+      effect: Keys.use((keys) => keys.revoke("owner", stage.tenant.workspace, known.id as KeyId)),
       answer: done,
     })
   })
 
 /** Admits a request with the named key, or the caller that is never revoked. */
 export const admitted = (stage: Stage, key: string | null, mode: "live" | "test") => {
-  if (key === null) return Effect.succeed(stage.given.callers[mode])
+  if (key === null) return Effect.succeed(stage.tenant.callers[mode])
   const token = stage.keys.get(key)?.token ?? ""
   return Effect.map(
     Admission.use((admission) => admission.admitV2(`Bearer ${token}`, "192.0.2.1")),

@@ -1,20 +1,20 @@
 /** Sends of version 1: each reports its end to its own URL. */
 import { CallbackSecrets } from "@messaging-service/core"
 import { Effect } from "effect"
-import { askUntilAnswered } from "./asking.ts"
+import { retryUntilAnswered } from "./asking.ts"
 import { planSend } from "./messages.ts"
 import type { Command, Feature, Stage } from "./Feature.ts"
 
 const rotate = Effect.fnUntraced(function* (stage: Stage) {
-  const { workspace } = stage.given
-  const answer = yield* askUntilAnswered(stage, {
-    ask: { _tag: "RotateCallbackSecret" },
+  const { workspace } = stage.tenant
+  const answer = yield* retryUntilAnswered(stage, {
+    request: { _tag: "RotateCallbackSecret" },
     effect: CallbackSecrets.use((secrets) => secrets.rotate("owner", workspace)),
     answer: ({ secret }) => ({ _tag: "Secret", secret }),
   })
   if (answer !== null) return
-  yield* askUntilAnswered(stage, {
-    ask: { _tag: "ReadCallbackSecret" },
+  yield* retryUntilAnswered(stage, {
+    request: { _tag: "ReadCallbackSecret" },
     effect: CallbackSecrets.use((secrets) => secrets.get("owner", workspace)),
     answer: ({ secret }) => ({ _tag: "Secret", secret }),
   })
@@ -23,7 +23,7 @@ const rotate = Effect.fnUntraced(function* (stage: Stage) {
 export const callbacks: Feature = {
   name: "callbacks",
   plan: (planning) => {
-    const { chance, moment } = planning
+    const { chance, instant } = planning
     const commands: Array<Command> = []
     if (chance.below(3) !== 0) return commands
     for (let index = 4 + chance.below(6); index > 0; index--) {
@@ -32,7 +32,7 @@ export const callbacks: Feature = {
       commands.push(...planSend(planning, `c${index}`, callback))
     }
     for (let count = chance.below(3); count > 0; count--) {
-      commands.push({ at: moment(), name: "rotate the callbacks' secret", perform: rotate })
+      commands.push({ at: instant(), name: "rotate the callbacks' secret", perform: rotate })
     }
     return commands
   },

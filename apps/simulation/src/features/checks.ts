@@ -9,15 +9,15 @@ const tries = 8
 
 type Check = Extract<Ask, { readonly _tag: "Check" }>
 
-const check = (wanted: Check) =>
+const check = (requested: Check) =>
   Effect.fnUntraced(function* (stage: Stage) {
-    const { callers, numbers } = stage.given
-    const { key, mode, phones } = wanted
-    const from = Number(numbers[wanted.number])
+    const { callers, numbers } = stage.tenant
+    const { key, mode, phones } = requested
+    const from = Number(numbers[requested.number])
     for (let attempt = 0; attempt < tries; attempt++) {
-      const call = stage.asked(wanted)
+      const call = stage.recordRequest(requested)
       const result = yield* Effect.result(
-        stage.ask(
+        stage.callProcess(
           NumberChecks.use((service) =>
             service.create(callers[mode], { phones, from }, { key, fingerprint: key }),
           ),
@@ -36,16 +36,16 @@ const check = (wanted: Check) =>
   })
 
 /** One call of the directory takes fifty: most lists take several. */
-const longLists = { least: 51, most: 130 }
-const shortLists = { least: 1, most: 6 }
+const longLists = { min: 51, max: 130 }
+const shortLists = { min: 1, max: 6 }
 
 export const checks: Feature = {
   name: "checks",
-  plan: ({ chance, moment, numbers }) => {
+  plan: ({ chance, instant, numbers }) => {
     if (chance.below(2) !== 0) return []
     return Array.from({ length: 1 + chance.below(3) }, (_, index): Command => {
-      const { least, most } = chance.below(3) === 0 ? shortLists : longLists
-      const total = least + chance.below(most - least)
+      const { min, max } = chance.below(3) === 0 ? shortLists : longLists
+      const total = min + chance.below(max - min)
       const phones = Array.from(
         { length: total },
         () => `+1555${chance.below(5) === 0 ? "9990000" : String(2_000_000 + chance.below(400))}`,
@@ -54,7 +54,7 @@ export const checks: Feature = {
       const mode = chance.below(4) === 0 ? "test" : "live"
       const number = chance.below(numbers)
       return {
-        at: moment(),
+        at: instant(),
         name: key,
         perform: check({ _tag: "Check", key, phones, mode, number }),
       }

@@ -7,12 +7,12 @@ const second = 1000
 
 /** Reports a change of a number's connection, as a transport does. */
 const connection = (number: number, status: "connected" | "disconnected") => (stage: Stage) => {
-  const id = stage.given.numbers[number]
+  const id = stage.tenant.numbers[number]
   // Where processes keep connections, only they report their state.
   return id === undefined || stage.board !== null
     ? Effect.void
     : stage
-        .ask(
+        .callProcess(
           Numbers.use((numbers) =>
             numbers.connectionChanged(
               id,
@@ -27,11 +27,11 @@ const connection = (number: number, status: "connected" | "disconnected") => (st
 
 export const connections: Feature = {
   name: "connections",
-  plan: ({ chance, count, moment, numbers }) => {
+  plan: ({ chance, count, instant, numbers }) => {
     const commands: Array<Command> = []
     for (let index = 0; index < count / 15; index++) {
       const number = chance.below(numbers)
-      const at = moment()
+      const at = instant()
       const back = at + chance.below(30 * second)
       commands.push(
         { at, name: `log out ${number}`, perform: connection(number, "disconnected") },

@@ -4,7 +4,7 @@ import type { ReminderId } from "@messaging-service/core"
 import { Effect, Result } from "effect"
 import type { Control } from "../History.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
-import { phoneOf, send } from "./messages.ts"
+import { toPhone, send } from "./messages.ts"
 import type { Send } from "./messages.ts"
 import { control } from "./operations.ts"
 
@@ -14,7 +14,7 @@ const minute = 60 * second
 /** How often a caller repeats a request. */
 const tries = 8
 
-const gone = (key: string, numbers: ReadonlyArray<number> = []): Control => ({
+const ended = (key: string, numbers: ReadonlyArray<number> = []): Control => ({
   _tag: "Control",
   key,
   numbers,
@@ -23,12 +23,12 @@ const gone = (key: string, numbers: ReadonlyArray<number> = []): Control => ({
 })
 
 export const removeNumber = (number: number) => (stage: Stage) => {
-  const { numbers, workspace } = stage.given
+  const { numbers, workspace } = stage.tenant
   const id = numbers[number]
   if (id === undefined) return Effect.void
   return control(
     stage,
-    gone(`removal ${id}`, [id]),
+    ended(`removal ${id}`, [id]),
     Numbers.use((service) => service.remove("owner", workspace, id)),
     "number_not_found",
   )
@@ -38,42 +38,42 @@ const deleteWorkspace = (stage: Stage) => {
   const { numbers, workspace } = stage.doomed
   return control(
     stage,
-    gone("deletion", numbers),
+    ended("deletion", numbers),
     Workspaces.use((service) => service.delete("owner", workspace)),
     "workspace_not_found",
   )
 }
 
 const removeReminder = (stage: Stage) => {
-  const { live } = stage.given.callers
-  const made = stage.reminders[stage.chance.below(Math.max(1, stage.reminders.length))]
-  if (made === undefined) return Effect.void
+  const { live } = stage.tenant.callers
+  const created = stage.reminders[stage.chance.below(Math.max(1, stage.reminders.length))]
+  if (created === undefined) return Effect.void
   return control(
     stage,
-    gone(`reminder ${made.text}`),
-    Reminders.use((service) => service.remove(live, made.id as ReminderId)),
+    ended(`reminder ${created.text}`),
+    Reminders.use((service) => service.remove(live, created.id as ReminderId)),
     "reminder_not_found",
   )
 }
 
 /** Repeats until there is an answer; undefined for a refusal, and where no answer ever came. */
-const made = Effect.fnUntraced(function* <A, E>(stage: Stage, asking: Effect.Effect<A, E>) {
+const create = Effect.fnUntraced(function* <A, E>(stage: Stage, requesting: Effect.Effect<A, E>) {
   for (let attempt = 0; attempt < tries; attempt++) {
-    const result = yield* Effect.result(asking)
+    const result = yield* Effect.result(requesting)
     if (Result.isSuccess(result)) return result.success
     yield* Effect.sleep(stage.chance.below(3 * second))
   }
   return undefined
 })
 
-const contactPhone = phoneOf(8)
+const contactPhone = toPhone(8)
 
 const makeContact = (name: string) =>
   Effect.fnUntraced(function* (stage: Stage) {
-    const { workspace } = stage.given
-    const contact = yield* made(
+    const { workspace } = stage.tenant
+    const contact = yield* create(
       stage,
-      stage.ask(
+      stage.callProcess(
         Contacts.use((service) =>
           service.create("owner", workspace, { name, phone: contactPhone }),
         ),
@@ -87,8 +87,8 @@ const deleteContact = (name: string) => (stage: Stage) => {
   if (id === undefined) return Effect.void
   return control(
     stage,
-    gone(`contact ${name}`),
-    Contacts.use((service) => service.delete("owner", stage.given.workspace, id)),
+    ended(`contact ${name}`),
+    Contacts.use((service) => service.delete("owner", stage.tenant.workspace, id)),
     "contact_not_found",
   )
 }
@@ -101,7 +101,7 @@ const planMessage = (
 ): Send => ({
   _tag: "Send",
   text,
-  phones: [phoneOf(chance.below(3))],
+  phones: [toPhone(chance.below(3))],
   number: 0,
   sendAt: chance.below(2) === 0 ? start + at + 1 + chance.below(minute) : null,
   expiresAt: null,
@@ -116,48 +116,48 @@ const about = ({ chance, span }: Planning, at: number, millis: number): number =
   Math.min(span, Math.max(0, at - millis + chance.below(2 * millis)))
 
 const planNumber = (planning: Planning): ReadonlyArray<Command> => {
-  const { chance, moment, numbers } = planning
+  const { chance, instant, numbers } = planning
   const number = chance.below(numbers)
   // Often at a full minute, when reminders run.
-  const minutes = Math.floor(moment() / minute) * minute
-  const at = chance.below(2) === 0 ? moment() : minutes + chance.below(300)
+  const minutes = Math.floor(instant() / minute) * minute
+  const at = chance.below(2) === 0 ? instant() : minutes + chance.below(300)
   return [{ at, name: `remove ${number}`, perform: removeNumber(number) }]
 }
 
 const planWorkspace = (planning: Planning): ReadonlyArray<Command> => {
-  const { chance, moment } = planning
-  const deletedAt = moment()
+  const { chance, instant } = planning
+  const deletedAt = instant()
   const sends = Array.from({ length: 2 + chance.below(6) }, (_, index): Command => {
     const at = about(planning, deletedAt, 20 * second)
-    const wanted = planMessage(planning, at, `d${index}`, { fate: "deleted" })
+    const requested = planMessage(planning, at, `d${index}`, { fate: "deleted" })
     return {
       at,
-      name: `send ${wanted.text}`,
-      perform: (stage) => send(wanted, false)({ ...stage, given: stage.doomed }),
+      name: `send ${requested.text}`,
+      perform: (stage) => send(requested, false)({ ...stage, tenant: stage.doomed }),
     }
   })
   return [...sends, { at: deletedAt, name: "delete workspace", perform: deleteWorkspace }]
 }
 
-const planReminder = ({ moment }: Planning): ReadonlyArray<Command> => [
-  { at: moment(), name: "delete reminder", perform: removeReminder },
+const planReminder = ({ instant }: Planning): ReadonlyArray<Command> => [
+  { at: instant(), name: "delete reminder", perform: removeReminder },
 ]
 
 const planContact = (planning: Planning): ReadonlyArray<Command> => {
-  const { chance, moment, numbers } = planning
+  const { chance, instant, numbers } = planning
   const name = "contact"
-  const deletedAt = moment() + 10 * second
+  const deletedAt = instant() + 10 * second
   const sends = Array.from({ length: 3 }, (_, index): Command => {
     const at = about(planning, deletedAt, 10 * second)
-    const wanted = planMessage(planning, at, `c${index}`, {
+    const requested = planMessage(planning, at, `c${index}`, {
       contact: name,
       number: chance.below(numbers),
-      phones: chance.below(2) === 0 ? [contactPhone] : [contactPhone, phoneOf(1)],
+      phones: chance.below(2) === 0 ? [contactPhone] : [contactPhone, toPhone(1)],
     })
     return {
       at,
-      name: `send ${wanted.text}`,
-      perform: (stage) => (stage.contacts.has(name) ? send(wanted, false)(stage) : Effect.void),
+      name: `send ${requested.text}`,
+      perform: (stage) => (stage.contacts.has(name) ? send(requested, false)(stage) : Effect.void),
     }
   })
   return [

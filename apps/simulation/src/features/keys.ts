@@ -2,8 +2,8 @@
 import { Admission } from "@messaging-service/core"
 import { Effect } from "effect"
 import { nameOf } from "../History.ts"
-import { askUntilAnswered, makeKey, revokeKey } from "./asking.ts"
-import { look, phoneOf, send } from "./messages.ts"
+import { retryUntilAnswered, makeKey, revokeKey } from "./asking.ts"
+import { checkMessage, toPhone, send } from "./messages.ts"
 import type { Send } from "./messages.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 
@@ -14,8 +14,8 @@ const use = (key: string) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const token = stage.keys.get(key)?.token
     if (token === undefined) return
-    yield* askUntilAnswered(stage, {
-      ask: { _tag: "UseKey", key },
+    yield* retryUntilAnswered(stage, {
+      request: { _tag: "UseKey", key },
       effect: Admission.use((admission) => admission.admitV2(`Bearer ${token}`, "192.0.2.1")),
       answer: ({ rate }) => ({ _tag: "Admitted", remaining: rate.remaining }),
       tries: 1,
@@ -25,13 +25,13 @@ const use = (key: string) =>
 /** A key of one number sends from all of them and reads what others sent, until it is revoked. */
 const planLimited = ({
   chance,
-  moment,
+  instant,
   numbers,
   span,
   start,
 }: Planning): ReadonlyArray<Command> => {
   const limits = { key: "limited", onlyNumber: chance.below(numbers) }
-  const at = Math.floor(moment() / 4)
+  const at = Math.floor(instant() / 4)
   /** While the key is there. */
   const after = () => at + second + chance.below(span - at - second)
   const commands: Array<Command> = [
@@ -39,10 +39,10 @@ const planLimited = ({
   ]
   for (let index = 0; index < 4; index++) {
     const when = after()
-    const wanted: Send = {
+    const requested: Send = {
       _tag: "Send",
       text: `l${index}`,
-      phones: [phoneOf(index)],
+      phones: [toPhone(index)],
       number: chance.below(numbers),
       sendAt: chance.below(2) === 0 ? start + when + 1 + chance.below(minute) : null,
       expiresAt: null,
@@ -53,11 +53,11 @@ const planLimited = ({
       ...(chance.below(4) === 0 ? { leavesOutNumber: true } : {}),
     }
     commands.push(
-      { at: when, name: `send ${wanted.text}`, perform: send(wanted, chance.below(3) === 0) },
+      { at: when, name: `send ${requested.text}`, perform: send(requested, chance.below(3) === 0) },
       {
         at: after(),
         name: `read by key limited`,
-        perform: look("Read", nameOf(`m${chance.below(20)}`, phoneOf(0)), limits),
+        perform: checkMessage("Read", nameOf(`m${chance.below(20)}`, toPhone(0)), limits),
       },
     )
   }

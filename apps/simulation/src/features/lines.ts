@@ -23,7 +23,7 @@ const ends: ReadonlyArray<LineEnd> = [
 /** Ends a number's connection. */
 const end = (number: number, reason: LineEnd) => (stage: Stage) =>
   Effect.sync(() => {
-    const id = stage.given.numbers[number]
+    const id = stage.tenant.numbers[number]
     if (id !== undefined) stage.board?.end(id, reason)
   })
 
@@ -39,25 +39,25 @@ const mend = Effect.fnUntraced(function* (
   board.letIn(id)
   const vault = yield* SessionVault
   if ((yield* vault.credentials(id)) === null) {
-    yield* vault.exchange(id, null, board.link(id), [], { phone: board.phoneOf(id) })
+    yield* vault.exchange(id, null, board.link(id), [], { phone: board.toPhone(id) })
   }
   yield* NumberOperations.use((numbers) => numbers.resume("owner", workspace, id))
 })
 
 /** An operator repairs that number of the workspace, which ends its pauses too. */
 export const mendOne = (number: number) => (stage: Stage) => {
-  const { board, given } = stage
-  const id = given.numbers[number]
+  const { board, tenant } = stage
+  const id = tenant.numbers[number]
   if (id === undefined || board === null) return Effect.void
   stage.mended(id)
-  const call = stage.asked({
+  const call = stage.recordRequest({
     _tag: "Control",
     key: `pause ${id}`,
     numbers: [id],
     value: { _tag: "Open" },
     isProbe: false,
   })
-  return stage.ask(mend(given.workspace, id, board)).pipe(
+  return stage.callProcess(mend(tenant.workspace, id, board)).pipe(
     Effect.tap(() => Effect.sync(() => stage.answered(call, { _tag: "Done" }))),
     Effect.ignore,
   )
@@ -65,12 +65,12 @@ export const mendOne = (number: number) => (stage: Stage) => {
 
 export const lineEnds: Feature = {
   name: "lines",
-  plan: ({ chance, count, moment, numbers }) => {
+  plan: ({ chance, count, instant, numbers }) => {
     const commands: Array<Command> = []
     for (let index = 0; index < count / 12; index++) {
       const number = chance.below(numbers)
       const reason = ends[chance.below(ends.length)] ?? "connection_lost"
-      const at = moment()
+      const at = instant()
       const back = at + chance.below(60 * second)
       commands.push(
         { at, name: `end ${number} ${reason}`, perform: end(number, reason) },

@@ -29,11 +29,11 @@ const connect = ({ key, method, phone }: Wanted) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const command = method === "qr" ? { loginMethod: method } : { loginMethod: method, phone }
     for (let attempt = 0; attempt < tries; attempt++) {
-      const call = stage.asked({ _tag: "Connect", key })
+      const call = stage.recordRequest({ _tag: "Connect", key })
       const result = yield* Effect.result(
-        stage.ask(
+        stage.callProcess(
           Connections.use((service) =>
-            service.connect(stage.given.callers.live, command, { key, fingerprint: key }),
+            service.connect(stage.tenant.callers.live, command, { key, fingerprint: key }),
           ),
         ),
       )
@@ -53,7 +53,7 @@ const connect = ({ key, method, phone }: Wanted) =>
 const keepSession = Effect.fnUntraced(function* (board: Switchboard, id: NumberId, phone: string) {
   const vault = yield* SessionVault
   if ((yield* vault.credentials(id)) !== null) return
-  if (board.phoneOf(id) === "") board.add(id, phone)
+  if (board.toPhone(id) === "") board.add(id, phone)
   const written = yield* vault.exchange(id, null, board.link(id), [], { phone })
   if (written === "phone_of_another_number") board.remove(id)
 })
@@ -74,9 +74,11 @@ const scan = ({ key, phone }: Wanted) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const id = stage.links.get(key)
     if (id === undefined) return
-    const call = stage.asked({ _tag: "Scan", number: id, phone })
+    const call = stage.recordRequest({ _tag: "Scan", number: id, phone })
     const digits = phone.replace("+", "")
-    const result = yield* Effect.result(stage.ask(scanned(stage.board, id as NumberId, digits)))
+    const result = yield* Effect.result(
+      stage.callProcess(scanned(stage.board, id as NumberId, digits)),
+    )
     if (Result.isSuccess(result)) {
       const status = result.success?.status ?? "over"
       stage.answered(call, { _tag: "Scanned", status })
@@ -84,17 +86,17 @@ const scan = ({ key, phone }: Wanted) =>
   })
 
 /** Whether a phone took the number's code, as far as callers know. */
-const mayBeLinked = ({ seen }: Stage, id: NumberId): boolean =>
-  seen.some((entry) => {
+const mayBeLinked = ({ history }: Stage, id: NumberId): boolean =>
+  history.some((entry) => {
     if (entry._tag !== "Asked" || entry.ask._tag !== "Scan" || entry.ask.number !== id) return false
-    const answered = seen.find((other) => other._tag === "Answered" && other.call === entry.call)
+    const answered = history.find((other) => other._tag === "Answered" && other.call === entry.call)
     if (answered?._tag !== "Answered" || answered.answer._tag !== "Scanned") return true
     return answered.answer.status === "connected"
   })
 
 /** Whether a transport reported the number as unreachable: its service then rightly disconnects it. */
-const wasOutOfReach = ({ seen }: Stage, id: NumberId): boolean =>
-  seen.some(
+const wasOutOfReach = ({ history }: Stage, id: NumberId): boolean =>
+  history.some(
     (entry) =>
       entry._tag === "Said" &&
       entry.number === id &&
@@ -107,9 +109,9 @@ const wasOutOfReach = ({ seen }: Stage, id: NumberId): boolean =>
  * several disconnected numbers that name it, it connects one.
  */
 const connectAll = Effect.fnUntraced(function* (stage: Stage) {
-  const { board, given, links: made } = stage
-  const all = yield* Store.use(({ numbers: store }) => store.list(given.workspace))
-  const known = new Set(made.values())
+  const { board, tenant, links: created } = stage
+  const all = yield* Store.use(({ numbers: store }) => store.list(tenant.workspace))
+  const known = new Set(created.values())
   const connected = new Set(
     all.flatMap(({ phone, status }) => (status === "connected" ? [phone] : [])),
   )
@@ -125,30 +127,30 @@ const connectAll = Effect.fnUntraced(function* (stage: Stage) {
 
 export const links: Feature = {
   name: "links",
-  plan: ({ chance, moment }) => {
+  plan: ({ chance, instant }) => {
     if (chance.below(4) !== 0) return []
     return Array.from({ length: 1 + chance.below(3) }, (_, index): ReadonlyArray<Command> => {
-      const wanted: Wanted = {
+      const requested: Wanted = {
         key: `link ${index}`,
         method: chance.below(2) === 0 ? "qr" : "phone_code",
         // Few phones, so that some are already taken.
         phone: `+1555300200${chance.below(2)}`,
       }
       // The first ones early, so that their time is over within the storm.
-      const at = chance.below(2) === 0 ? chance.below(second) : moment()
+      const at = chance.below(2) === 0 ? chance.below(second) : instant()
       const within = chance.below(2) === 0 ? 30 * second : 11 * minute
-      const connecting = { at, name: `connect ${wanted.key}`, perform: connect(wanted) }
+      const connecting = { at, name: `connect ${requested.key}`, perform: connect(requested) }
       return chance.below(4) === 0
         ? [connecting]
         : [
             connecting,
             {
               at: at + chance.below(within),
-              name: `scan ${wanted.key}`,
-              perform: scan(wanted),
+              name: `scan ${requested.key}`,
+              perform: scan(requested),
             },
           ]
     }).flat()
   },
-  calm: (stage) => stage.ask(connectAll(stage)),
+  calm: (stage) => stage.callProcess(connectAll(stage)),
 }

@@ -4,11 +4,11 @@ import type { MediaId } from "@messaging-service/core"
 import { Effect, Stream } from "effect"
 import { oneOf } from "../calls.ts"
 import { nameOf } from "../History.ts"
-import { contentOf, linkTo, siteKinds } from "../faults/sites.ts"
+import { getContent, linkTo, siteKinds } from "../faults/sites.ts"
 import type { SiteKind } from "../faults/sites.ts"
-import { askUntilAnswered, done } from "./asking.ts"
+import { retryUntilAnswered, done } from "./asking.ts"
 import type { Command, Feature, Stage } from "./Feature.ts"
-import { look, phoneOf, planSendOf, sendProbe } from "./messages.ts"
+import { checkMessage, toPhone, getPlanSend, sendProbe } from "./messages.ts"
 import type { Probe } from "./messages.ts"
 import { pause, resume } from "./operations.ts"
 
@@ -26,8 +26,8 @@ const upload =
   (file: string, content: string, mode: Mode = "live") =>
   (stage: Stage) =>
     Effect.asVoid(
-      askUntilAnswered(stage, {
-        ask: { _tag: "Upload", file },
+      retryUntilAnswered(stage, {
+        request: { _tag: "Upload", file },
         effect: Effect.scoped(
           Effect.gen(function* () {
             const files = yield* MediaFiles
@@ -42,7 +42,7 @@ const upload =
             })
             return yield* MediaDirectory.use((directory) =>
               directory.upload(
-                stage.given.callers[mode],
+                stage.tenant.callers[mode],
                 { fileName: `${file}.txt`, content: spooled },
                 { key: file, fingerprint: file },
               ),
@@ -68,10 +68,10 @@ const remove =
       const id = stage.files.get(file)?.id ?? null
       if (id === null) return Effect.void
       return Effect.asVoid(
-        askUntilAnswered(stage, {
-          ask: { _tag: "DeleteFile", file },
+        retryUntilAnswered(stage, {
+          request: { _tag: "DeleteFile", file },
           effect: MediaDirectory.use((directory) =>
-            directory.delete(stage.given.callers[mode], id as MediaId),
+            directory.delete(stage.tenant.callers[mode], id as MediaId),
           ),
           answer: done,
         }),
@@ -89,7 +89,7 @@ const probeFetch = Effect.fnUntraced(function* (stage: Stage) {
     number: fetchedNumber,
     text: "fetched",
     fate: "fetched",
-    media: { url, isSure: true, content: contentOf(url) },
+    media: { url, isSure: true, content: getContent(url) },
   })
   yield* Effect.sleep(stage.chance.below(2 * second))
   yield* pause(target, null)
@@ -122,11 +122,11 @@ const probeLinks = Effect.fnUntraced(function* (stage: Stage) {
     media: { file: testFile, content },
     sendAt: soon,
   })
-  yield* look("Read", nameOf(cancelled, phoneOf(0)))(stage)
+  yield* checkMessage("Read", nameOf(cancelled, toPhone(0)))(stage)
   yield* remove(file)(stage)
   yield* remove(testFile, "test")(stage)
-  yield* look("Read", nameOf(cancelled, phoneOf(0)))(stage)
-  yield* look("Cancel", nameOf(cancelled, phoneOf(0)))(stage)
+  yield* checkMessage("Read", nameOf(cancelled, toPhone(0)))(stage)
+  yield* checkMessage("Cancel", nameOf(cancelled, toPhone(0)))(stage)
   yield* Effect.sleep(soon + 2 * minute - stage.now())
 })
 
@@ -139,27 +139,29 @@ export const media: Feature = {
       const kind = oneOf<SiteKind>(chance, ["good", "flaky", oneOf(chance, siteKinds)])
       const url = linkTo(kind, String(index))
       const isSure = kind === "good"
-      const content = isSure || kind === "flaky" ? contentOf(url) : null
-      return planSendOf(planning, `linked ${index}`, { url, isSure, content })
+      const content = isSure || kind === "flaky" ? getContent(url) : null
+      return getPlanSend(planning, `linked ${index}`, { url, isSure, content })
     })
     const files = Array.from({ length: 2 }, (_, index): ReadonlyArray<Command> => {
       const file = `file ${index}`
       const content = `what ${file} holds`
       const at = chance.below(span / 2)
       const sends = Array.from({ length: 2 }, (__, each) =>
-        planSendOf(planning, `${file} in ${each}`, { file, content }, at + 1),
+        getPlanSend(planning, `${file} in ${each}`, { file, content }, at + 1),
       )
-      const made = { at, name: `upload ${file}`, perform: upload(file, content) }
-      if (chance.below(2) === 0) return [made, ...sends.flat()]
+      const created = { at, name: `upload ${file}`, perform: upload(file, content) }
+      if (chance.below(2) === 0) return [created, ...sends.flat()]
       const over = at + chance.below(4 * minute)
-      return [made, ...sends.flat(), { at: over, name: `delete ${file}`, perform: remove(file) }]
+      return [created, ...sends.flat(), { at: over, name: `delete ${file}`, perform: remove(file) }]
     })
     return [...links.flat(), ...files.flat()]
   },
   // Uploads without an answer too.
   calm: Effect.fnUntraced(function* (stage) {
-    const { live } = stage.given.callers
-    const { items } = yield* stage.ask(MediaDirectory.use((directory) => directory.list(live, {})))
+    const { live } = stage.tenant.callers
+    const { items } = yield* stage.callProcess(
+      MediaDirectory.use((directory) => directory.list(live, {})),
+    )
     for (const { fileName, id } of items) {
       const file = fileName.slice(0, fileName.lastIndexOf("."))
       const known = stage.files.get(file)

@@ -7,7 +7,7 @@ import { nameOf } from "../History.ts"
 import type { Ask, AskedMedia } from "../History.ts"
 import { quota } from "../SimulatedService.ts"
 import type { Services } from "../SimulatedService.ts"
-import { admitted, refusalOf } from "./asking.ts"
+import { admitted, getRefusal } from "./asking.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 
 const second = 1000
@@ -15,9 +15,9 @@ const minute = 60 * second
 
 export type Send = Extract<Ask, { readonly _tag: "Send" }>
 
-export const phoneOf = (index: number): string => `+1555000${1000 + index}`
+export const toPhone = (index: number): string => `+1555000${1000 + index}`
 
-const iso = (moment: number): string => new Date(moment).toISOString()
+const iso = (instant: number): string => new Date(instant).toISOString()
 
 /** How often a caller repeats a request, and the answers after which it stops. */
 const sendTries = 8
@@ -32,7 +32,7 @@ const mediaInput = ({ media }: Send, { files }: Stage) => {
 }
 
 const sendOnce = (send: Send, stage: Stage) => {
-  const { contacts, given } = stage
+  const { contacts, tenant } = stage
   const media = mediaInput(send, stage)
   const { callback, expiresAt, idempotencyKey, leavesOutNumber, mode, number, phones } = send
   const { sendAt, text } = send
@@ -42,7 +42,7 @@ const sendOnce = (send: Send, stage: Stage) => {
     keepRefused: send.keepsRefused === true,
   }
   const content = {
-    from: leavesOutNumber === true ? null : Number(given.numbers[number]),
+    from: leavesOutNumber === true ? null : Number(tenant.numbers[number]),
     text,
     sendAt: sendAt === null ? null : iso(sendAt),
     expiresAt: expiresAt === null ? null : iso(expiresAt),
@@ -69,18 +69,18 @@ const hasKey = ({ keys }: Stage, { key }: Pick<Send, "key">): boolean =>
   key === undefined || keys.has(key)
 
 /** Sends it, and repeats until there is an answer. */
-export const send = (wanted: Send, isRepeated: boolean) =>
+export const send = (requested: Send, isRepeated: boolean) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const { chance } = stage
-    const { expiresAt, phones, sendAt, text } = wanted
+    const { expiresAt, phones, sendAt, text } = requested
     if (expiresAt !== null && expiresAt <= stage.now() + 1) return
     if (sendAt !== null && sendAt <= stage.now()) return
-    if (!hasKey(stage, wanted)) return
+    if (!hasKey(stage, requested)) return
     // A caller without the id of a file cannot send it.
-    if (wanted.media !== undefined && mediaInput(wanted, stage) === null) return
+    if (requested.media !== undefined && mediaInput(requested, stage) === null) return
     for (let attempt = 0; attempt < sendTries; attempt++) {
-      const call = stage.asked(wanted)
-      const result = yield* Effect.result(stage.ask(sendOnce(wanted, stage)))
+      const call = stage.recordRequest(requested)
+      const result = yield* Effect.result(stage.callProcess(sendOnce(requested, stage)))
       if (Result.isSuccess(result)) {
         const ids = result.success.messages.map(({ id }) => Number(id))
         for (const [index, id] of ids.entries()) {
@@ -89,7 +89,7 @@ export const send = (wanted: Send, isRepeated: boolean) =>
         stage.answered(call, { _tag: "Accepted", ids })
         if (!isRepeated || attempt > repeats) return
       } else {
-        const refusal = refusalOf(result.failure)
+        const refusal = getRefusal(result.failure)
         if (refusal !== null) stage.answered(call, refusal)
         if (refusal !== null && refusal.code !== "idempotency_in_progress") return
       }
@@ -114,9 +114,9 @@ export interface Probe {
 
 /** Sends a message in calm. */
 export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe) {
-  const { expiresAt = null, fate, key, mode = "live", number, phone = phoneOf(0) } = probe
+  const { expiresAt = null, fate, key, mode = "live", number, phone = toPhone(0) } = probe
   const { sendAt = null, text } = probe
-  const asked: Send = {
+  const request: Send = {
     _tag: "Send",
     text,
     phones: [phone],
@@ -129,10 +129,10 @@ export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe
     ...(fate === undefined || fate === "audited" ? {} : { fate }),
     ...(probe.media === undefined ? {} : { media: probe.media }),
   }
-  const call = stage.asked(asked)
-  const media = mediaInput(asked, stage)
+  const call = stage.recordRequest(request)
+  const media = mediaInput(request, stage)
   const command = {
-    from: Number(stage.given.numbers[number]),
+    from: Number(stage.tenant.numbers[number]),
     to: { phone },
     text,
     sendAt: sendAt === null ? null : iso(sendAt),
@@ -141,8 +141,8 @@ export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe
   }
   const idempotency = key === undefined ? null : { key, fingerprint: text }
   const result = yield* Effect.result(
-    stage.ask(
-      Messages.use((service) => service.send(stage.given.callers[mode], command, idempotency)),
+    stage.callProcess(
+      Messages.use((service) => service.send(stage.tenant.callers[mode], command, idempotency)),
     ),
   )
   if (Result.isSuccess(result)) {
@@ -150,13 +150,13 @@ export const sendProbe = Effect.fnUntraced(function* (stage: Stage, probe: Probe
     stage.ids.set(nameOf(text, phone), ids[0] ?? 0)
     return stage.answered(call, { _tag: "Accepted", ids })
   }
-  const refusal = refusalOf(result.failure)
+  const refusal = getRefusal(result.failure)
   if (refusal === null) return yield* Effect.fail(result.failure)
   stage.answered(call, refusal)
 })
 
 /** Reads or cancels a message until an answer comes. */
-export const look = (
+export const checkMessage = (
   tag: "Read" | "Cancel",
   name: string,
   limits: Pick<Send, "key" | "onlyNumber"> = {},
@@ -164,11 +164,11 @@ export const look = (
   Effect.fnUntraced(function* (stage: Stage) {
     const id = stage.ids.get(name) as MessageId | undefined
     if (id === undefined || !hasKey(stage, limits)) return
-    const { callers, workspace } = stage.given
+    const { callers, workspace } = stage.tenant
     const { live } = callers
     const isOperator = tag === "Cancel" && stage.chance.below(4) === 0
     for (let attempt = 0; attempt < 3; attempt++) {
-      const call = stage.asked({ _tag: tag, name, ...limits })
+      const call = stage.recordRequest({ _tag: tag, name, ...limits })
       const looking: Effect.Effect<Message, Failure, Services> = isOperator
         ? MessageOperations.use((operations) => operations.cancel("owner", workspace, id))
         : Effect.flatMap(admitted(stage, limits.key ?? null, "live"), (caller) =>
@@ -176,14 +176,14 @@ export const look = (
               tag === "Cancel" ? messages.cancel(live, id) : messages.get(caller, id),
             ),
           )
-      const result = yield* Effect.result(stage.ask(looking))
+      const result = yield* Effect.result(stage.callProcess(looking))
       if (Result.isSuccess(result)) {
         const { media, state } = result.success
         const hasLink = media === null ? {} : { hasLink: media.isMissing !== true }
         stage.answered(call, { _tag: "State", state, ...hasLink })
         return
       }
-      const refusal = refusalOf(result.failure)
+      const refusal = getRefusal(result.failure)
       if (refusal !== null) {
         stage.answered(call, refusal)
         return
@@ -205,7 +205,7 @@ const planMessage = (
   callback: string | null,
 ): readonly [Command, Planned] => {
   const { chance, numbers, start } = planning
-  const at = planning.moment()
+  const at = planning.instant()
   const recipients = chance.below(8) === 0 ? 2 + chance.below(3) : 1
   // Coinciding moments cause the races.
   const sendAt = chance.below(3) === 0 ? start + at + 1 + chance.below(2 * minute) : null
@@ -216,10 +216,10 @@ const planMessage = (
   const mode = callback === null && chance.below(10) === 0 ? "test" : "live"
   // Some callers use one key for different requests, and only the first one is answered.
   const isKeyReused = callback === null && chance.below(10) === 0
-  const wanted: Send = {
+  const requested: Send = {
     _tag: "Send",
     text,
-    phones: Array.from({ length: recipients }, (_, each) => phoneOf(each)),
+    phones: Array.from({ length: recipients }, (_, each) => toPhone(each)),
     number: chance.below(numbers),
     sendAt,
     expiresAt,
@@ -230,24 +230,24 @@ const planMessage = (
     ...(chance.below(15) === 0 ? { leavesOutNumber: true } : {}),
     ...(callback !== null || chance.below(8) === 0 ? { keepsRefused: true } : {}),
   }
-  const command = { at, name: `send ${text}`, perform: send(wanted, chance.below(3) === 0) }
-  const name = nameOf(text, phoneOf(chance.below(recipients)))
+  const command = { at, name: `send ${text}`, perform: send(requested, chance.below(3) === 0) }
+  const name = nameOf(text, toPhone(chance.below(recipients)))
   return [command, { name, about: Math.max(at, sendAt === null ? 0 : sendAt - start) }]
 }
 
 /** A send with media, to one recipient, and sometimes its cancellation. */
-export const planSendOf = (
-  { chance, moment, numbers, start }: Planning,
+export const getPlanSend = (
+  { chance, instant, numbers, start }: Planning,
   text: string,
   media: AskedMedia,
   earliest = 0,
 ): ReadonlyArray<Command> => {
-  const at = Math.max(earliest, moment())
+  const at = Math.max(earliest, instant())
   const sendAt = chance.below(3) === 0 ? start + at + 1 + chance.below(minute) : null
-  const wanted: Send = {
+  const requested: Send = {
     _tag: "Send",
     text,
-    phones: [phoneOf(chance.below(2))],
+    phones: [toPhone(chance.below(2))],
     number: chance.below(numbers),
     sendAt,
     expiresAt:
@@ -257,11 +257,11 @@ export const planSendOf = (
     isProbe: false,
     media,
   }
-  const command = { at, name: `send ${text}`, perform: send(wanted, chance.below(3) === 0) }
+  const command = { at, name: `send ${text}`, perform: send(requested, chance.below(3) === 0) }
   if (chance.below(5) !== 0) return [command]
-  const name = nameOf(text, wanted.phones[0] ?? "")
+  const name = nameOf(text, requested.phones[0] ?? "")
   const about = Math.max(at, sendAt === null ? 0 : sendAt - start) + chance.below(4 * second)
-  return [command, { at: about, name: `cancel ${name}`, perform: look("Cancel", name) }]
+  return [command, { at: about, name: `cancel ${name}`, perform: checkMessage("Cancel", name) }]
 }
 
 /** A send that reports its end, and sometimes its cancellation. */
@@ -274,7 +274,7 @@ export const planSend = (
   const [command, { about, name }] = planMessage(planning, text, callback)
   if (chance.below(3) !== 0) return [command]
   const at = Math.max(0, about + chance.below(6 * second) - second)
-  return [command, { at, name: `cancel ${name}`, perform: look("Cancel", name) }]
+  return [command, { at, name: `cancel ${name}`, perform: checkMessage("Cancel", name) }]
 }
 
 /** How far back in the plan the read or cancelled message is. */
@@ -296,10 +296,14 @@ export const messages: Feature = {
         planned.push(message)
       } else if (drawn < 86) {
         const at = Math.max(0, some.about + chance.below(6 * second) - second)
-        commands.push({ at, name: `cancel ${some.name}`, perform: look("Cancel", some.name) })
+        commands.push({
+          at,
+          name: `cancel ${some.name}`,
+          perform: checkMessage("Cancel", some.name),
+        })
       } else {
         const at = some.about + chance.below(20 * second)
-        commands.push({ at, name: `read ${some.name}`, perform: look("Read", some.name) })
+        commands.push({ at, name: `read ${some.name}`, perform: checkMessage("Read", some.name) })
       }
     }
     return commands
@@ -322,7 +326,7 @@ const probeRoom = Effect.fnUntraced(function* (stage: Stage) {
   // A refusal leaves its key to the corrected request.
   yield* part("is too much", "a key")
   yield* sendProbe(stage, { number: roomyNumber, text: "goes elsewhere", key: "a key" })
-  yield* look("Cancel", nameOf("fills 0", phoneOf(0)))(stage)
+  yield* checkMessage("Cancel", nameOf("fills 0", toPhone(0)))(stage)
   yield* part("fits again")
   yield* part("is too much again")
 })

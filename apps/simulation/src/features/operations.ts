@@ -8,7 +8,7 @@ import { Effect, Result } from "effect"
 import type { Chance } from "@messaging-service/emulator"
 import type { Control, Paced } from "../History.ts"
 import type { Services } from "../SimulatedService.ts"
-import { phoneOf, roomyNumber, sendProbe } from "./messages.ts"
+import { toPhone, roomyNumber, sendProbe } from "./messages.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 
 const second = 1000
@@ -29,20 +29,20 @@ const open: Value = { _tag: "Open" }
 const stopped = (until: number | null): Value => ({ _tag: "Stopped", until })
 
 /**
- * Repeats until there is an answer. If a call whose answer was lost has removed it, the refusal is `gone`.
+ * Repeats until there is an answer. If a call whose answer was lost has removed it, the refusal is `deleted`.
  */
 export const control = Effect.fnUntraced(function* (
   stage: Stage,
-  wanted: Control,
-  asking: Asking,
-  gone?: string,
+  requested: Control,
+  requesting: Asking,
+  deleted?: string,
 ) {
   for (let attempt = 0; attempt < tries; attempt++) {
-    const call = stage.asked(wanted)
-    const result = yield* Effect.result(stage.ask(asking))
+    const call = stage.recordRequest(requested)
+    const result = yield* Effect.result(stage.callProcess(requesting))
     if (Result.isSuccess(result)) return stage.answered(call, { _tag: "Done" })
     const { failure } = result
-    if (failure._tag === "Refusal" && failure.code === gone) {
+    if (failure._tag === "Refusal" && failure.code === deleted) {
       return stage.answered(call, { _tag: "Done" })
     }
     if (failure._tag === "Refusal") {
@@ -69,18 +69,18 @@ const ofNumber = (
   { isProbe = false, number, stage }: Target,
   what: string,
   value: Value,
-  asking: (id: Stage["given"]["numbers"][number]) => Asking,
+  requesting: (id: Stage["tenant"]["numbers"][number]) => Asking,
 ): Effect.Effect<void> => {
-  const id = stage.given.numbers[number]
+  const id = stage.tenant.numbers[number]
   if (id === undefined) return Effect.void
   const key = `${what} ${id}`
-  return control(stage, { _tag: "Control", key, numbers: [id], value, isProbe }, asking(id))
+  return control(stage, { _tag: "Control", key, numbers: [id], value, isProbe }, requesting(id))
 }
 
 export const pause = (target: Target, until: number | null) =>
   ofNumber(target, "pause", stopped(until), (id) =>
     NumberOperations.use((service) =>
-      service.pause("owner", target.stage.given.workspace, id, {
+      service.pause("owner", target.stage.tenant.workspace, id, {
         until: until === null ? null : new Date(until).toISOString(),
       }),
     ),
@@ -88,13 +88,13 @@ export const pause = (target: Target, until: number | null) =>
 
 export const resume = (target: Target) =>
   ofNumber(target, "pause", open, (id) =>
-    NumberOperations.use((service) => service.resume("owner", target.stage.given.workspace, id)),
+    NumberOperations.use((service) => service.resume("owner", target.stage.tenant.workspace, id)),
   )
 
 const pace = (target: Target, pacing: Paced | null) =>
   ofNumber(target, "pacing", { _tag: "Paced", pacing }, (id) =>
     Numbers.use((service) =>
-      service.update("owner", target.stage.given.workspace, id, {
+      service.update("owner", target.stage.tenant.workspace, id, {
         pacing: {
           minIntervalMillis: pacing?.minIntervalMillis ?? null,
           perMinute: pacing?.perMinute ?? null,
@@ -105,7 +105,7 @@ const pace = (target: Target, pacing: Paced | null) =>
   )
 
 const disable = (stage: Stage, isDisabled: boolean, isProbe = false) => {
-  const { numbers, workspace } = stage.given
+  const { numbers, workspace } = stage.tenant
   return control(
     stage,
     {
@@ -122,8 +122,8 @@ const disable = (stage: Stage, isDisabled: boolean, isProbe = false) => {
 }
 
 const drawPacing = (chance: Chance): Paced => {
-  const some = (least: number, span: number): number | null =>
-    chance.below(2) === 0 ? null : least + chance.below(span)
+  const some = (min: number, span: number): number | null =>
+    chance.below(2) === 0 ? null : min + chance.below(span)
   return {
     minIntervalMillis: some(100, 2900),
     perMinute: some(1, 4),
@@ -131,9 +131,9 @@ const drawPacing = (chance: Chance): Paced => {
   }
 }
 
-const planPauses = ({ chance, moment, numbers, start }: Planning): ReadonlyArray<Command> => {
+const planPauses = ({ chance, instant, numbers, start }: Planning): ReadonlyArray<Command> => {
   const number = chance.below(numbers)
-  const at = moment()
+  const at = instant()
   const until = chance.below(3) === 0 ? start + at + 1 + chance.below(2 * minute) : null
   const back = at + chance.below(chance.below(2) === 0 ? 10 * second : 2 * minute)
   return [
@@ -147,10 +147,10 @@ const planPauses = ({ chance, moment, numbers, start }: Planning): ReadonlyArray
   ]
 }
 
-const planPacing = ({ chance, moment, numbers }: Planning): ReadonlyArray<Command> => {
+const planPacing = ({ chance, instant, numbers }: Planning): ReadonlyArray<Command> => {
   const number = chance.below(numbers)
   const pacing = drawPacing(chance)
-  const at = moment()
+  const at = instant()
   const back = at + chance.below(5 * minute)
   return [
     { at, name: `pace ${number}`, perform: (stage) => pace({ stage, number }, pacing) },
@@ -158,8 +158,8 @@ const planPacing = ({ chance, moment, numbers }: Planning): ReadonlyArray<Comman
   ]
 }
 
-const planDisabling = ({ chance, moment }: Planning): ReadonlyArray<Command> => {
-  const at = moment()
+const planDisabling = ({ chance, instant }: Planning): ReadonlyArray<Command> => {
+  const at = instant()
   const back = at + chance.below(chance.below(2) === 0 ? 10 * second : minute)
   return [
     { at, name: "disable", perform: (stage) => disable(stage, true) },
@@ -167,16 +167,16 @@ const planDisabling = ({ chance, moment }: Planning): ReadonlyArray<Command> => 
   ]
 }
 
-const planRestriction = ({ chance, moment, numbers }: Planning): ReadonlyArray<Command> => {
+const planRestriction = ({ chance, instant, numbers }: Planning): ReadonlyArray<Command> => {
   const number = chance.below(numbers)
   const millis = chance.below(3 * minute)
   return [
     {
-      at: moment(),
+      at: instant(),
       name: `restrict ${number}`,
       perform: (stage) =>
         Effect.sync(() => {
-          const id = stage.given.numbers[number]
+          const id = stage.tenant.numbers[number]
           if (id !== undefined) stage.restrict(id, stage.now() + millis)
         }),
     },
@@ -184,23 +184,23 @@ const planRestriction = ({ chance, moment, numbers }: Planning): ReadonlyArray<C
 }
 
 const plans = [
-  { plan: planPauses, most: 4 },
-  { plan: planPacing, most: 3 },
-  { plan: planDisabling, most: 2 },
-  { plan: planRestriction, most: 2 },
+  { plan: planPauses, max: 4 },
+  { plan: planPacing, max: 3 },
+  { plan: planDisabling, max: 2 },
+  { plan: planRestriction, max: 2 },
 ]
 
 export const operations: Feature = {
   name: "operations",
   plan: (planning) =>
-    plans.flatMap(({ most, plan }) => {
+    plans.flatMap(({ max, plan }) => {
       const { chance } = planning
-      const times = chance.below(3) === 0 ? 1 + chance.below(most) : 0
+      const times = chance.below(3) === 0 ? 1 + chance.below(max) : 0
       return Array.from({ length: times }, () => plan(planning)).flat()
     }),
   calm: Effect.fnUntraced(function* (stage) {
     yield* disable(stage, false)
-    for (const number of stage.given.numbers.keys()) {
+    for (const number of stage.tenant.numbers.keys()) {
       yield* resume({ stage, number })
       yield* pace({ stage, number }, null)
     }
@@ -238,9 +238,9 @@ const probeOpening = Effect.fnUntraced(function* (target: Target) {
 
 /** Test messages, which no transport takes, wait for a disabled workspace too. */
 const probeTestMode = Effect.fnUntraced(function* ({ number, stage }: Target) {
-  const { callers } = stage.given
+  const { callers } = stage.tenant
   const endpoint = { url: "https://receiver.example/Probes/test" }
-  yield* stage.ask(Webhooks.use((service) => service.create(callers.test, endpoint, null)))
+  yield* stage.callProcess(Webhooks.use((service) => service.create(callers.test, endpoint, null)))
   const at = stage.now() + 500 + stage.chance.below(500)
   yield* sendProbe(stage, { number, mode: "test", text: "test a", sendAt: at })
   yield* disable(stage, true, true)
@@ -259,7 +259,7 @@ const probePacing = Effect.fnUntraced(function* (target: Target) {
     yield* pace(target, { ...unlimited, ...pacing })
     yield* Effect.sleep(1)
     for (const part of [0, 1]) {
-      yield* sendProbe(stage, { number, text: `${text} ${part}`, phone: phoneOf(part) })
+      yield* sendProbe(stage, { number, text: `${text} ${part}`, phone: toPhone(part) })
     }
     yield* Effect.sleep(2 * second)
     yield* pace(target, null)
@@ -270,14 +270,14 @@ const probePacing = Effect.fnUntraced(function* (target: Target) {
   yield* Effect.sleep(minute)
   yield* pace(target, { ...unlimited, newRecipientsPerDay: 2 })
   yield* Effect.sleep(1)
-  yield* sendProbe(stage, { number, text: "new", phone: phoneOf(2) })
+  yield* sendProbe(stage, { number, text: "new", phone: toPhone(2) })
   yield* Effect.sleep(second)
   yield* pace(target, null)
   yield* Effect.sleep(3 * second)
 })
 
 /** A plan without limits, but for how many messages remain. */
-export const planOf = (messagesRemaining: number | null) => ({
+export const aPlan = (messagesRemaining: number | null) => ({
   name: "Simulated",
   reminders: true,
   qrCodeApi: true,
@@ -288,7 +288,7 @@ export const planOf = (messagesRemaining: number | null) => ({
 
 /** A changed plan has exactly its own room, however many were sent before. */
 const probePlan = Effect.fnUntraced(function* (stage: Stage) {
-  const { workspace } = stage.given
+  const { workspace } = stage.tenant
   const plan = (messages: number | null) =>
     control(
       stage,
@@ -299,7 +299,7 @@ const probePlan = Effect.fnUntraced(function* (stage: Stage) {
         value: { _tag: "Planned", messages },
         isProbe: true,
       },
-      Workspaces.use((service) => service.update("owner", workspace, { plan: planOf(messages) })),
+      Workspaces.use((service) => service.update("owner", workspace, { plan: aPlan(messages) })),
     )
   const part = (text: string) => sendProbe(stage, { number: roomyNumber, text, fate: "planned" })
   for (const messages of [1, 2]) {
@@ -315,7 +315,7 @@ const probePlan = Effect.fnUntraced(function* (stage: Stage) {
 const refusedInARow = 6
 
 const probeBreaker = Effect.fnUntraced(function* (stage: Stage) {
-  const id = stage.given.numbers[restrictedNumber]
+  const id = stage.tenant.numbers[restrictedNumber]
   if (id === undefined) return
   stage.restrict(id, stage.now() + 10 * second)
   for (let index = 0; index < refusedInARow; index++) {

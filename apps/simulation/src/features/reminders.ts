@@ -2,9 +2,9 @@
 import { Reminders } from "@messaging-service/core"
 import type { ReminderId } from "@messaging-service/core"
 import { Effect } from "effect"
-import { askUntilAnswered } from "./asking.ts"
+import { retryUntilAnswered } from "./asking.ts"
 import type { Control } from "../History.ts"
-import { phoneOf } from "./messages.ts"
+import { toPhone } from "./messages.ts"
 import { control } from "./operations.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 
@@ -16,18 +16,18 @@ const repeats = 3
 
 const make = (text: string, everyMinutes: number) =>
   Effect.fnUntraced(function* (stage: Stage) {
-    const { chance, given } = stage
+    const { chance, tenant } = stage
     const times = chance.below(2) === 0 ? repeats : 1
     for (let time = 0; time < times; time++) {
       const isOther = chance.below(6) === 0
-      const answer = yield* askUntilAnswered(stage, {
-        ask: { _tag: "MakeReminder", text, isOther, isProbe: false },
+      const answer = yield* retryUntilAnswered(stage, {
+        request: { _tag: "MakeReminder", text, isOther, isProbe: false },
         effect: Reminders.use((service) =>
           service.create(
-            given.callers.live,
+            tenant.callers.live,
             {
               name: isOther ? "other" : text,
-              to: { phone: phoneOf(0) },
+              to: { phone: toPhone(0) },
               text,
               schedule: { cron: `*/${everyMinutes} * * * *` },
             },
@@ -51,10 +51,10 @@ const make = (text: string, everyMinutes: number) =>
 
 /** Pauses it, lets it go on, or gives it another schedule. */
 const change = (text: string, what: "pause" | "resume" | number) => (stage: Stage) => {
-  const made = stage.reminders.find((each) => each.text === text)
-  if (made === undefined) return Effect.void
+  const created = stage.reminders.find((each) => each.text === text)
+  if (created === undefined) return Effect.void
   const isSchedule = typeof what === "number"
-  if (isSchedule) made.everyMinutes.push(what)
+  if (isSchedule) created.everyMinutes.push(what)
   const value: Control["value"] = isSchedule
     ? { _tag: "Every", minutes: what }
     : what === "pause"
@@ -68,7 +68,7 @@ const change = (text: string, what: "pause" | "resume" | number) => (stage: Stag
     stage,
     { _tag: "Control", key, numbers: [], value, isProbe: false },
     Reminders.use((service) =>
-      service.update(stage.given.callers.live, made.id as ReminderId, command),
+      service.update(stage.tenant.callers.live, created.id as ReminderId, command),
     ),
   )
 }
@@ -90,12 +90,12 @@ const planChanges = (
 export const reminders: Feature = {
   name: "reminders",
   plan: (planning) => {
-    const { chance, count, moment } = planning
+    const { chance, count, instant } = planning
     const commands: Array<Command> = []
     for (let index = 0; index < count / 30; index++) {
       if (chance.below(2) === 0) continue
       const text = `r${index}`
-      const at = moment()
+      const at = instant()
       commands.push(...planChanges(planning, text, at), {
         at,
         name: `remind ${text}`,

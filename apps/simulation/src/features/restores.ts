@@ -3,9 +3,9 @@ import { Numbers, Reminders, Restoration } from "@messaging-service/core"
 import type { ReminderId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Control } from "../History.ts"
-import type { Feature, Given, Stage } from "./Feature.ts"
+import type { Feature, Tenant, Stage } from "./Feature.ts"
 import { removeNumber } from "./deletions.ts"
-import { phoneOf, sendProbe } from "./messages.ts"
+import { toPhone, sendProbe } from "./messages.ts"
 import { control } from "./operations.ts"
 
 const second = 1000
@@ -31,14 +31,14 @@ const restored = (stage: Stage, isProbe = false) =>
 const decide = (
   stage: Stage,
   what: "release" | "cancel",
-  places: ReadonlyArray<Given>,
+  positions: ReadonlyArray<Tenant>,
   isProbe = false,
 ) =>
   control(
     stage,
     decision({ _tag: "Open" }, isProbe),
     Restoration.use((service) =>
-      Effect.forEach(places, ({ workspace }) =>
+      Effect.forEach(positions, ({ workspace }) =>
         Effect.catchTag(
           service[what]("owner", workspace, { filter: {} }),
           "Refusal",
@@ -54,11 +54,13 @@ const remindedNumber = 6
 
 export const restores: Feature = {
   name: "restores",
-  plan: ({ chance, moment }) => {
+  plan: ({ chance, instant }) => {
     if (chance.below(5) !== 0) return []
     // Often at a full minute, when reminders are due.
     const at =
-      chance.below(2) === 0 ? moment() : Math.floor(moment() / minute) * minute + chance.below(300)
+      chance.below(2) === 0
+        ? instant()
+        : Math.floor(instant() / minute) * minute + chance.below(300)
     const back = at + chance.below(chance.below(2) === 0 ? 20 * second : 3 * minute)
     const what = chance.below(3) === 0 ? "cancel" : "release"
     return [
@@ -66,18 +68,18 @@ export const restores: Feature = {
       {
         at: back,
         name: `${what} what is held`,
-        perform: (stage) => decide(stage, what, [stage.given, stage.doomed]),
+        perform: (stage) => decide(stage, what, [stage.tenant, stage.doomed]),
       },
     ]
   },
-  calm: (stage) => decide(stage, "release", [stage.given, stage.doomed]),
+  calm: (stage) => decide(stage, "release", [stage.tenant, stage.doomed]),
   probe: Effect.fnUntraced(function* (stage) {
     const at = stage.now() + second + stage.chance.below(second)
     yield* sendProbe(stage, { number: probedNumber, text: "held a", sendAt: at })
     yield* restored(stage, true)
     yield* sendProbe(stage, { number: probedNumber, text: "passing" })
     yield* Effect.sleep(3 * second)
-    yield* decide(stage, "release", [stage.given, stage.audited], true)
+    yield* decide(stage, "release", [stage.tenant, stage.audited], true)
     yield* Effect.sleep(3 * second)
     yield* probeReminder(stage)
     if (stage.chance.below(4) === 0) yield* probeRemoval(stage)
@@ -86,14 +88,14 @@ export const restores: Feature = {
 
 /** Creates a reminder of `remindedNumber` that runs each minute, and returns the time of its first run. */
 const remindEachMinute = Effect.fnUntraced(function* (stage: Stage, text: string) {
-  const { callers, numbers } = stage.given
+  const { callers, numbers } = stage.tenant
   const left = minute - (stage.now() % minute)
   if (left < 2 * second) yield* Effect.sleep(left + second)
   const from = Number(numbers[remindedNumber])
   const schedule = { cron: "* * * * *" }
-  const reminder = { name: text, from, to: { phone: phoneOf(0) }, text, schedule }
-  const call = stage.asked({ _tag: "MakeReminder", text, isOther: false, isProbe: true })
-  const { answer } = yield* stage.ask(
+  const reminder = { name: text, from, to: { phone: toPhone(0) }, text, schedule }
+  const call = stage.recordRequest({ _tag: "MakeReminder", text, isOther: false, isProbe: true })
+  const { answer } = yield* stage.callProcess(
     Reminders.use((service) => service.create(callers.live, reminder, null)),
   )
   const id = Number(answer.id)
@@ -109,8 +111,8 @@ const probeRemoval = Effect.fnUntraced(function* (stage: Stage) {
   yield* removeNumber(remindedNumber)(stage)
   yield* Effect.sleep(second)
   stage.delay("reminders.run", 0)
-  const { live } = stage.given.callers
-  yield* stage.ask(Reminders.use((service) => service.remove(live, id)))
+  const { live } = stage.tenant.callers
+  yield* stage.callProcess(Reminders.use((service) => service.remove(live, id)))
 })
 
 /**
@@ -118,7 +120,7 @@ const probeRemoval = Effect.fnUntraced(function* (stage: Stage) {
  * number rests then, so that any message that is not held is seen to leave.
  */
 const probeReminder = Effect.fnUntraced(function* (stage: Stage) {
-  const { callers, numbers, workspace } = stage.given
+  const { callers, numbers, workspace } = stage.tenant
   const number = numbers[remindedNumber]
   if (number === undefined) return
   const text = "reminded in a new epoch"
@@ -128,7 +130,7 @@ const probeReminder = Effect.fnUntraced(function* (stage: Stage) {
         pacing: { minIntervalMillis },
       }),
     )
-  yield* stage.ask(pace(2 * second))
+  yield* stage.callProcess(pace(2 * second))
   const { due, id } = yield* remindEachMinute(stage, text)
   yield* Effect.sleep(due - stage.now() - second / 2)
   yield* sendProbe(stage, { number: remindedNumber, text: "before a reminder" })
@@ -137,8 +139,8 @@ const probeReminder = Effect.fnUntraced(function* (stage: Stage) {
   yield* Effect.sleep(due + 50 - stage.now())
   yield* restored(stage, true)
   yield* Effect.sleep(4 * second)
-  yield* stage.ask(Reminders.use((service) => service.remove(callers.live, id)))
+  yield* stage.callProcess(Reminders.use((service) => service.remove(callers.live, id)))
   stage.delay("reminders.run", 0)
-  yield* stage.ask(pace(null))
-  yield* decide(stage, "release", [stage.given, stage.audited], true)
+  yield* stage.callProcess(pace(null))
+  yield* decide(stage, "release", [stage.tenant, stage.audited], true)
 })

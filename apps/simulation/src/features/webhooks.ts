@@ -5,7 +5,7 @@ import { WebhookOperations, Webhooks } from "@messaging-service/core"
 import type { EventId, WebhookId } from "@messaging-service/core"
 import { Effect } from "effect"
 import type { Answer, ChangeEndpoint, MakeEndpoint } from "../History.ts"
-import { admitted, askUntilAnswered, done, makeKey, revokeKey } from "./asking.ts"
+import { admitted, retryUntilAnswered, done, makeKey, revokeKey } from "./asking.ts"
 import type { Command, Feature, Planning, Stage } from "./Feature.ts"
 import { sendProbe } from "./messages.ts"
 
@@ -24,23 +24,23 @@ const eventTypes = [
 /** How often an endpoint is requested with one key. */
 const repeats = 3
 
-const make = (wanted: MakeEndpoint) =>
+const make = (requested: MakeEndpoint) =>
   Effect.fnUntraced(function* (stage: Stage) {
     const { chance } = stage
-    if (wanted.key !== null && !stage.keys.has(wanted.key)) return
+    if (requested.key !== null && !stage.keys.has(requested.key)) return
     const times = chance.below(3) === 0 ? repeats : 1
     for (let time = 0; time < times; time++) {
-      const ask: MakeEndpoint = { ...wanted, isOther: chance.below(6) === 0 }
-      const { idempotencyKey, isOther, key, mode, url } = ask
-      const answer = yield* askUntilAnswered(stage, {
-        ask,
+      const request: MakeEndpoint = { ...requested, isOther: chance.below(6) === 0 }
+      const { idempotencyKey, isOther, key, mode, url } = request
+      const answer = yield* retryUntilAnswered(stage, {
+        request,
         effect: Effect.flatMap(admitted(stage, key, mode), (caller) =>
           Webhooks.use((webhooks) =>
             webhooks.create(
               caller,
               {
                 url,
-                events: eventTypes.filter((type) => ask.events.includes(type)),
+                events: eventTypes.filter((type) => request.events.includes(type)),
                 ...(isOther ? { description: "other" } : {}),
               },
               { key: idempotencyKey, fingerprint: `${url}${isOther ? " other" : ""}` },
@@ -60,11 +60,11 @@ const make = (wanted: MakeEndpoint) =>
   })
 
 /** An event that some receiver was called with. */
-const someEvent = ({ chance, seen }: Stage): string | null => {
-  const told = seen.flatMap((entry) =>
+const someEvent = ({ chance, history }: Stage): string | null => {
+  const received = history.flatMap((entry) =>
     entry._tag === "Told" && entry.kind === "webhook" ? [entry.eventId] : [],
   )
-  return told[chance.below(Math.max(1, told.length))] ?? null
+  return received[chance.below(Math.max(1, received.length))] ?? null
 }
 
 const change = (
@@ -78,39 +78,39 @@ const change = (
     const since = stage.now() - 5 * minute
     const eventId = tag === "Redeliver" ? pick(stage) : null
     if (known === undefined || (tag === "Redeliver" && eventId === null)) return
-    const { callers, workspace } = stage.given
+    const { callers, workspace } = stage.tenant
     const caller = callers[mode]
     const id = known as WebhookId
-    const ask: ChangeEndpoint = { _tag: tag, url, eventId }
+    const request: ChangeEndpoint = { _tag: tag, url, eventId }
     const queued = (event: { readonly id: EventId }): Answer => ({
       _tag: "Queued",
       eventId: event.id,
     })
     switch (tag) {
       case "RotateSecret":
-        yield* askUntilAnswered(stage, {
-          ask,
+        yield* retryUntilAnswered(stage, {
+          request,
           effect: Webhooks.use((webhooks) => webhooks.rotateSecret(caller, id)),
           answer: ({ secret }) => ({ _tag: "Secret", secret }),
         })
         return
       case "RemoveEndpoint":
-        yield* askUntilAnswered(stage, {
-          ask,
+        yield* retryUntilAnswered(stage, {
+          request,
           effect: Webhooks.use((webhooks) => webhooks.remove(caller, id)),
           answer: done,
         })
         return
       case "ResumeEndpoint":
-        yield* askUntilAnswered(stage, {
-          ask,
+        yield* retryUntilAnswered(stage, {
+          request,
           effect: WebhookOperations.use((operations) => operations.resume("owner", workspace, id)),
           answer: done,
         })
         return
       case "Recover":
-        yield* askUntilAnswered(stage, {
-          ask,
+        yield* retryUntilAnswered(stage, {
+          request,
           effect: WebhookOperations.use((operations) =>
             operations.recover("owner", workspace, id, { since: new Date(since).toISOString() }),
           ),
@@ -118,15 +118,15 @@ const change = (
         })
         return
       case "Ping":
-        yield* askUntilAnswered(stage, {
-          ask,
+        yield* retryUntilAnswered(stage, {
+          request,
           effect: Webhooks.use((webhooks) => webhooks.test(caller, id)),
           answer: queued,
         })
         return
       case "Redeliver":
-        yield* askUntilAnswered(stage, {
-          ask,
+        yield* retryUntilAnswered(stage, {
+          request,
           effect: WebhookOperations.use((operations) =>
             operations.redeliver("owner", workspace, id, { eventId: eventId ?? "" }),
           ),
@@ -141,12 +141,12 @@ interface PlannedKey {
   readonly at: number
 }
 
-const planKeys = ({ chance, moment, span }: Planning, commands: Array<Command>) => {
+const planKeys = ({ chance, instant, span }: Planning, commands: Array<Command>) => {
   const keys: Array<PlannedKey> = []
   for (let count = chance.below(3); count > 0; count--) {
     const name = `hooks ${count}`
     const mode = chance.below(4) === 0 ? "test" : "live"
-    const at = Math.floor(moment() / 4)
+    const at = Math.floor(instant() / 4)
     commands.push({ at, name: `make key ${name}`, perform: makeKey(name, mode) })
     const revokedAt = at + chance.below(4 * minute)
     if (chance.below(3) !== 0 && revokedAt < span) {
@@ -162,14 +162,14 @@ const planEndpoint = (
   index: number,
   keys: ReadonlyArray<PlannedKey>,
 ): ReadonlyArray<Command> => {
-  const { chance, moment, span } = planning
+  const { chance, instant, span } = planning
   // The first ones have keys of their own, where there are any.
   const any = chance.below(3) === 0 ? undefined : keys[chance.below(Math.max(1, keys.length))]
   const key = index < 2 ? keys[index] : any
   const mode = key?.mode ?? (chance.below(4) === 0 ? "test" : "live")
-  const at = key === undefined ? Math.floor(moment() / 2) : key.at + chance.below(2 * minute)
+  const at = key === undefined ? Math.floor(instant() / 2) : key.at + chance.below(2 * minute)
   const url = `https://receiver.example/e${index}`
-  const wanted: MakeEndpoint = {
+  const requested: MakeEndpoint = {
     _tag: "MakeEndpoint",
     url,
     key: key?.name ?? null,
@@ -179,10 +179,10 @@ const planEndpoint = (
     idempotencyKey: key === undefined || index > 1 ? `hook ${index}` : "hook",
     isOther: false,
   }
-  if (wanted.events.length === 0) return []
+  if (requested.events.length === 0) return []
   const changes: Array<readonly [ChangeEndpoint["_tag"], number]> = []
-  const some = (tag: ChangeEndpoint["_tag"], most: number) => {
-    for (let count = chance.below(most + 1); count > 0; count--) {
+  const some = (tag: ChangeEndpoint["_tag"], max: number) => {
+    for (let count = chance.below(max + 1); count > 0; count--) {
       changes.push([tag, at + chance.below(span - at)])
     }
   }
@@ -199,7 +199,7 @@ const planEndpoint = (
     for (let count = chance.below(3); count > 0; count--) changes.push(["Redeliver", removedAt])
   }
   return [
-    { at, name: `make endpoint ${url}`, perform: make(wanted) },
+    { at, name: `make endpoint ${url}`, perform: make(requested) },
     ...changes.map(([tag, when]) => ({
       at: when,
       name: `${tag} ${url}`,
@@ -228,8 +228,8 @@ export const webhooks: Feature = {
   }),
   probe: Effect.fnUntraced(function* (stage) {
     yield* probeRetry(stage)
-    yield* probeRecovery({ ...stage, given: stage.audited })
-    yield* probeRotation({ ...stage, given: stage.audited })
+    yield* probeRecovery({ ...stage, tenant: stage.audited })
+    yield* probeRotation({ ...stage, tenant: stage.audited })
   }),
 }
 
@@ -253,16 +253,18 @@ const wholeEndpoint = (name: string, key: string | null): MakeEndpoint => ({
 /** A ping is asked for again while calls with it are under way. */
 const overtakeCalls = Effect.fnUntraced(function* (stage: Stage) {
   const { chance } = stage
-  const wanted = wholeEndpoint("overtaken", null)
-  const ping = ({ seen }: Stage): string | null => {
-    const told = seen.findLast((entry) => entry._tag === "Told" && entry.url === wanted.url)
-    return told?._tag === "Told" ? told.eventId : null
+  const requested = wholeEndpoint("overtaken", null)
+  const ping = ({ history }: Stage): string | null => {
+    const reported = history.findLast(
+      (entry) => entry._tag === "Told" && entry.url === requested.url,
+    )
+    return reported?._tag === "Told" ? reported.eventId : null
   }
-  yield* make(wanted)(stage)
-  yield* change("Ping", wanted.url, wanted.mode)(stage)
+  yield* make(requested)(stage)
+  yield* change("Ping", requested.url, requested.mode)(stage)
   yield* Effect.sleep(second)
   for (let count = 0; count < 6; count++) {
-    yield* change("Redeliver", wanted.url, wanted.mode, ping)(stage)
+    yield* change("Redeliver", requested.url, requested.mode, ping)(stage)
     yield* Effect.sleep(chance.below(60))
   }
   yield* Effect.sleep(second)
@@ -274,8 +276,8 @@ const outliveKey = Effect.fnUntraced(function* (stage: Stage) {
   yield* makeKey(key, "live")(stage)
   stage.delay(insertion, second)
   const revocation = Effect.andThen(Effect.sleep(second / 2), revokeKey(key)(stage))
-  const making = make(wholeEndpoint("outlived-key", key))(stage)
-  yield* Effect.all([making, revocation], { concurrency: 2 })
+  const creating = make(wholeEndpoint("outlived-key", key))(stage)
+  yield* Effect.all([creating, revocation], { concurrency: 2 })
   stage.delay(insertion, 0)
 })
 
@@ -284,19 +286,19 @@ const outlivedMillis = 32 * second
 
 /** Two creations under one idempotency key; the first outlives its claim. */
 const outliveClaim = Effect.fnUntraced(function* (stage: Stage) {
-  const wanted = wholeEndpoint("outlived-claim", null)
+  const requested = wholeEndpoint("outlived-claim", null)
   stage.delay(insertion, outlivedMillis + 2 * second)
   const later = Effect.gen(function* () {
     yield* Effect.sleep(outlivedMillis)
     stage.delay(insertion, 4 * second)
-    yield* make(wanted)(stage)
+    yield* make(requested)(stage)
   })
-  yield* Effect.all([make(wanted)(stage), later], { concurrency: 2 })
+  yield* Effect.all([make(requested)(stage), later], { concurrency: 2 })
   stage.delay(insertion, 0)
   // It is removed while a redelivery is pending.
   stage.delay(redelivery, second)
-  const removal = change("RemoveEndpoint", wanted.url, wanted.mode)(stage)
-  const retelling = change("Redeliver", wanted.url, wanted.mode)(stage)
+  const removal = change("RemoveEndpoint", requested.url, requested.mode)(stage)
+  const retelling = change("Redeliver", requested.url, requested.mode)(stage)
   yield* Effect.all([retelling, Effect.andThen(Effect.sleep(second / 2), removal)], {
     concurrency: 2,
   })
@@ -306,9 +308,9 @@ const outliveClaim = Effect.fnUntraced(function* (stage: Stage) {
 /** An endpoint that was stopped hears, once it is resumed and recovers, of what happened meanwhile. */
 const probeRecovery = Effect.fnUntraced(function* (stage: Stage) {
   const key = "recovers"
-  const { mode, url, ...wanted } = { ...wholeEndpoint(key, key), mode: "test" } as const
+  const { mode, url, ...requested } = { ...wholeEndpoint(key, key), mode: "test" } as const
   yield* makeKey(key, mode)(stage)
-  yield* make({ ...wanted, mode, url })(stage)
+  yield* make({ ...requested, mode, url })(stage)
   yield* revokeKey(key)(stage)
   yield* sendProbe(stage, { number: 0, text: "while it is stopped", mode, fate: "audited" })
   yield* Effect.sleep(second)
@@ -319,16 +321,16 @@ const probeRecovery = Effect.fnUntraced(function* (stage: Stage) {
 
 /** Each attempt is signed with the secret of its own moment. */
 const probeRotation = Effect.fnUntraced(function* (stage: Stage) {
-  const wanted = wholeEndpoint("rotated", null)
-  yield* make(wanted)(stage)
+  const requested = wholeEndpoint("rotated", null)
+  yield* make(requested)(stage)
   // Long after any fault, so that no call may still follow the former state.
   yield* Effect.sleep(4 * minute)
-  stage.refuseCalls(wanted.url, stage.now() + 2 * second)
-  yield* change("Ping", wanted.url, wanted.mode)(stage)
+  stage.refuseCalls(requested.url, stage.now() + 2 * second)
+  yield* change("Ping", requested.url, requested.mode)(stage)
   yield* Effect.sleep(second)
-  yield* change("RotateSecret", wanted.url, wanted.mode)(stage)
+  yield* change("RotateSecret", requested.url, requested.mode)(stage)
   yield* Effect.sleep(10 * second)
-  yield* change("RemoveEndpoint", wanted.url, wanted.mode)(stage)
+  yield* change("RemoveEndpoint", requested.url, requested.mode)(stage)
 })
 
 /** Index of the probe's number whose messages are reported to a failing receiver. */

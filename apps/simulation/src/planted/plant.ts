@@ -6,9 +6,9 @@ import { registerHooks } from "node:module"
 import { plantedFaults } from "./faults.ts"
 import { planted } from "./PlantedFault.ts"
 
-const wanted = process.env["PLANTED"]
-const fault = plantedFaults.find(({ name }) => name === wanted)
-if (fault === undefined) throw new Error(`no planted fault is called ${wanted}`)
+const query = process.env["PLANTED"]
+const fault = plantedFaults.find(({ name }) => name === query)
+if (fault === undefined) throw new Error(`no planted fault is called ${query}`)
 
 registerHooks({
   load: (url, context, nextLoad) => {

@@ -39,16 +39,16 @@ const run = (args: ReadonlyArray<string>, fault: PlantedFault | null): Promise<O
     child.on("close", () => resolve({ out, err }))
   })
 
-const digestsOf = ({ out }: Output): string => out.match(/^\S+ [0-9a-f]{16}$/gm)?.join() ?? ""
+const getDigests = ({ out }: Output): string => out.match(/^\S+ [0-9a-f]{16}$/gm)?.join() ?? ""
 
-const argsOf = ({ isLong }: PlantedFault, seeds: number): ReadonlyArray<string> => [
+const getArgs = ({ isLong }: PlantedFault, seeds: number): ReadonlyArray<string> => [
   "--seeds",
   String(seeds),
   ...(isLong === true ? ["--long"] : []),
 ]
 
 const find = async (fault: PlantedFault, seeds: number): Promise<Found> => {
-  const output = await run([...argsOf(fault, seeds), "--stop-at-first"], fault)
+  const output = await run([...getArgs(fault, seeds), "--stop-at-first"], fault)
   const { err, out } = output
   const summary = /^(\d+) seeds, (\d+) failed/m.exec(out)
   const isFound = summary !== null && summary[2] !== "0"
@@ -57,7 +57,7 @@ const find = async (fault: PlantedFault, seeds: number): Promise<Found> => {
     fault,
     seeds: isFound ? Number(summary[1]) : null,
     said: said.slice(0, 110),
-    digests: digestsOf(output),
+    digests: getDigests(output),
   }
 }
 
@@ -65,8 +65,8 @@ const sound = new Map<string, Promise<string>>()
 
 /** The digests of the same seeds without a fault. */
 const soundDigests = (fault: PlantedFault, seeds: number): Promise<string> => {
-  const args = argsOf(fault, seeds)
-  const known = sound.get(args.join()) ?? run(args, null).then(digestsOf)
+  const args = getArgs(fault, seeds)
+  const known = sound.get(args.join()) ?? run(args, null).then(getDigests)
   sound.set(args.join(), known)
   return known
 }
@@ -83,7 +83,7 @@ export interface PlantedOptions {
 export const runPlanted = async ({
   only,
   processes,
-  seeds: most,
+  seeds: max,
 }: PlantedOptions): Promise<boolean> => {
   const waiting = plantedFaults.filter(({ name }) => only === undefined || name.includes(only))
   const missed: Array<string> = []
@@ -95,7 +95,7 @@ export const runPlanted = async ({
   }
   const work = async () => {
     for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
-      const limit = most ?? fault.within
+      const limit = max ?? fault.within
       const { digests, said, seeds } = await find(fault, limit)
       const isSame = seeds === null && digests === (await soundDigests(fault, limit))
       const isMissed = seeds === null && (isSame || fault.unfound === undefined)

@@ -115,7 +115,7 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
     }
     const path = count === 1 ? "/api/v2/messages" : "/api/v2/messages/batch"
     const request = { token, body, idempotencyKey: text }
-    const answer = yield* cluster.ask("POST", path, request)
+    const answer = yield* cluster.request("POST", path, request)
     // It fell due while the service was down, or the key's minute is used up.
     if (answer.status === 429 || answer.body?.error?.code === "time_in_past") return
     assert.strictEqual(answer.status, 202, JSON.stringify(answer.body))
@@ -127,7 +127,7 @@ export const oneRequest = (cluster: Cluster, senders: ReadonlyArray<Sender>, led
       if (status === "scheduled") ledger.scheduled.add(id)
     }
     if (kind % 5 === 0) {
-      const again = yield* cluster.ask("POST", path, request)
+      const again = yield* cluster.request("POST", path, request)
       if (again.status !== 429) assert.deepStrictEqual(again.body, answer.body)
     }
   })
@@ -142,7 +142,7 @@ export const sendOne = (
   Effect.gen(function* () {
     const { text } = body
     const request = { token, idempotencyKey: text, body }
-    const answer = yield* cluster.ask("POST", "/api/v2/messages", request)
+    const answer = yield* cluster.request("POST", "/api/v2/messages", request)
     if (answer.status === 429) return undefined
     assert.strictEqual(answer.status, 202, JSON.stringify(answer.body))
     const id: number = answer.body.id
@@ -176,7 +176,7 @@ export const sendInVain = (cluster: Cluster, { keys, numberIds }: Sender, ledger
 
 export const cancelOne = (cluster: Cluster, token: string, id: number, ledger: Ledger) =>
   Effect.gen(function* () {
-    const answer = yield* cluster.ask("DELETE", `/api/v2/messages/${id}`, { token })
+    const answer = yield* cluster.request("DELETE", `/api/v2/messages/${id}`, { token })
     // The first answer may have been lost: the second one finds it cancelled.
     const cancelled =
       answer.status === 200 || (answer.status === 409 && answer.body.error.status === "cancelled")

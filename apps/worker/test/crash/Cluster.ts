@@ -43,7 +43,7 @@ export interface Cluster {
   /** Starts a new process in the place of a stopped one. */
   start(member: Member): Effect.Effect<void>
   /** Repeats a request until it gets a final response. */
-  ask(method: string, path: string, options?: Ask): Effect.Effect<Reply>
+  request(method: string, path: string, options?: Requester): Effect.Effect<Reply>
   operate(method: string, path: string, body?: unknown): Effect.Effect<Reply>
   /** They make records through the operator API. */
   readonly builders: ReturnType<typeof http.buildersWith<never, never>>
@@ -71,7 +71,7 @@ export interface PostgresCluster extends Cluster {
   readonly database: TestDatabase
 }
 
-interface Ask {
+interface Requester {
   readonly token?: string
   readonly body?: unknown
   /** An upload, instead of a body. */
@@ -83,7 +83,7 @@ interface Ask {
 const isPutOff = ({ body, status }: Reply): boolean =>
   status >= 500 || ["idempotency_in_progress", "rate_limited"].includes(body?.error?.code)
 
-const attempt = (url: string, method: string, options: Ask) =>
+const attempt = (url: string, method: string, options: Requester) =>
   Effect.tryPromise({
     try: async (signal) => {
       const response = await fetch(url, {
@@ -166,14 +166,14 @@ const startMembers = Effect.fnUntraced(function* ({ members, outlive, settings, 
   const [, url = ""] = yield* ready("server")
   yield* Ref.set(port, new URL(url).port)
 
-  const ask: Cluster["ask"] = (method, path, options = {}) =>
+  const request: Cluster["request"] = (method, path, options = {}) =>
     attempt(`${url}${path}`, method, options).pipe(
       Effect.retry(Schedule.spaced("50 millis")),
       Effect.orDie,
     )
 
   const operate: Cluster["operate"] = (method, path, body) =>
-    ask(method, path, { token: operatorToken, body })
+    request(method, path, { token: operatorToken, body })
 
   const control = (method: string, path: string, body?: unknown) =>
     Effect.map(operate(method, `/admin/v1/simulator${path}`, body), (reply) => {
@@ -188,7 +188,7 @@ const startMembers = Effect.fnUntraced(function* ({ members, outlive, settings, 
     kill: (member) => Effect.andThen(stop(member), start(member)),
     stop,
     start,
-    ask,
+    request,
     running,
     ready,
     operate,

@@ -30,7 +30,7 @@ export interface LiveSender extends Sender {
 }
 
 export interface LiveCluster extends Cluster {
-  readonly far: typeof WhatsAppServer.Service
+  readonly remote: typeof WhatsAppServer.Service
   readonly receiver: Receiver
   readonly senders: readonly [LiveSender, LiveSender]
 }
@@ -47,7 +47,7 @@ const aDocument = new File([documentBytes], "document.txt")
 
 const unpaced = { min_interval_ms: null, jitter_ms: null, per_minute: null, per_hour: null }
 
-const aLiveSender = (cluster: Cluster, far: typeof WhatsAppServer.Service) =>
+const aLiveSender = (cluster: Cluster, remote: typeof WhatsAppServer.Service) =>
   Effect.gen(function* () {
     const phones: Array<string> = []
     const sender = yield* aSenderWith(cluster, ({ keys, workspaceId }) => {
@@ -57,8 +57,9 @@ const aLiveSender = (cluster: Cluster, far: typeof WhatsAppServer.Service) =>
         phones,
         (phone, n) =>
           Effect.gen(function* () {
-            const id = yield* linkNumber(far, phone, {
-              ask: (method, asked, body) => cluster.ask(method, asked, { token: keys[n]!, body }),
+            const id = yield* linkNumber(remote, phone, {
+              request: (method, query, body) =>
+                cluster.request(method, query, { token: keys[n]!, body }),
               numbers: Effect.map(cluster.operate("GET", path), ({ body }) => body.data),
             })
             yield* cluster.operate("PATCH", `${path}/${id}`, { pacing: unpaced })
@@ -70,8 +71,8 @@ const aLiveSender = (cluster: Cluster, far: typeof WhatsAppServer.Service) =>
     const upload = Effect.fnUntraced(function* (file: File) {
       const form = new FormData()
       form.append("file", file)
-      const asked = { token: sender.keys[0] ?? "", form }
-      const { body, status } = yield* cluster.ask("POST", "/api/v2/media", asked)
+      const request = { token: sender.keys[0] ?? "", form }
+      const { body, status } = yield* cluster.request("POST", "/api/v2/media", request)
       assert.strictEqual(status, 201, JSON.stringify(body))
       const id: number = body.id
       return id
@@ -106,23 +107,23 @@ export type StoreName = keyof typeof starting
 
 /** On a store, with two workspaces that have two numbers each. */
 export const startLive = Effect.fnUntraced(function* (store: StoreName) {
-  const far = yield* WhatsAppServer
-  yield* Effect.forEach(recipients, (phone) => far.person(phone))
+  const remote = yield* WhatsAppServer
+  yield* Effect.forEach(recipients, (phone) => remote.person(phone))
   const certificate = join(yield* processes.temporaryDirectory, "media.pem")
-  yield* Effect.promise(() => writeFile(certificate, far.mediaCertificate))
+  yield* Effect.promise(() => writeFile(certificate, remote.mediaCertificate))
   const settings = {
     TRANSPORT: "live",
-    WHATSAPP_URL: far.url,
+    WHATSAPP_URL: remote.url,
     NODE_EXTRA_CA_CERTS: certificate,
   }
   const cluster: Cluster = yield* starting[store](settings)
   // Repeats calls whose caller died, and nothing else.
   const receiver = yield* aReceiver({ patience: 0 })
-  const aSubscriber = Effect.tap(aLiveSender(cluster, far), (sender) =>
+  const aSubscriber = Effect.tap(aLiveSender(cluster, remote), (sender) =>
     subscribe(cluster, sender, receiver),
   )
   const senders = yield* Effect.all([aSubscriber, aSubscriber], { concurrency: "unbounded" })
-  const live: LiveCluster = { ...cluster, far, receiver, senders }
+  const live: LiveCluster = { ...cluster, remote, receiver, senders }
   return live
 })
 
@@ -135,7 +136,7 @@ export const outliveWorkers = (cluster: Cluster, millis: number) =>
     yield* cluster.allReady
   })
 
-interface Shown {
+interface View {
   readonly id: number
   readonly status: string
   readonly text: string
@@ -143,15 +144,15 @@ interface Shown {
   readonly media: { readonly media_id: number } | null
 }
 
-const messagesOf = (cluster: Cluster, { keys }: Sender) =>
+const listMessages = (cluster: Cluster, { keys }: Sender) =>
   Effect.gen(function* () {
-    const messages: Array<Shown> = []
+    const messages: Array<View> = []
     let cursor: string | null = null
     for (let page = 0; page === 0 || cursor !== null; page++) {
       const from: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`
       const token = keys[page % keys.length]!
       const path = `/api/v2/messages?limit=100${from}`
-      const { body, status } = yield* cluster.ask("GET", path, { token })
+      const { body, status } = yield* cluster.request("GET", path, { token })
       assert.strictEqual(status, 200, JSON.stringify(body))
       messages.push(...body.data)
       cursor = body.next_cursor
@@ -176,46 +177,46 @@ const untilEnded = (cluster: LiveCluster) =>
     return yield* processes.waitUntil(
       "every message has ended and was told of",
       Effect.gen(function* () {
-        const told = toldOf(cluster.receiver)
+        const received = getReported(cluster.receiver)
         const all = (yield* Effect.forEach(cluster.senders, (sender) =>
-          messagesOf(cluster, sender),
+          listMessages(cluster, sender),
         )).flat()
-        return all.every(({ id }) => told.has(id)) ? all : undefined
+        return all.every(({ id }) => received.has(id)) ? all : undefined
       }),
       processes.ofOneKey,
     )
   })
 
 /** Events by their message: types by the event's id. */
-const toldOf = ({ calls }: Receiver) => {
-  const told = new Map<number, Map<string, string>>()
+const getReported = ({ calls }: Receiver) => {
+  const received = new Map<number, Map<string, string>>()
   for (const { event } of calls) {
     if (event.type === "ping") continue
     const { id } = event.data.message
-    told.set(id, (told.get(id) ?? new Map<string, string>()).set(event.id, event.type))
+    received.set(id, (received.get(id) ?? new Map<string, string>()).set(event.id, event.type))
   }
-  return told
+  return received
 }
 
 /** The phone must show the message's file with the text, whole, or none. */
 const checkFile = (
-  shown: Media | undefined,
-  sent: Shown["media"],
+  visible: Media | undefined,
+  sent: View["media"],
   senders: LiveCluster["senders"],
   what: string,
 ) => {
   const isPicture = senders.some(({ picture }) => picture === sent?.media_id)
   const kind = isPicture ? "image" : "document"
   const bytes = isPicture ? pictureBytes : documentBytes
-  if (sent === null) return assert.isUndefined(shown, what)
-  assert.strictEqual(shown?.kind, kind, what)
-  assert.isTrue(bytes.equals(shown?.bytes ?? Buffer.alloc(0)), what)
+  if (sent === null) return assert.isUndefined(visible, what)
+  assert.strictEqual(visible?.kind, kind, what)
+  assert.isTrue(bytes.equals(visible?.bytes ?? Buffer.alloc(0)), what)
 }
 
 /** Checks the promise message by message, and the allowance; returns how many ended in each way. */
 export const checkLive = (cluster: LiveCluster, ledger: Ledger) =>
   Effect.gen(function* () {
-    const { far, receiver, senders } = cluster
+    const { remote, receiver, senders } = cluster
     const messages = yield* untilEnded(cluster)
     // A resent copy may arrive after the acknowledgement.
     yield* processes.waitUntil(
@@ -223,31 +224,32 @@ export const checkLive = (cluster: LiveCluster, ledger: Ledger) =>
       Effect.sync(() =>
         messages.every(
           ({ status, text, to }) =>
-            status !== "sent" || far.decrypted(to.phone).some((shown) => shown.text === text),
+            status !== "sent" ||
+            remote.decrypted(to.phone).some((visible) => visible.text === text),
         )
           ? true
           : undefined,
       ),
     )
-    const told = toldOf(receiver)
+    const received = getReported(receiver)
     const outcomes = messages.map(({ id, status, text, to }): Outcome => ({
       id,
       state: status,
       text,
-      copies: far.decrypted(to.phone).filter((shown) => shown.text === text).length,
-      end_events: [...(told.get(id)?.values() ?? [])].join(" "),
+      copies: remote.decrypted(to.phone).filter((visible) => visible.text === text).length,
+      end_events: [...(received.get(id)?.values() ?? [])].join(" "),
     }))
     const states = checkOutcomes(outcomes, ledger)
     for (const { id, media, text, to } of messages) {
-      const shown = far.decrypted(to.phone).find((one) => one.text === text)
-      if (shown !== undefined) checkFile(shown.media, media, senders, `file of message ${id}`)
+      const visible = remote.decrypted(to.phone).find((one) => one.text === text)
+      if (visible !== undefined) checkFile(visible.media, media, senders, `file of message ${id}`)
     }
     assert.deepStrictEqual(receiver.refused, [], "every call has a valid signature")
 
     // Independent of the message's state: every recipient saw accepted messages only, and once.
     const accepted = new Set(ledger.accepted.values())
     for (const phone of recipients) {
-      const texts = far.decrypted(phone).map(({ text }) => text ?? "")
+      const texts = remote.decrypted(phone).map(({ text }) => text ?? "")
       assert.strictEqual(new Set(texts).size, texts.length, `${phone} saw nothing twice`)
       for (const text of texts) assert.isTrue(accepted.has(text), `${phone} saw ${text}`)
     }
@@ -259,19 +261,19 @@ export const checkLive = (cluster: LiveCluster, ledger: Ledger) =>
           path === `/${workspaceId}` && event.type !== "ping" ? [event.data.message.id] : [],
         ),
       )
-      const taken = outcomes.filter(
+      const claimed = outcomes.filter(
         ({ id, state }) => own.has(id) && state !== "cancelled" && state !== "expired",
       )
-      assert.strictEqual(body.plan.messages_remaining, allowance - taken.length)
+      assert.strictEqual(body.plan.messages_remaining, allowance - claimed.length)
     }
 
     // Each is its original device, and never had two connections at once.
     for (const phone of senders.flatMap(({ phones }) => phones)) {
       assert.deepStrictEqual(
-        far.sessions(phone).map(({ most }) => most),
+        remote.sessions(phone).map(({ max }) => max),
         [1],
       )
     }
-    assert.deepStrictEqual(far.complaints(), [])
+    assert.deepStrictEqual(remote.complaints(), [])
     return states
   })

@@ -18,7 +18,7 @@ export interface Call {
   readonly body: string
   readonly path: string
   /** Whether it got a 2xx. */
-  readonly taken: boolean
+  readonly claimed: boolean
 }
 
 export interface Receiver {
@@ -31,14 +31,14 @@ export interface Receiver {
 }
 
 /** What calls meet, one after the other; an event that was called often enough is accepted. */
-const moods = ["take", "take", "fail", "take", "take slowly", "take", "break", "take"] as const
+const profiles = ["take", "take", "fail", "take", "take slowly", "take", "break", "take"] as const
 
 /** `patience`: calls for one event that can fail; its retries fall due within minutes. */
 export const aReceiver = Effect.fnUntraced(function* ({ patience } = { patience: 2 }) {
   const secrets = new Map<string, string>()
   const calls: Array<Call> = []
   const refused: Array<string> = []
-  const callsOf = new Map<string, number>()
+  const getCalls = new Map<string, number>()
   let count = 0
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
@@ -59,14 +59,14 @@ export const aReceiver = Effect.fnUntraced(function* ({ patience } = { patience:
       return
     }
     const { id } = verification.event
-    const earlier = callsOf.get(id) ?? 0
-    callsOf.set(id, earlier + 1)
-    const mood = earlier < patience ? moods[count++ % moods.length] : "take"
-    const taken = mood !== "fail" && mood !== "break"
-    calls.push({ event: verification.event, body: body.toString(), path, taken })
-    if (mood === "break") request.socket.destroy()
-    else if (mood === "fail") response.writeHead(503).end()
-    else if (mood === "take slowly") setTimeout(() => response.writeHead(204).end(), 300)
+    const earlier = getCalls.get(id) ?? 0
+    getCalls.set(id, earlier + 1)
+    const profile = earlier < patience ? profiles[count++ % profiles.length] : "take"
+    const claimed = profile !== "fail" && profile !== "break"
+    calls.push({ event: verification.event, body: body.toString(), path, claimed })
+    if (profile === "break") request.socket.destroy()
+    else if (profile === "fail") response.writeHead(503).end()
+    else if (profile === "take slowly") setTimeout(() => response.writeHead(204).end(), 300)
     else response.writeHead(204).end()
   }
 
@@ -87,7 +87,7 @@ export const subscribe = (
 ) =>
   Effect.gen(function* () {
     const path = `/${workspaceId}`
-    const { body, status } = yield* cluster.ask("POST", "/api/v2/webhooks", {
+    const { body, status } = yield* cluster.request("POST", "/api/v2/webhooks", {
       token: keys[0] ?? "",
       body: { url: url + path },
     })

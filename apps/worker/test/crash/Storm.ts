@@ -10,7 +10,7 @@ import type { Cluster, Member, PostgresCluster } from "./Cluster.ts"
 
 export const seed = testSeed()
 
-interface Storm {
+interface LoadTest {
   readonly kills: number
   /** Who may die. Default: all. */
   readonly victims?: ReadonlyArray<Member>
@@ -23,7 +23,7 @@ interface Storm {
 }
 
 /** Kills as often as required; returns when the clients have ended and all is up again. */
-export const storm = Effect.fnUntraced(function* (
+export const runLoad = Effect.fnUntraced(function* (
   cluster: Cluster,
   {
     beforeKill = () => Effect.void,
@@ -31,7 +31,7 @@ export const storm = Effect.fnUntraced(function* (
     kills,
     untilKill = () => Effect.void,
     victims = cluster.members,
-  }: Storm,
+  }: LoadTest,
 ) {
   const over = yield* Ref.make(false)
   const goesOn = () => Effect.map(Ref.get(over), (ended) => !ended)

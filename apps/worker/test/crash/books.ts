@@ -5,8 +5,8 @@ import { Effect } from "effect"
 
 export const withDatabase =
   ({ database: { database, path, username } }: { readonly database: Omit<TestDatabase, "url"> }) =>
-  <A, E>(look: Effect.Effect<A, E, PgClient.PgClient>) =>
-    Effect.provide(look, PgClient.layer({ database, path, username }))
+  <A, E>(check: Effect.Effect<A, E, PgClient.PgClient>) =>
+    Effect.provide(check, PgClient.layer({ database, path, username }))
 
 /**
  * Moves the stored clock on past the service, which would first wait for the work of the dead;

@@ -25,10 +25,10 @@ const makeWire = (path: string) =>
     Effect.callback<Wire & { readonly close: () => void }>((resume) => {
       const sockets = new Set<Socket>()
       const server = createServer((near) => {
-        const far = connect(path)
+        const remote = connect(path)
         for (const [from, to] of [
-          [near, far],
-          [far, near],
+          [near, remote],
+          [remote, near],
         ] as const) {
           sockets.add(from)
           from.on("data", (bytes) => {
@@ -69,7 +69,7 @@ const makeWire = (path: string) =>
   )
 
 export const startLiveWorkers = Effect.gen(function* () {
-  const far = yield* RemoteServer
+  const remote = yield* RemoteServer
   const database = yield* (yield* EmbeddedPostgres).createDatabase()
   const directory = yield* processes.temporaryDirectory
   const settings = {
@@ -77,7 +77,7 @@ export const startLiveWorkers = Effect.gen(function* () {
     DATA_DIR: join(directory, "data"),
     OPERATOR_TOKEN: operatorToken,
     TRANSPORT: "live",
-    ...(yield* far.settings(directory)),
+    ...(yield* remote.settings(directory)),
   }
   const server = yield* processes.startServer(programs.server, {
     ...settings,
@@ -99,11 +99,11 @@ export const startLiveWorkers = Effect.gen(function* () {
   })
 
   return {
-    far,
+    remote,
     /** Connects a number with its own phone. */
-    aNumber: Effect.fnUntraced(function* (place: number) {
-      const phone = `49151000${String(place).padStart(5, "0")}`
-      const number: LiveNumber = { id: yield* far.connect(service, phone), phone }
+    aNumber: Effect.fnUntraced(function* (index: number) {
+      const phone = `49151000${String(index).padStart(5, "0")}`
+      const number: LiveNumber = { id: yield* remote.connect(service, phone), phone }
       return number
     }),
     startWorker,
@@ -119,6 +119,6 @@ export const startLiveWorkers = Effect.gen(function* () {
     /** A message from that number. */
     send: (number: LiveNumber, text: string) =>
       caller.send(text, { from: number.id, to: { phone: `+${recipient}` } }),
-    connections: ({ phone }: LiveNumber) => far.connections(phone),
+    connections: ({ phone }: LiveNumber) => remote.connections(phone),
   }
 })

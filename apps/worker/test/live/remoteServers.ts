@@ -9,7 +9,7 @@ import { Context, Effect, Layer } from "effect"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { linkNumber, untilConnected } from "./linkNumber.ts"
-import type { SeenNumber } from "./linkNumber.ts"
+import type { ObservedNumber } from "./linkNumber.ts"
 
 /** The recipient of all messages. */
 export const recipient = "4915199999999"
@@ -30,7 +30,7 @@ interface Connections {
   /** A number's open connections, their total, and the most at once. */
   readonly open: number
   readonly logins: number
-  readonly most: number
+  readonly max: number
   /** How often two of them were used at a time. */
   readonly mixed: number
 }
@@ -52,39 +52,39 @@ export class RemoteServer extends Context.Service<RemoteServer, RemoteServerShap
   "test/RemoteServer",
 ) {}
 
-const numbersOf = ({ ask }: Service) =>
+const getNumbers = ({ ask }: Service) =>
   Effect.map(
-    ask<{ readonly data: ReadonlyArray<SeenNumber> }>("GET", "/workspaces/1/numbers"),
+    ask<{ readonly data: ReadonlyArray<ObservedNumber> }>("GET", "/workspaces/1/numbers"),
     ({ body }) => body.data,
   )
 
 export const layerWhatsApp = Layer.effect(
   RemoteServer,
   Effect.gen(function* () {
-    const far = yield* WhatsAppServer
-    yield* far.person(recipient)
+    const remote = yield* WhatsAppServer
+    yield* remote.person(recipient)
     return RemoteServer.of({
       settings: (directory) =>
         Effect.gen(function* () {
           const certificate = join(directory, "media.pem")
-          yield* Effect.promise(() => writeFile(certificate, far.mediaCertificate))
-          return { WHATSAPP_URL: far.url, NODE_EXTRA_CA_CERTS: certificate }
+          yield* Effect.promise(() => writeFile(certificate, remote.mediaCertificate))
+          return { WHATSAPP_URL: remote.url, NODE_EXTRA_CA_CERTS: certificate }
         }),
       connect: (service, phone) =>
-        linkNumber(far, phone, {
-          ask: (method, path, body) =>
+        linkNumber(remote, phone, {
+          request: (method, path, body) =>
             processes.call(method, `${service.url}${path}`, { token: service.token, body }),
-          numbers: numbersOf(service),
+          numbers: getNumbers(service),
         }),
       connections: (phone) => {
-        const session = far.sessions(phone)[0]
-        const { logins = 0, most = 0, open = 0 } = session ?? {}
+        const session = remote.sessions(phone)[0]
+        const { logins = 0, max = 0, open = 0 } = session ?? {}
         // A second connection ends the first one.
-        return { open, logins, most, mixed: 0 }
+        return { open, logins, max, mixed: 0 }
       },
-      shown: () => far.decrypted(recipient).map(({ text }) => text ?? ""),
-      arrivals: () => far.decrypted(recipient).reduce((sum, { arrivals }) => sum + arrivals, 0),
-      complaints: far.complaints,
+      shown: () => remote.decrypted(recipient).map(({ text }) => text ?? ""),
+      arrivals: () => remote.decrypted(recipient).reduce((sum, { arrivals }) => sum + arrivals, 0),
+      complaints: remote.complaints,
     })
   }),
 ).pipe(Layer.provide(WhatsAppServer.layer({ asksForFewPreKeys: true })))
@@ -92,42 +92,42 @@ export const layerWhatsApp = Layer.effect(
 export const layerTelegram = Layer.effect(
   RemoteServer,
   Effect.gen(function* () {
-    const far = yield* TelegramServer
-    yield* far.person(recipient)
+    const remote = yield* TelegramServer
+    yield* remote.person(recipient)
     return RemoteServer.of({
       settings: (directory) =>
         Effect.gen(function* () {
           const key = join(directory, "telegram.pem")
-          yield* Effect.promise(() => writeFile(key, far.publicKey))
+          yield* Effect.promise(() => writeFile(key, remote.publicKey))
           return {
-            TELEGRAM_API_ID: String(far.apiId),
-            TELEGRAM_API_HASH: far.apiHash,
-            TELEGRAM_DC: far.address,
+            TELEGRAM_API_ID: String(remote.apiId),
+            TELEGRAM_API_HASH: remote.apiHash,
+            TELEGRAM_DC: remote.address,
             TELEGRAM_PUBLIC_KEY: key,
             // No WhatsApp number is there. A moved clock must not reach a platform.
             WHATSAPP_URL: "ws://127.0.0.1:9/",
           }
         }),
       connect: Effect.fnUntraced(function* (service, phone) {
-        yield* far.person(phone)
-        const { body: made } = yield* service.ask<{ readonly id: number }>(
+        yield* remote.person(phone)
+        const { body: created } = yield* service.ask<{ readonly id: number }>(
           "POST",
           "/workspaces/1/numbers",
           { platform: "telegram", phone: `+${phone}`, status: "disconnected" },
         )
-        const login = `/workspaces/1/numbers/${made.id}/telegram-login`
+        const login = `/workspaces/1/numbers/${created.id}/telegram-login`
         yield* service.ask("POST", login, { method: "code", phone: `+${phone}` })
         yield* service.ask("POST", `${login}/code`, { code: "12345" })
-        yield* untilConnected(numbersOf(service), made.id)
-        return made.id
+        yield* untilConnected(getNumbers(service), created.id)
+        return created.id
       }),
       connections: (phone) => {
-        const { begun, mixed, most, open } = far.sessions(phone)
-        return { open, logins: begun, most, mixed }
+        const { started, mixed, max, open } = remote.sessions(phone)
+        return { open, logins: started, max, mixed }
       },
-      shown: () => far.shown(recipient).map(({ text }) => text),
-      arrivals: () => far.shown(recipient).length,
-      complaints: far.complaints,
+      shown: () => remote.shown(recipient).map(({ text }) => text),
+      arrivals: () => remote.shown(recipient).length,
+      complaints: remote.complaints,
     })
   }),
 ).pipe(Layer.provideMerge(TelegramServer.layer()))

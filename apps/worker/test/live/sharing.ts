@@ -18,7 +18,7 @@ const realClock = Clock.Clock.defaultValue()
 
 const linked = (live: LiveWorkers, count: number) =>
   Effect.forEach(
-    Array.from({ length: count }, (_, place) => place),
+    Array.from({ length: count }, (_, index) => index),
     live.aNumber,
     { concurrency: 4 },
   )
@@ -32,7 +32,7 @@ const untilOpen = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>) =>
     ),
   )
 
-const loginsOf = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>) => {
+const getLogins = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>) => {
   const before = new Map(numbers.map((number) => [number, live.connections(number).logins]))
   return (number: LiveNumber) => before.get(number) ?? 0
 }
@@ -41,7 +41,7 @@ const loginsOf = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>) => {
 const held = (worker: processes.ServiceProcess) => figure(worker, "numbers_held")
 
 /** Waits for at least so many. */
-const untilHeld = (worker: processes.ServiceProcess, count: number) =>
+const untilOwned = (worker: processes.ServiceProcess, count: number) =>
   processes.waitUntil(
     `a worker has ${count} numbers`,
     Effect.map(held(worker), (now) => (now >= count ? true : undefined)),
@@ -56,8 +56,8 @@ const sendFromAll = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>, text
     yield* processes.waitUntil(
       "all have arrived",
       Effect.sync(() => {
-        const shown = new Set(live.far.shown())
-        return numbers.every(({ id }) => shown.has(`${text} ${id}`)) ? true : undefined
+        const visible = new Set(live.remote.shown())
+        return numbers.every(({ id }) => visible.has(`${text} ${id}`)) ? true : undefined
       }),
     )
   })
@@ -68,14 +68,14 @@ const assertShown = (
   numbers: ReadonlyArray<LiveNumber>,
   texts: ReadonlyArray<string>,
 ) => {
-  const wanted = texts.flatMap((text) => numbers.map(({ id }) => `${text} ${id}`))
-  assert.deepStrictEqual(live.far.shown().toSorted(), wanted.toSorted())
-  assert.deepStrictEqual(live.far.complaints(), [])
+  const expected = texts.flatMap((text) => numbers.map(({ id }) => `${text} ${id}`))
+  assert.deepStrictEqual(live.remote.shown().toSorted(), expected.toSorted())
+  assert.deepStrictEqual(live.remote.complaints(), [])
 }
 
 /** Never, not even briefly, did a number have two connections. */
 const assertOneAtATime = (live: LiveWorkers, numbers: ReadonlyArray<LiveNumber>) =>
-  assert.deepStrictEqual([...new Set(numbers.map((number) => live.connections(number).most))], [1])
+  assert.deepStrictEqual([...new Set(numbers.map((number) => live.connections(number).max))], [1])
 
 const metrics = { METRICS_PORT: "0" }
 
@@ -91,11 +91,11 @@ export const sharesNumbers = (name: string, layerRemoteServer: Layer.Layer<Remot
           const live = yield* startLiveWorkers
           let first = yield* live.startWorker(metrics)
           const numbers = yield* linked(live, 6)
-          yield* untilHeld(first, 6)
+          yield* untilOwned(first, 6)
 
-          const alone = loginsOf(live, numbers)
+          const alone = getLogins(live, numbers)
           let second = yield* live.startWorker(metrics)
-          yield* untilHeld(second, 3)
+          yield* untilOwned(second, 3)
           yield* untilOpen(live, numbers)
           const moved = numbers.filter((number) => live.connections(number).logins > alone(number))
           assert.isAtMost(moved.length, 3)
@@ -103,28 +103,28 @@ export const sharesNumbers = (name: string, layerRemoteServer: Layer.Layer<Remot
 
           // New processes replace them one after the other, while messages are sent.
           let third = yield* live.startWorker(metrics)
-          yield* untilHeld(third, 1)
+          yield* untilOwned(third, 1)
           const texts = ["two workers"]
-          for (const place of ["first", "second", "third"] as const) {
-            const text = `while the ${place} restarts`
+          for (const path of ["first", "second", "third"] as const) {
+            const text = `while the ${path} restarts`
             texts.push(text)
             const sending = yield* Effect.forkChild(sendFromAll(live, numbers, text))
-            const leaving = { first, second, third }[place]
+            const leaving = { first, second, third }[path]
             const start = realClock.currentTimeMillisUnsafe()
             const ended = yield* leaving.stop
             assert.strictEqual(ended.code, 0)
             yield* untilOpen(live, numbers)
             assert.isAtMost(realClock.currentTimeMillisUnsafe() - start, 5000 + noise)
             const next = yield* live.startWorker(metrics)
-            if (place === "first") first = next
-            else if (place === "second") second = next
+            if (path === "first") first = next
+            else if (path === "second") second = next
             else third = next
             yield* Fiber.join(sending)
           }
 
-          yield* untilHeld(third, 1)
+          yield* untilOwned(third, 1)
           yield* untilOpen(live, numbers)
-          const before = loginsOf(live, numbers)
+          const before = getLogins(live, numbers)
           const had = yield* held(third)
           const start = realClock.currentTimeMillisUnsafe()
           yield* third.kill
@@ -155,12 +155,12 @@ export const sharesNumbers = (name: string, layerRemoteServer: Layer.Layer<Remot
           Effect.map(figure(cut, "shards_held"), (shards) => (shards === 128 ? true : undefined)),
         )
         const numbers = yield* linked(live, 6)
-        yield* untilHeld(frozen, 3)
-        yield* untilHeld(cut, 3)
+        yield* untilOwned(frozen, 3)
+        yield* untilOwned(cut, 3)
         yield* untilOpen(live, numbers)
         yield* sendFromAll(live, numbers, "before")
         const healthy = yield* live.startWorker(metrics)
-        yield* untilHeld(healthy, 1)
+        yield* untilOwned(healthy, 1)
         yield* untilOpen(live, numbers)
 
         // It loses its database: it has closed its connections before another opens one.
@@ -175,7 +175,7 @@ export const sharesNumbers = (name: string, layerRemoteServer: Layer.Layer<Remot
 
         // It sleeps for longer than its leases last.
         yield* frozen.freeze
-        yield* untilHeld(healthy, 6)
+        yield* untilOwned(healthy, 6)
         wire.isCut = false
         yield* sendFromAll(live, numbers, "without two")
         yield* frozen.thaw

@@ -30,12 +30,12 @@ export const useLive = (workspaceId: number, paused: boolean): LiveState => {
 
   useEffect(() => {
     if (paused || hidden) return setState("paused")
-    const news = gatherNews(client, workspaceId)
+    const changeFeed = gatherChanges(client, workspaceId)
     let source: EventSource | undefined
     let timer: ReturnType<typeof setTimeout> | undefined
     let isLive = false
     const changedAll = () => {
-      for (const topic of topics) news.changed(topic)
+      for (const topic of topics) changeFeed.changed(topic)
     }
     // A proxy may pass a stream's head on and hold its events back, so an open stream alone proves nothing.
     const polling = setInterval(() => {
@@ -61,14 +61,14 @@ export const useLive = (workspaceId: number, paused: boolean): LiveState => {
         setState("live")
         setServiceTime((JSON.parse(event.data) as { now: string }).now)
       })
-      for (const topic of topics) source.addEventListener(topic, () => news.changed(topic))
+      for (const topic of topics) source.addEventListener(topic, () => changeFeed.changed(topic))
     }
     open()
     return () => {
       source?.close()
       clearTimeout(timer)
       clearInterval(polling)
-      news.stop()
+      changeFeed.stop()
     }
   }, [client, hidden, paused, workspaceId])
 
@@ -76,7 +76,7 @@ export const useLive = (workspaceId: number, paused: boolean): LiveState => {
 }
 
 /** Collects topics and asks for them again together. */
-const gatherNews = (client: QueryClient, workspaceId: number) => {
+const gatherChanges = (client: QueryClient, workspaceId: number) => {
   const stale = new Set<Topic>()
   let timer: ReturnType<typeof setTimeout> | undefined
   const refresh = () => {

@@ -3,7 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { NumberCheck, NumberCheckResult } from "@messaging-service/client"
-import { asked, call } from "../api/call.ts"
+import { operationQuery, call } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { SelectField } from "../ui/forms.tsx"
 import { useList } from "../ui/list.ts"
@@ -12,7 +12,7 @@ import { PagedTable, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { isResultStatus, resultStatuses } from "./resultStatus.ts"
-import { checkWords as words, checksWords, resultWords } from "./words.ts"
+import { checkLabels as labels, checksLabels, resultLabels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/number-checks/$checkId")
 
@@ -22,16 +22,16 @@ export const CheckPage = () => {
   const { checkId, workspaceId } = route.useParams()
   const path = { id: Number(workspaceId), check_id: Number(checkId) }
   const check = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/number-checks/{check_id}", { path }),
+    ...operationQuery("GET /admin/v1/workspaces/{id}/number-checks/{check_id}", { path }),
     refetchInterval: ({ state }) => (state.data?.status === "completed" ? false : pollMillis),
   })
-  const title = check.data?.name ?? checksWords.unnamed(path.check_id)
+  const title = check.data?.name ?? checksLabels.unnamed(path.check_id)
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
       <PageHead title={title}>
         {check.data && <Download check={check.data} path={path} />}
         <Link className="control" to="/w/$workspaceId/number-checks" params={{ workspaceId }}>
-          {words.all}
+          {labels.all}
         </Link>
       </PageHead>
       <Answer query={check} rows={2}>
@@ -46,21 +46,21 @@ const Progress = ({ check }: { check: NumberCheck }) => (
   <div className="card flex flex-col gap-4 p-5">
     <div role="status" className="flex items-center gap-3">
       <progress
-        aria-label={words.progress}
+        aria-label={labels.progress}
         max={check.total}
         value={check.checked}
         className="h-2 min-w-0 grow"
       />
-      <span className="text-sm tabular-nums">{words.checked(check.checked, check.total)}</span>
+      <span className="text-sm tabular-nums">{labels.checked(check.checked, check.total)}</span>
     </div>
     <dl className="grid grid-cols-3 gap-4">
-      <Fact name={words.registered}>{check.registered.toLocaleString()}</Fact>
-      <Fact name={words.notRegistered}>{check.not_registered.toLocaleString()}</Fact>
-      <Fact name={words.others}>
+      <Fact name={labels.registered}>{check.registered.toLocaleString()}</Fact>
+      <Fact name={labels.notRegistered}>{check.not_registered.toLocaleString()}</Fact>
+      <Fact name={labels.others}>
         {(check.checked - check.registered - check.not_registered).toLocaleString()}
       </Fact>
     </dl>
-    {check.status !== "completed" && <p className="text-sm text-soft">{words.waiting}</p>}
+    {check.status !== "completed" && <p className="text-sm text-soft">{labels.waiting}</p>}
   </div>
 )
 
@@ -71,7 +71,7 @@ interface CheckPath {
 
 const results = "GET /admin/v1/workspaces/{id}/number-checks/{check_id}/results"
 
-const looks: Readonly<Record<NumberCheckResult["status"], string>> = {
+const variants: Readonly<Record<NumberCheckResult["status"], string>> = {
   registered: "text-accent",
   not_registered: "text-red",
   failed: "text-amber",
@@ -79,13 +79,13 @@ const looks: Readonly<Record<NumberCheckResult["status"], string>> = {
 }
 
 const columns: Columns<NumberCheckResult> = [
-  { name: words.phone, look: mono, cell: ({ phone }) => phone },
+  { name: labels.phone, tone: mono, cell: ({ phone }) => phone },
   {
-    name: words.result,
-    cell: ({ status }) => <span className={looks[status]}>{resultWords[status]}</span>,
+    name: labels.result,
+    cell: ({ status }) => <span className={variants[status]}>{resultLabels[status]}</span>,
   },
   {
-    name: words.at,
+    name: labels.at,
     wide: true,
     right: true,
     cell: ({ checked_at: at }) => at !== null && <When at={at} />,
@@ -100,22 +100,22 @@ const Results = ({ isRunning, path }: { path: CheckPath; isRunning: boolean }) =
     <>
       <div className="w-44">
         <SelectField
-          label={words.filter}
+          label={labels.filter}
           value={status ?? ""}
           onChange={({ target: { value } }) =>
             void navigate({ search: isResultStatus(value) ? { status: value } : {} })
           }
           options={[
-            ["", words.everything],
-            ...resultStatuses.map((one) => [one, resultWords[one]] as const),
+            ["", labels.everything],
+            ...resultStatuses.map((one) => [one, resultLabels[one]] as const),
           ]}
         />
       </div>
       <PagedTable
         list={found}
-        caption={words.caption}
+        caption={labels.caption}
         columns={columns}
-        empty={["search", words.nothing, words.nothingAbout]}
+        empty={["search", labels.nothing, labels.nothingAbout]}
       />
     </>
   )
@@ -145,7 +145,7 @@ const Download = ({ check, path }: { check: NumberCheck; path: CheckPath }) => {
     <>
       {error && <Failure error={error} />}
       <Button busy={isPending} onClick={() => mutate()}>
-        {isPending ? words.downloading(share) : words.download}
+        {isPending ? labels.downloading(share) : labels.download}
       </Button>
     </>
   )

@@ -8,37 +8,37 @@ import { PagedTable, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
 import { NewCheck } from "./NewCheck.tsx"
-import { checkStateWords, checksWords as words } from "./words.ts"
+import { checkStateLabels, checksLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/number-checks")
 
 const pollMillis = 2000
 
-const columnsOf = (workspaceId: string): Columns<NumberCheck> => [
+const toColumns = (workspaceId: string): Columns<NumberCheck> => [
   {
-    name: words.name,
+    name: labels.name,
     cell: ({ id, name }) => (
       <Link
         to="/w/$workspaceId/number-checks/$checkId"
         params={{ workspaceId, checkId: String(id) }}
         className={rowLink}
       >
-        {name ?? words.unnamed(id)}
+        {name ?? labels.unnamed(id)}
       </Link>
     ),
   },
   {
-    name: words.state,
+    name: labels.state,
     cell: ({ checked, status, total }) =>
-      status === "processing" ? words.of(checked, total) : checkStateWords[status],
+      status === "processing" ? labels.of(checked, total) : checkStateLabels[status],
   },
   {
-    name: words.found,
+    name: labels.found,
     right: true,
-    look: "tabular-nums",
-    cell: ({ registered, total }) => words.of(registered, total),
+    tone: "tabular-nums",
+    cell: ({ registered, total }) => labels.of(registered, total),
   },
-  { name: words.made, wide: true, right: true, cell: (one) => <When at={one.created_at} /> },
+  { name: labels.made, wide: true, right: true, cell: (one) => <When at={one.created_at} /> },
 ]
 
 export const ChecksPage = () => {
@@ -50,16 +50,16 @@ export const ChecksPage = () => {
   )
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} about={words.about}>
-        <Button look="primary" onClick={() => setAdding(true)}>
-          {words.add}
+      <PageHead title={labels.title} about={labels.about}>
+        <Button variant="primary" onClick={() => setAdding(true)}>
+          {labels.add}
         </Button>
       </PageHead>
       <PagedTable
         list={checks}
-        caption={words.caption}
-        columns={columnsOf(workspaceId)}
-        empty={["check", words.empty, words.emptyAbout]}
+        caption={labels.caption}
+        columns={toColumns(workspaceId)}
+        empty={["check", labels.empty, labels.emptyAbout]}
       />
       {isAdding && <NewCheck id={id} close={() => setAdding(false)} />}
     </main>

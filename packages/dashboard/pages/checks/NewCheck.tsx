@@ -8,15 +8,15 @@ import { phonePattern } from "../file/plan.ts"
 import { openFile } from "../file/sheet.ts"
 import { FromField } from "../messages/FromField.tsx"
 import { FormDialog } from "../ui/Dialog.tsx"
-import { FileField, TextArea, fieldProblem, textOf } from "../ui/forms.tsx"
-import { askParts, partMax, partsFor, phonesIn } from "./parts.ts"
-import type { Part, PhoneLine, WantedCheck } from "./parts.ts"
-import { checksWords, newCheckWords as words } from "./words.ts"
+import { FileField, TextArea, fieldProblem, formText } from "../ui/forms.tsx"
+import { requestParts, partMax, partsFor, phonesIn } from "./parts.ts"
+import type { Part, PhoneLine, RequestedCheck } from "./parts.ts"
+import { checksLabels, newCheckLabels as labels } from "./words.ts"
 
 const phonesMax = 10_000
 
 /** Null for a file that cannot be read. */
-const phonesOf = async (file: File): Promise<ReadonlyArray<string> | null> => {
+const getPhones = async (file: File): Promise<ReadonlyArray<string> | null> => {
   const opened = await openFile(file)
   if ("problems" in opened) return null
   const { recipients, rows } = opened.sheet
@@ -29,8 +29,8 @@ const useStart = (id: number, done: (checks: ReadonlyArray<NumberCheck>) => void
   const [known, setKnown] = useState<ReadonlyArray<Part>>([])
   const [failed, setFailed] = useState<Part | null>(null)
   const start = useMutation({
-    mutationFn: async (wanted: WantedCheck) => {
-      const outcome = await askParts(partsFor(wanted, known, newKey), ({ body, key }) =>
+    mutationFn: async (requested: RequestedCheck) => {
+      const outcome = await requestParts(partsFor(requested, known, newKey), ({ body, key }) =>
         call("POST /admin/v1/workspaces/{id}/number-checks", {
           path: { id },
           idempotencyKey: key,
@@ -49,16 +49,16 @@ const useStart = (id: number, done: (checks: ReadonlyArray<NumberCheck>) => void
 }
 
 /** What the service says of a phone, with the phone's line. */
-const refusalOf = (
+const getRefusal = (
   error: Error | null,
   failed: Part | null,
   phones: ReadonlyArray<PhoneLine>,
 ): string | undefined => {
-  const says = fieldProblem(error, "phones")
+  const message = fieldProblem(error, "phones")
   const [, index] = /\[(\d+)\]/.exec((error instanceof Refused && error.field) || "") ?? []
   const phone = index === undefined ? undefined : failed?.body.phones[Number(index)]
   const line = phones.find((each) => each.phone === phone)?.line
-  return says === undefined || line === undefined ? says : words.refused(line, says)
+  return message === undefined || line === undefined ? message : labels.refused(line, message)
 }
 
 const Phones = ({
@@ -74,15 +74,15 @@ const Phones = ({
 }) => {
   const [isUnreadable, setUnreadable] = useState(false)
   const addFile = async (file: File | undefined) => {
-    const added = file === undefined ? [] : await phonesOf(file)
+    const added = file === undefined ? [] : await getPhones(file)
     setUnreadable(added === null)
     setText((before) => [before, ...(added ?? [])].filter((line) => line.trim() !== "").join("\n"))
   }
   return (
     <>
       <TextArea
-        label={words.phones}
-        about={words.phonesAbout(count)}
+        label={labels.phones}
+        about={labels.phonesAbout(count)}
         problem={problem}
         value={text}
         onChange={({ target: { value } }) => setText(() => value)}
@@ -92,9 +92,9 @@ const Phones = ({
       />
       <FileField
         accept=".csv,.tsv,.txt,text/csv,text/plain"
-        label={words.file}
-        about={words.fileAbout}
-        problem={isUnreadable ? words.noFile : undefined}
+        label={labels.file}
+        about={labels.fileAbout}
+        problem={isUnreadable ? labels.noFile : undefined}
         choose={(file) => void addFile(file)}
       />
     </>
@@ -116,25 +116,25 @@ export const NewCheck = ({ close, id }: { id: number; close: () => void }) => {
   const phones = phonesIn(text)
   const wrong = phones.filter(({ phone }) => !phonePattern.test(phone))
   const problem = () => {
-    if (phones.length > phonesMax) return words.tooMany
-    if (wasSubmitted && wrong.length > 0) return words.wrong(wrong)
-    return refusalOf(start.error, start.failed, phones)
+    if (phones.length > phonesMax) return labels.tooMany
+    if (wasSubmitted && wrong.length > 0) return labels.wrong(wrong)
+    return getRefusal(start.error, start.failed, phones)
   }
   const submit = (data: FormData) => {
     setSubmitted(true)
     if (phones.length > phonesMax || wrong.length > 0) return
-    const from = textOf(data, "from")
+    const from = formText(data, "from")
     start.mutate({
       phones: phones.map(({ phone }) => phone),
-      name: textOf(data, "name"),
+      name: formText(data, "name"),
       from: from === "" ? null : Number(from),
     })
   }
   const parts = Math.ceil(phones.length / partMax)
   return (
     <FormDialog
-      title={checksWords.add}
-      action={words.start(phones.length)}
+      title={checksLabels.add}
+      action={labels.start(phones.length)}
       call={start}
       submit={submit}
       close={close}
@@ -146,10 +146,10 @@ export const NewCheck = ({ close, id }: { id: number; close: () => void }) => {
           ),
         },
         { shows: "from", draw: (refused) => <FromField id={id} problem={refused} /> },
-        { name: "name", label: words.name, about: words.nameAbout, maxLength: 90 },
+        { name: "name", label: labels.name, about: labels.nameAbout, maxLength: 90 },
       ]}
     >
-      {parts > 1 && <p className="text-sm text-soft">{words.parts(parts)}</p>}
+      {parts > 1 && <p className="text-sm text-soft">{labels.parts(parts)}</p>}
     </FormDialog>
   )
 }

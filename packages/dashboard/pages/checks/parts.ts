@@ -19,7 +19,7 @@ export const phonesIn = (text: string): ReadonlyArray<PhoneLine> => {
   return [...found.values()]
 }
 
-export interface WantedCheck {
+export interface RequestedCheck {
   readonly phones: ReadonlyArray<string>
   readonly from: number | null
   readonly name: string
@@ -28,7 +28,7 @@ export interface WantedCheck {
 /** One request with its key. */
 export interface Part {
   readonly key: string
-  readonly body: Omit<WantedCheck, "name"> & { readonly name: string | null }
+  readonly body: Omit<RequestedCheck, "name"> & { readonly name: string | null }
   /** What the service answered; null while it is not known whether it has the request. */
   readonly check: NumberCheck | null
 }
@@ -40,19 +40,19 @@ export const partMax = 1000
  * number, and new ones for the rest. So a part that was accepted, or may have been, keeps its key.
  */
 export const partsFor = (
-  { from, name, phones }: WantedCheck,
+  { from, name, phones }: RequestedCheck,
   earlier: ReadonlyArray<Part>,
   newKey: () => string,
 ): ReadonlyArray<Part> => {
-  const wanted = new Set(phones)
-  const kept = earlier.filter(
-    ({ body }) => body.from === from && body.phones.every((phone) => wanted.has(phone)),
+  const requested = new Set(phones)
+  const remaining = earlier.filter(
+    ({ body }) => body.from === from && body.phones.every((phone) => requested.has(phone)),
   )
-  for (const { body } of kept) for (const phone of body.phones) wanted.delete(phone)
-  const rest = [...wanted]
-  const count = kept.length + Math.ceil(rest.length / partMax)
-  const added = Array.from({ length: count - kept.length }, (_, index): Part => {
-    const called = count === 1 ? name : `${name} ${kept.length + index + 1}/${count}`.trim()
+  for (const { body } of remaining) for (const phone of body.phones) requested.delete(phone)
+  const rest = [...requested]
+  const count = remaining.length + Math.ceil(rest.length / partMax)
+  const added = Array.from({ length: count - remaining.length }, (_, index): Part => {
+    const called = count === 1 ? name : `${name} ${remaining.length + index + 1}/${count}`.trim()
     const part = rest.slice(index * partMax, (index + 1) * partMax)
     return {
       key: newKey(),
@@ -60,7 +60,7 @@ export const partsFor = (
       check: null,
     }
   })
-  return [...kept, ...added]
+  return [...remaining, ...added]
 }
 
 /** The service has nothing of a request in which it names something wrong; of any other failure this is not known. */
@@ -68,7 +68,7 @@ const namesField = (error: unknown): boolean =>
   error instanceof Error && "field" in error && error.field !== null
 
 /** Sends what has no answer yet, up to the first failure. `known`: what the service has, or may have. */
-export const askParts = async (
+export const requestParts = async (
   parts: ReadonlyArray<Part>,
   send: (part: Part) => Promise<NumberCheck>,
 ): Promise<{

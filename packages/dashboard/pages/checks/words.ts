@@ -4,7 +4,7 @@ import { buttonNames } from "../ui/words.ts"
 import type { PhoneLine } from "./parts.ts"
 import type { ResultStatus } from "./resultStatus.ts"
 
-export const checksWords = {
+export const checksLabels = {
   title: "Number checks",
   about: "Find out which phones exist on WhatsApp before you send to them.",
   add: buttonNames.checkPhones,
@@ -22,7 +22,7 @@ export const checksWords = {
 /** A sentence names so many wrong lines. */
 const namedMax = 5
 
-export const newCheckWords = {
+export const newCheckLabels = {
   phones: "Phones",
   phonesAbout: (count: number) =>
     count === 0
@@ -41,7 +41,7 @@ export const newCheckWords = {
       .join(
         ", ",
       )}${lines.length > namedMax ? `, and ${(lines.length - namedMax).toLocaleString()} more` : ""}. Nothing was asked.`,
-  refused: (line: number, says: string) => `Line ${line.toLocaleString()}: ${says}`,
+  refused: (line: number, message: string) => `Line ${line.toLocaleString()}: ${message}`,
   name: "Name",
   nameAbout: "Optional: a note, up to 100 characters.",
   start: (count: number) =>
@@ -54,20 +54,20 @@ export const newCheckWords = {
     `The service checks 1,000 phones at a time: this makes ${count} checks.`,
 }
 
-export const checkStateWords: Readonly<Record<NumberCheck["status"], string>> = {
+export const checkStateLabels: Readonly<Record<NumberCheck["status"], string>> = {
   pending: "waiting",
   processing: "under way",
   completed: "done",
 }
 
-export const resultWords: Readonly<Record<ResultStatus, string>> = {
+export const resultLabels: Readonly<Record<ResultStatus, string>> = {
   pending: "not asked yet",
   registered: "registered",
   not_registered: "not registered",
   failed: "no answer",
 }
 
-export const checkWords = {
+export const checkLabels = {
   all: "All checks",
   progress: "Phones that were asked",
   checked: (part: number, all: number) =>

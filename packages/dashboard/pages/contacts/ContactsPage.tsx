@@ -4,32 +4,32 @@ import { useState } from "react"
 import type { Contact } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"
 import { ConfirmCall, FormDialog } from "../ui/Dialog.tsx"
-import { textOf } from "../ui/forms.tsx"
+import { formText } from "../ui/forms.tsx"
 import { useList } from "../ui/list.ts"
 import { Button, PageHead } from "../ui/parts.tsx"
 import { PagedTable, RowButton, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { contactsWords as words } from "./words.ts"
+import { contactsLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/contacts")
 
 const columns: Columns<Contact> = [
-  { name: words.name, look: "font-medium", cell: ({ name }) => name },
-  { name: words.address, look: mono, cell: ({ phone, username }) => phone ?? username },
-  { name: words.made, wide: true, right: true, cell: (one) => <When at={one.created_at} /> },
+  { name: labels.name, tone: "font-medium", cell: ({ name }) => name },
+  { name: labels.address, tone: mono, cell: ({ phone, username }) => phone ?? username },
+  { name: labels.made, wide: true, right: true, cell: (one) => <When at={one.created_at} /> },
 ]
 
 /** Null for those who may only look. */
 const actions = (remove: ((contact: Contact) => void) | null): Columns<Contact> => [
   {
-    name: words.actions,
+    name: labels.actions,
     right: true,
     silent: true,
     cell: (contact) =>
       remove !== null && (
-        <RowButton aria-label={words.removeNamed(contact.name)} onClick={() => remove(contact)}>
-          {words.remove}
+        <RowButton aria-label={labels.removeNamed(contact.name)} onClick={() => remove(contact)}>
+          {labels.remove}
         </RowButton>
       ),
   },
@@ -44,22 +44,22 @@ export const ContactsPage = () => {
   const [removing, setRemoving] = useState<Contact | null>(null)
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} about={words.about}>
+      <PageHead title={labels.title} about={labels.about}>
         {mayChange && (
-          <Button look="primary" onClick={() => setAdding(true)}>
-            {words.add}
+          <Button variant="primary" onClick={() => setAdding(true)}>
+            {labels.add}
           </Button>
         )}
       </PageHead>
       <PagedTable
         list={contacts}
-        caption={words.caption}
+        caption={labels.caption}
         columns={[...columns, ...actions(mayChange ? setRemoving : null)]}
         empty={[
           "people",
-          words.empty,
+          labels.empty,
           <>
-            {words.emptyAbout} {!mayChange && words.othersAdd}
+            {labels.emptyAbout} {!mayChange && labels.othersAdd}
           </>,
         ]}
       />
@@ -68,11 +68,11 @@ export const ContactsPage = () => {
         <ConfirmCall
           name="DELETE /admin/v1/workspaces/{id}/contacts/{contact_id}"
           input={{ path: { id, contact_id: removing.id } }}
-          title={words.removeTitle(removing.name)}
-          action={words.remove}
+          title={labels.removeTitle(removing.name)}
+          action={labels.remove}
           close={() => setRemoving(null)}
         >
-          {words.removeAbout}
+          {labels.removeAbout}
         </ConfirmCall>
       )}
     </main>
@@ -82,27 +82,27 @@ export const ContactsPage = () => {
 const AddContact = ({ close, id }: { id: number; close: () => void }) => {
   const add = useCall("POST /admin/v1/workspaces/{id}/contacts", close)
   const submit = (data: FormData) => {
-    const name = textOf(data, "name")
-    const address = textOf(data, "address")
+    const name = formText(data, "name")
+    const address = formText(data, "address")
     const body = /^[\d+]/.test(address) ? { name, phone: address } : { name, username: address }
     add.mutate({ path: { id }, body })
   }
   return (
     <FormDialog
-      title={words.add}
-      action={words.add}
+      title={labels.add}
+      action={labels.add}
       call={add}
       submit={submit}
       close={close}
       fields={[
-        { name: "name", label: words.name, required: true, maxLength: 100, autoFocus: true },
+        { name: "name", label: labels.name, required: true, maxLength: 100, autoFocus: true },
         {
           name: "address",
           shows: ["phone", "username"],
-          label: words.address,
-          about: words.addressAbout,
+          label: labels.address,
+          about: labels.addressAbout,
           required: true,
-          placeholder: words.example,
+          placeholder: labels.example,
         },
       ]}
     />

@@ -1,6 +1,6 @@
 /** The words of contacts. */
 import { buttonNames } from "../ui/words.ts"
-export const contactsWords = {
+export const contactsLabels = {
   actions: "Actions",
   title: "Contacts",
   about: "Recipients with a name; messages can name a contact instead of a phone.",

@@ -1,11 +1,11 @@
 /** The phones that received messages, the latest first. */
 import type { Sent } from "@messaging-service/client"
 import type { SendingNumber } from "@messaging-service/client"
-import { nameOf } from "../numbers/connection.ts"
+import { toName } from "../numbers/connection.ts"
 import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import type { Arrived } from "./Phone.tsx"
-import { emulatorWords as words } from "./words.ts"
+import { emulatorLabels as labels } from "./words.ts"
 
 export interface Chat {
   readonly to: string
@@ -15,7 +15,7 @@ export interface Chat {
 }
 
 /** One chat for each recipient, the latest first. */
-export const chatsOf = (
+export const getChats = (
   sent: ReadonlyArray<Sent>,
   numbers: ReadonlyArray<SendingNumber>,
 ): ReadonlyArray<Chat> => {
@@ -24,33 +24,33 @@ export const chatsOf = (
     const number = numbers.find(({ id }) => id === copy.number_id)
     if (number === undefined) continue
     const arrived = chats.get(copy.to) ?? []
-    arrived.unshift({ copy, from: nameOf(number) })
+    arrived.unshift({ copy, from: toName(number) })
     chats.set(copy.to, arrived)
   }
   return [...chats].map(([to, arrived]) => ({ to, arrived, last: arrived.at(-1)?.copy.at ?? "" }))
 }
 
 /** The last message in a few words. */
-const lastOf = (arrived: ReadonlyArray<Arrived>): string => {
+const lastMessage = (arrived: ReadonlyArray<Arrived>): string => {
   const copy = arrived.at(-1)?.copy
-  if (copy === undefined) return words.nothing
-  return copy.text || (copy.media?.mime_type.startsWith("image/") ? words.image : words.file)
+  if (copy === undefined) return labels.nothing
+  return copy.text || (copy.media?.mime_type.startsWith("image/") ? labels.image : labels.file)
 }
 
 export const Chats = ({
   chats,
   open,
-  shown,
+  visible,
 }: {
   chats: ReadonlyArray<Chat>
-  shown: string
+  visible: string
   open: (to: string) => void
 }) => {
-  const isNew = !chats.some(({ to }) => to === shown)
-  const rows = isNew ? [{ to: shown, arrived: [], last: "" }, ...chats] : chats
+  const isNew = !chats.some(({ to }) => to === visible)
+  const rows = isNew ? [{ to: visible, arrived: [], last: "" }, ...chats] : chats
   return (
-    <nav aria-label={words.phones} className="card min-w-0 overflow-hidden">
-      <h2 className="label border-b border-line px-3 py-2">{words.phones}</h2>
+    <nav aria-label={labels.phones} className="card min-w-0 overflow-hidden">
+      <h2 className="label border-b border-line px-3 py-2">{labels.phones}</h2>
       <ul className="max-h-[38rem] overflow-y-auto max-lg:flex max-lg:overflow-x-auto">
         {rows.map(({ arrived, last, to }) => (
           <li
@@ -59,7 +59,7 @@ export const Chats = ({
           >
             <button
               type="button"
-              aria-current={to === shown ? "true" : undefined}
+              aria-current={to === visible ? "true" : undefined}
               onClick={() => open(to)}
               className="flex w-full cursor-pointer flex-col px-3 py-2 text-left hover:bg-sunken aria-[current=true]:bg-accent-wash"
             >
@@ -70,7 +70,7 @@ export const Chats = ({
                 </span>
               </span>
               <span className="max-w-52 truncate text-xs text-soft max-lg:hidden">
-                {lastOf(arrived)}
+                {lastMessage(arrived)}
               </span>
             </button>
           </li>
@@ -97,10 +97,10 @@ const OpenPhone = ({ open }: { open: (to: string) => void }) => (
       type="tel"
       required
       pattern="\+[0-9]{7,15}"
-      aria-label={words.another}
+      aria-label={labels.another}
       placeholder="+15550100009"
       className="control min-w-0 grow justify-start border-line font-mono text-xs"
     />
-    <Button type="submit">{words.open}</Button>
+    <Button type="submit">{labels.open}</Button>
   </form>
 )

@@ -2,10 +2,10 @@
 import { useState } from "react"
 import type { SendingNumber } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"
-import { nameOf } from "../numbers/connection.ts"
+import { toName } from "../numbers/connection.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Empty } from "../ui/parts.tsx"
-import { emulatorWords as words } from "./words.ts"
+import { emulatorLabels as labels } from "./words.ts"
 
 export const Compose = ({
   numbers,
@@ -23,8 +23,8 @@ export const Compose = ({
   const send = useCall("POST /admin/v1/workspaces/{id}/messages", () => setText(""))
   if (numbers.length === 0)
     return (
-      <Empty title={words.noNumber}>
-        <p>{words.noNumberAbout}</p>
+      <Empty title={labels.noNumber}>
+        <p>{labels.noNumberAbout}</p>
       </Empty>
     )
   return (
@@ -40,17 +40,17 @@ export const Compose = ({
       {numbers.length > 1 && <From numbers={numbers} from={from} choose={setChosen} />}
       <div className="flex gap-2">
         <input
-          aria-label={words.messageTo(to)}
+          aria-label={labels.messageTo(to)}
           value={text}
           onChange={(event) => setText(event.target.value)}
-          placeholder={words.placeholder}
+          placeholder={labels.placeholder}
           className="control h-10 min-w-0 grow justify-start rounded-full px-4"
         />
         <Button
           type="submit"
-          look="primary"
+          variant="primary"
           busy={send.isPending}
-          aria-label={words.send}
+          aria-label={labels.send}
           className="size-10 rounded-full px-0"
         >
           <Icon name="send" />
@@ -75,14 +75,14 @@ const From = ({
   choose: (id: number) => void
 }) => (
   <select
-    aria-label={words.from}
+    aria-label={labels.from}
     value={from}
     onChange={(event) => choose(Number(event.target.value))}
     className="control w-full justify-start border-line text-xs"
   >
     {numbers.map((number) => (
       <option key={number.id} value={number.id}>
-        {words.fromName(nameOf(number))}
+        {labels.fromName(toName(number))}
       </option>
     ))}
   </select>

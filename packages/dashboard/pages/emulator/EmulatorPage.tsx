@@ -4,15 +4,15 @@
  */
 import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
-import { asked, useCall } from "../api/call.ts"
+import { operationQuery, useCall } from "../api/call.ts"
 import { setServiceTime } from "../api/serviceTime.ts"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Button, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
-import { Chats, chatsOf } from "./Chats.tsx"
+import { Chats, getChats } from "./Chats.tsx"
 import { Compose } from "./Compose.tsx"
 import { NumberControls } from "./NumberControls.tsx"
 import { Phone } from "./Phone.tsx"
-import { clockWords, emulatorWords as words } from "./words.ts"
+import { clockLabels, emulatorLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/emulator")
 
@@ -25,15 +25,17 @@ export const EmulatorPage = () => {
   const { session } = useRouteContext({ from: "/inside" })
   const navigate = useNavigate({ from: "/w/$workspaceId/emulator" })
   const path = { id: Number(workspaceId) }
-  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path }))
+  const numbers = useQuery(operationQuery("GET /admin/v1/workspaces/{id}/numbers", { path }))
   const sent = useQuery(
-    asked("GET /admin/v1/simulator/sent", { query: { limit: 100, workspace_id: path.id } }),
+    operationQuery("GET /admin/v1/simulator/sent", {
+      query: { limit: 100, workspace_id: path.id },
+    }),
   )
 
   const ours = numbers.data?.data ?? []
-  const chats = chatsOf(sent.data?.data ?? [], ours)
-  const shown = phone ?? chats[0]?.to ?? firstPhone
-  const chat = chats.find(({ to }) => to === shown)
+  const chats = getChats(sent.data?.data ?? [], ours)
+  const formatted = phone ?? chats[0]?.to ?? firstPhone
+  const chat = chats.find(({ to }) => to === formatted)
   const error = numbers.error ?? sent.error
   const isKnown = numbers.data !== undefined && sent.data !== undefined
   const again = () => {
@@ -43,7 +45,7 @@ export const EmulatorPage = () => {
 
   return (
     <main className="flex max-w-7xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} about={words.about} />
+      <PageHead title={labels.title} about={labels.about} />
       <QueryFailure error={error} again={again} />
       {!isKnown && !error && <Loading />}
       {isKnown && (
@@ -51,14 +53,14 @@ export const EmulatorPage = () => {
           <div className="grid items-start gap-5 lg:grid-cols-[15rem_minmax(0,24rem)_minmax(0,1fr)]">
             <Chats
               chats={chats}
-              shown={shown}
+              visible={formatted}
               open={(to) => void navigate({ search: { phone: to }, replace: true })}
             />
             <Phone
-              key={shown}
-              to={shown}
+              key={formatted}
+              to={formatted}
               arrived={chat?.arrived ?? []}
-              compose={<Compose workspaceId={path.id} numbers={ours} to={shown} />}
+              compose={<Compose workspaceId={path.id} numbers={ours} to={formatted} />}
             />
             <div className="flex min-w-0 flex-col gap-4">
               {ours.map((number) => (
@@ -74,9 +76,9 @@ export const EmulatorPage = () => {
 }
 
 const steps = [
-  [60, clockWords.minute],
-  [3600, clockWords.hour],
-  [86_400, clockWords.day],
+  [60, clockLabels.minute],
+  [3600, clockLabels.hour],
+  [86_400, clockLabels.day],
 ] as const
 
 /** Moves the service's time, where its clock can be moved. */
@@ -85,11 +87,11 @@ const ClockControls = ({ adjustable }: { adjustable: boolean }) => {
     setServiceTime(now),
   )
   return (
-    <section className="card flex flex-col gap-3 p-4" aria-label={clockWords.title}>
-      <h2 className="font-semibold">{clockWords.heading}</h2>
+    <section className="card flex flex-col gap-3 p-4" aria-label={clockLabels.title}>
+      <h2 className="font-semibold">{clockLabels.heading}</h2>
       {adjustable ? (
         <>
-          <p className="text-sm text-soft">{clockWords.about}</p>
+          <p className="text-sm text-soft">{clockLabels.about}</p>
           <div className="flex flex-wrap gap-2">
             {steps.map(([seconds, name]) => (
               <Button
@@ -104,9 +106,9 @@ const ClockControls = ({ adjustable }: { adjustable: boolean }) => {
         </>
       ) : (
         <p className="text-sm text-soft">
-          {clockWords.fixed[0]}
+          {clockLabels.fixed[0]}
           <code className="font-mono text-xs">CLOCK=adjustable</code>
-          {clockWords.fixed[1]}
+          {clockLabels.fixed[1]}
         </p>
       )}
       {advance.error && (

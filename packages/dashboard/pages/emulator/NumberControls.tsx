@@ -2,17 +2,17 @@
 import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import type { Behaviour, SendingNumber } from "@messaging-service/client"
-import { asked, useCall } from "../api/call.ts"
-import { nameOf, standingOf, useConnections } from "../numbers/connection.ts"
+import { operationQuery, useCall } from "../api/call.ts"
+import { toName, getStanding, useConnections } from "../numbers/connection.ts"
 import type { Standing } from "../numbers/connection.ts"
 import { StandingWord } from "../numbers/NumberRow.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
-import { behaviourWords, controlWords as words } from "./words.ts"
+import { behaviourLabels, controlLabels as labels } from "./words.ts"
 
 type Send = Behaviour["send"]
 
-const behaviours = Object.entries(behaviourWords) as ReadonlyArray<
+const behaviours = Object.entries(behaviourLabels) as ReadonlyArray<
   readonly [Send, readonly [name: string, about: string]]
 >
 
@@ -30,25 +30,25 @@ export const NumberControls = ({
   number: SendingNumber
   workspaceId: string
 }) => {
-  const called = nameOf(number)
+  const called = toName(number)
   const states = useConnections(Number(workspaceId))
   const state = states?.find((one) => one.number_id === number.id)
-  const standing = standingOf(number, state)
+  const standing = getStanding(number, state)
   return (
-    <section className="card flex flex-col gap-4 p-4" aria-label={words.number(number.id, called)}>
+    <section className="card flex flex-col gap-4 p-4" aria-label={labels.number(number.id, called)}>
       <header className="flex flex-wrap items-center gap-2">
         <div className="mr-auto min-w-0">
           <h2 className="truncate font-semibold">{called}</h2>
           <p className="font-mono text-xs text-soft">
-            {number.phone === null ? words.noPhone : `+${number.phone}`}
+            {number.phone === null ? labels.noPhone : `+${number.phone}`}
           </p>
         </div>
         <StandingWord standing={standing} />
       </header>
       <HowItAnswers numberId={number.id} />
-      {standing.says && (
-        <p className={`rounded-md px-3 py-2 text-sm ${standing.look}`}>
-          {standing.says}{" "}
+      {standing.message && (
+        <p className={`rounded-md px-3 py-2 text-sm ${standing.tone}`}>
+          {standing.message}{" "}
           {(state?.waiting ?? 0) > 0 && (
             <Link
               to="/w/$workspaceId/messages"
@@ -56,7 +56,7 @@ export const NumberControls = ({
               search={{ status: ["queued"] }}
               className="font-medium underline"
             >
-              {words.wait(state?.waiting.toLocaleString() ?? "")}
+              {labels.wait(state?.waiting.toLocaleString() ?? "")}
             </Link>
           )}
         </p>
@@ -68,7 +68,9 @@ export const NumberControls = ({
 
 const HowItAnswers = ({ numberId }: { numberId: number }) => {
   const path = { number_id: numberId }
-  const asSet = useQuery(asked("GET /admin/v1/simulator/numbers/{number_id}/behaviour", { path }))
+  const asSet = useQuery(
+    operationQuery("GET /admin/v1/simulator/numbers/{number_id}/behaviour", { path }),
+  )
   const set = useCall("PUT /admin/v1/simulator/numbers/{number_id}/behaviour")
   // What was just pressed shows at once; then the service's own answer.
   const behaviour = set.isPending ? set.variables.body : asSet.data
@@ -79,7 +81,7 @@ const HowItAnswers = ({ numberId }: { numberId: number }) => {
     set.mutate({ path, body: { ...asSet.data, send, latency_ms } })
   return (
     <fieldset className="flex flex-col gap-2">
-      <legend className="label pb-1">{words.behaviour}</legend>
+      <legend className="label pb-1">{labels.behaviour}</legend>
       <div className="grid grid-cols-4 gap-0.5 rounded-md bg-sunken p-0.5">
         {behaviours.map(([value, [name]]) => (
           <label
@@ -97,9 +99,9 @@ const HowItAnswers = ({ numberId }: { numberId: number }) => {
           </label>
         ))}
       </div>
-      <p className="min-h-8 text-xs text-soft">{behaviourWords[chosen][1]}</p>
+      <p className="min-h-8 text-xs text-soft">{behaviourLabels[chosen][1]}</p>
       <div className="flex flex-wrap items-center gap-1.5 text-xs text-soft">
-        {words.answers}
+        {labels.answers}
         {latencies.map(([millis, name]) => (
           <button
             key={millis}
@@ -140,17 +142,17 @@ const Actions = ({
       {number.status === "connected" ? (
         <Button busy={logOut.isPending} onClick={() => logOut.mutate({ path })}>
           <Icon name="exit" />
-          {words.logOut}
+          {labels.logOut}
         </Button>
       ) : (
-        <Button look="primary" busy={link.isPending} onClick={linkAndScan}>
-          {words.linkAndScan}
+        <Button variant="primary" busy={link.isPending} onClick={linkAndScan}>
+          {labels.linkAndScan}
         </Button>
       )}
       {remedy === "resume" && (
         <Button busy={resume.isPending} onClick={() => resume.mutate({ path: all })}>
           <Icon name="play" />
-          {words.resume}
+          {labels.resume}
         </Button>
       )}
     </div>

@@ -5,8 +5,8 @@ import type { Sent } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { Icon } from "../ui/Icon.tsx"
-import { hourOf } from "../ui/Time.tsx"
-import { phoneWords as words } from "./words.ts"
+import { formatHour } from "../ui/Time.tsx"
+import { phoneLabels as labels } from "./words.ts"
 
 export interface Arrived {
   readonly copy: Sent
@@ -30,14 +30,14 @@ export const Phone = ({
   }, [arrived.length])
 
   return (
-    <section aria-label={words.phone(to)} className="flex min-w-0 flex-col gap-3">
+    <section aria-label={labels.phone(to)} className="flex min-w-0 flex-col gap-3">
       <div className="rounded-[2.25rem] bg-phone p-2.5 shadow-over">
         <div className="flex h-[34rem] flex-col overflow-hidden rounded-[1.75rem] bg-chat">
           <header className="flex flex-col bg-surface">
             <div className="flex h-7 items-center px-5 text-2xs font-semibold tabular-nums">
-              {hourOf(now)}
+              {formatHour(now)}
               <span className="mx-auto h-4 w-20 rounded-full bg-phone" aria-hidden="true" />
-              <span className="font-normal text-soft">{words.simulated}</span>
+              <span className="font-normal text-soft">{labels.simulated}</span>
             </div>
             <div className="flex items-center gap-3 border-b border-line px-4 pt-1 pb-2.5">
               <span
@@ -49,7 +49,7 @@ export const Phone = ({
               <div>
                 <h2 className="font-mono text-sm font-semibold">{to}</h2>
                 <p className="text-2xs text-soft">
-                  {arrived.length === 0 ? words.nothing : words.arrived(arrived.length)}
+                  {arrived.length === 0 ? labels.nothing : labels.arrived(arrived.length)}
                 </p>
               </div>
             </div>
@@ -58,11 +58,11 @@ export const Phone = ({
             // The keyboard must be able to scroll it.
             // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
             tabIndex={0}
-            aria-label={words.list}
+            aria-label={labels.list}
             className="flex grow flex-col gap-2.5 overflow-y-auto p-3"
           >
             {arrived.length === 0 && (
-              <li className="m-auto max-w-52 text-center text-sm text-soft">{words.writeBelow}</li>
+              <li className="m-auto max-w-52 text-center text-sm text-soft">{labels.writeBelow}</li>
             )}
             {arrived.map((one) => (
               <Bubble key={one.copy.id} arrived={one} />
@@ -92,7 +92,9 @@ const Bubble = ({ arrived: { copy, from } }: { arrived: Arrived }) => {
           </p>
         )}
         <p className="text-sm break-words whitespace-pre-wrap">{copy.text}</p>
-        <p className="text-right text-2xs text-soft tabular-nums">{hourOf(Date.parse(copy.at))}</p>
+        <p className="text-right text-2xs text-soft tabular-nums">
+          {formatHour(Date.parse(copy.at))}
+        </p>
       </div>
       {copy.message_id !== null && <Ticks status={copy.status} tick={tick} />}
     </li>
@@ -111,21 +113,21 @@ const Ticks = ({
   <div className="flex items-center gap-2 px-1 text-2xs text-soft">
     {status === "read" ? (
       <span className="flex items-center gap-1 text-accent">
-        <Icon name="ticks" /> {words.read}
+        <Icon name="ticks" /> {labels.read}
       </span>
     ) : (
       <>
         {status === "delivered" ? (
           <span className="flex items-center gap-1">
-            <Icon name="ticks" /> {words.tickedArrived}
+            <Icon name="ticks" /> {labels.tickedArrived}
           </span>
         ) : (
           <button type="button" className={action} onClick={() => tick("delivered")}>
-            {words.tickArrived}
+            {labels.tickArrived}
           </button>
         )}
         <button type="button" className={action} onClick={() => tick("read")}>
-          {words.readIt}
+          {labels.readIt}
         </button>
       </>
     )}

@@ -1,5 +1,5 @@
 /** The words of the emulator. */
-export const emulatorWords = {
+export const emulatorLabels = {
   title: "Emulator",
   about: "What recipients received. Nothing here reaches a real phone.",
   phones: "Phones",
@@ -17,7 +17,7 @@ export const emulatorWords = {
   send: "Send",
 }
 
-export const phoneWords = {
+export const phoneLabels = {
   phone: (phone: string) => `Phone ${phone}`,
   simulated: "simulated",
   nothing: "nothing has arrived",
@@ -31,7 +31,7 @@ export const phoneWords = {
   readIt: "Read it",
 }
 
-export const controlWords = {
+export const controlLabels = {
   number: (id: number, name: string) => `Number ${id}, ${name}`,
   noPhone: "no phone yet",
   behaviour: "How the platform answers a send",
@@ -42,7 +42,7 @@ export const controlWords = {
   resume: "Resume",
 }
 
-export const behaviourWords = {
+export const behaviourLabels = {
   succeed: ["Works", "The platform accepts every send."],
   fail: [
     "Refuses",
@@ -55,7 +55,7 @@ export const behaviourWords = {
   ],
 } as const
 
-export const clockWords = {
+export const clockLabels = {
   title: "Time",
   heading: "Move time on",
   about:

@@ -2,7 +2,7 @@
 import type { ReactNode } from "react"
 import { base } from "../api/base.ts"
 
-export const Door = ({ children }: { children: ReactNode }) => (
+export const CenteredCard = ({ children }: { children: ReactNode }) => (
   <main className="grid min-h-dvh place-items-center p-5">
     <div className="flex w-full max-w-[24rem] flex-col gap-5">
       <img src={`${base}icon.svg`} alt="" width="40" height="40" />

@@ -1,17 +1,17 @@
 /** For an address that no page has. */
 import { Link } from "@tanstack/react-router"
 import { useTitle } from "../ui/parts.tsx"
-import { Door } from "./Door.tsx"
-import { nowhereWords as words } from "./words.ts"
+import { CenteredCard } from "./Door.tsx"
+import { nowhereLabels as labels } from "./words.ts"
 
 export const NowherePage = () => {
-  useTitle(words.title)
+  useTitle(labels.title)
   return (
-    <Door>
-      <h1 className="text-xl font-semibold">{words.title}</h1>
+    <CenteredCard>
+      <h1 className="text-xl font-semibold">{labels.title}</h1>
       <Link to="/" className="control self-start">
-        {words.start}
+        {labels.start}
       </Link>
-    </Door>
+    </CenteredCard>
   )
 }

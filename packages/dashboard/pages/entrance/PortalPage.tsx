@@ -8,8 +8,8 @@ import { useState } from "react"
 import { Refused, call } from "../api/call.ts"
 import { setSession } from "../api/session.ts"
 import { Button, Failure, useTitle } from "../ui/parts.tsx"
-import { Door } from "./Door.tsx"
-import { portalWords as words } from "./words.ts"
+import { CenteredCard } from "./Door.tsx"
+import { portalLabels as labels } from "./words.ts"
 
 export const PortalPage = () => {
   const client = useQueryClient()
@@ -23,27 +23,27 @@ export const PortalPage = () => {
     },
   })
   const isUsed = code === "" || (error instanceof Refused && error.status === 401)
-  useTitle(isUsed ? words.usedTitle : words.title)
+  useTitle(isUsed ? labels.usedTitle : labels.title)
 
   return (
-    <Door>
+    <CenteredCard>
       {isUsed ? (
         <div role="alert" className="flex flex-col gap-2">
-          <h1 className="text-xl font-semibold">{words.usedTitle}</h1>
-          <p className="text-soft">{words.used}</p>
+          <h1 className="text-xl font-semibold">{labels.usedTitle}</h1>
+          <p className="text-soft">{labels.used}</p>
         </div>
       ) : (
         <>
           <div>
-            <h1 className="text-xl font-semibold">{words.title}</h1>
-            <p className="text-soft">{words.about}</p>
+            <h1 className="text-xl font-semibold">{labels.title}</h1>
+            <p className="text-soft">{labels.about}</p>
           </div>
           {error !== null && <Failure error={error} />}
-          <Button look="primary" busy={isPending} onClick={() => mutate()} className="h-10">
-            {words.open}
+          <Button variant="primary" busy={isPending} onClick={() => mutate()} className="h-10">
+            {labels.open}
           </Button>
         </>
       )}
-    </Door>
+    </CenteredCard>
   )
 }

@@ -7,33 +7,33 @@ import { base } from "../api/base.ts"
 import { Refused, call } from "../api/call.ts"
 import { setSession } from "../api/session.ts"
 import { Button, Failure, useTitle } from "../ui/parts.tsx"
-import { signedOutWords } from "../ui/words.ts"
-import { Door } from "./Door.tsx"
+import { signedOutLabels } from "../ui/words.ts"
+import { CenteredCard } from "./Door.tsx"
 import { ownPath } from "./ownPath.ts"
-import { signInWords as words } from "./words.ts"
+import { signInLabels as labels } from "./words.ts"
 
 const defaultRetrySeconds = 60
 
-const problemOf = (error: Error | null): string | undefined => {
+const toProblem = (error: Error | null): string | undefined => {
   if (error === null) return undefined
-  if (!(error instanceof Refused)) return words.away
-  if (error.status === 401) return words.wrong
+  if (!(error instanceof Refused)) return labels.away
+  if (error.status === 401) return labels.wrong
   return error.status === 429
-    ? words.tooMany(error.retryAfter ?? defaultRetrySeconds)
+    ? labels.tooMany(error.retryAfter ?? defaultRetrySeconds)
     : error.message
 }
 
 export const SignInPage = () => {
   const { to } = useSearch({ from: "/sign-in" })
   const router = useRouter()
-  useTitle(words.title)
+  useTitle(labels.title)
   const [code] = useState(() => new URLSearchParams(location.hash.slice(1)).get("code"))
   return (
-    <Door>
+    <CenteredCard>
       <div>
-        <h1 className="text-xl font-semibold">{words.title}</h1>
+        <h1 className="text-xl font-semibold">{labels.title}</h1>
         <p className="text-soft">
-          {words.about} {code === null && words.customer}
+          {labels.about} {code === null && labels.customer}
         </p>
       </div>
       <div className="card p-5 shadow-card">
@@ -43,13 +43,13 @@ export const SignInPage = () => {
         />
       </div>
       <p className="text-xs text-soft">
-        {words.where[0]}
+        {labels.where[0]}
         <code className="font-mono">operator-token</code>
-        {words.where[1]}
+        {labels.where[1]}
         <code className="font-mono">OPERATOR_TOKEN</code>
-        {words.where[2]} {words.keeps}
+        {labels.where[2]} {labels.keeps}
       </p>
-    </Door>
+    </CenteredCard>
   )
 }
 
@@ -72,7 +72,7 @@ const SignInWays = ({ code, signedIn }: { code: string | null; signedIn: () => v
     return (
       <div className="flex flex-col gap-4">
         <p role="alert" className="text-sm text-red">
-          {words.linkUsed}
+          {labels.linkUsed}
         </p>
         <SignInForm signedIn={signedIn} />
       </div>
@@ -80,9 +80,9 @@ const SignInWays = ({ code, signedIn }: { code: string | null; signedIn: () => v
   return (
     <div className="flex flex-col gap-4">
       {error && <Failure error={error} />}
-      <p className="text-sm text-soft">{words.linkAbout}</p>
-      <Button look="primary" className="h-10" busy={isPending} onClick={() => mutate({ code })}>
-        {words.link}
+      <p className="text-sm text-soft">{labels.linkAbout}</p>
+      <Button variant="primary" className="h-10" busy={isPending} onClick={() => mutate({ code })}>
+        {labels.link}
       </Button>
     </div>
   )
@@ -108,9 +108,9 @@ const SignInForm = ({ signedIn }: { signedIn: () => void }) => {
         if (typeof token === "string" && token.trim() !== "") mutate(token.trim())
       }}
     >
-      <TokenField problem={problemOf(error)} />
-      <Button type="submit" look="primary" busy={isPending} className="h-10">
-        {words.signIn}
+      <TokenField problem={toProblem(error)} />
+      <Button type="submit" variant="primary" busy={isPending} className="h-10">
+        {labels.signIn}
       </Button>
     </form>
   )
@@ -122,7 +122,7 @@ const TokenField = ({ problem }: { problem: string | undefined }) => {
   return (
     <div className="flex flex-col gap-1.5">
       <label htmlFor={field} className="text-sm font-medium">
-        {words.token}
+        {labels.token}
       </label>
       <input
         id={field}
@@ -153,15 +153,15 @@ export const SignedOut = ({ kind }: { kind: BrowserSession["kind"] }) => {
   return (
     <dialog
       ref={dialog}
-      aria-label={signedOutWords.title}
+      aria-label={signedOutLabels.title}
       // Nothing behind it works.
       onCancel={(event) => event.preventDefault()}
       className="over m-auto w-[24rem] max-w-[calc(100vw-1.5rem)]"
     >
       <div className="flex flex-col gap-4 p-5">
-        <h2 className="text-lg font-semibold">{signedOutWords.title}</h2>
+        <h2 className="text-lg font-semibold">{signedOutLabels.title}</h2>
         <p className="text-soft">
-          {kind === "operator" ? signedOutWords.operator : signedOutWords.portal}
+          {kind === "operator" ? signedOutLabels.operator : signedOutLabels.portal}
         </p>
         {kind === "operator" && (
           <SignInForm

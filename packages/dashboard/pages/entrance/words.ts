@@ -1,5 +1,5 @@
 /** The words of sign-in, portal links, and addresses without a page. */
-export const signInWords = {
+export const signInLabels = {
   title: "Sign in to the console",
   about: "For the people who run this messaging service.",
   customer: "Did you come by a link? Ask its sender for a new one.",
@@ -17,7 +17,7 @@ export const signInWords = {
   keeps: "This browser keeps a session, never the token.",
 }
 
-export const portalWords = {
+export const portalLabels = {
   title: "Your workspace is ready",
   about: "This link works once, in this browser.",
   open: "Open the workspace",
@@ -25,4 +25,4 @@ export const portalWords = {
   used: "A link opens the workspace once, and only for a short time. Ask the sender for a new one.",
 }
 
-export const nowhereWords = { title: "This page does not exist", start: "Go to the start" }
+export const nowhereLabels = { title: "This page does not exist", start: "Go to the start" }

@@ -1,8 +1,8 @@
 /** On every other page while a file is sent, or was not sent to its end. */
 import { Link, useLocation } from "@tanstack/react-router"
 import { Bar } from "../ui/parts.tsx"
-import { shellWords as words } from "../ui/words.ts"
-import { progressOf, useFileRuns } from "./fileRuns.ts"
+import { shellLabels as labels } from "../ui/words.ts"
+import { getProgress, useFileRuns } from "./fileRuns.ts"
 
 export const FileBars = () => {
   const { pathname } = useLocation()
@@ -10,20 +10,22 @@ export const FileBars = () => {
     .filter(({ state }) => state.progress !== "done")
     .filter(({ workspaceId }) => !pathname.endsWith(`/w/${workspaceId}/messages/file`))
     .map((run) => {
-      const { answered, all } = progressOf(run)
+      const { answered, all } = getProgress(run)
       const isSending = run.state.progress === "sending"
       return (
         <Bar
           key={run.workspaceId}
           icon={isSending ? "message" : "warning"}
-          says={isSending ? words.sendingFile(answered, all) : words.stoppedFile(answered, all)}
+          message={
+            isSending ? labels.sendingFile(answered, all) : labels.stoppedFile(answered, all)
+          }
         >
           <Link
             to="/w/$workspaceId/messages/file"
             params={{ workspaceId: String(run.workspaceId) }}
             className="font-medium underline"
           >
-            {words.showFile}
+            {labels.showFile}
           </Link>
         </Bar>
       )

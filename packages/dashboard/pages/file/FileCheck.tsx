@@ -1,6 +1,6 @@
 /** What a file will do before it does it: messages, errors by line and column, allowance, quota, earlier sendings. */
 import { useQuery } from "@tanstack/react-query"
-import { asked } from "../api/call.ts"
+import { operationQuery } from "../api/call.ts"
 import { SendingNotes } from "../messages/SendingNotes.tsx"
 import { CheckField } from "../ui/forms.tsx"
 import { Button, Fact } from "../ui/parts.tsx"
@@ -8,7 +8,7 @@ import { Table } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import type { FileSettings, RowProblem } from "./plan.ts"
 import type { Check } from "./useCheck.ts"
-import { fileWords as words, rowProblemWords } from "./words.ts"
+import { fileLabels as labels, rowProblemLabels } from "./words.ts"
 
 type Change = (change: Partial<FileSettings>) => void
 
@@ -22,15 +22,15 @@ export const FileCheck = ({
   change: Change
 }) => {
   const wrong = new Set(check.problems.map(({ line }) => line)).size
-  const action = check.goesOn && check.accepted > 0 ? words.goOn : words.send
+  const action = check.goesOn && check.accepted > 0 ? labels.goOn : labels.send
   return (
-    <section aria-label={words.check} className="card flex flex-col gap-4 p-5">
+    <section aria-label={labels.check} className="card flex flex-col gap-4 p-5">
       <dl className="grid grid-cols-2 gap-4 sm:grid-cols-3">
-        <Fact name={words.good}>{check.left.toLocaleString()}</Fact>
-        <Fact name={words.wrong}>
+        <Fact name={labels.good}>{check.left.toLocaleString()}</Fact>
+        <Fact name={labels.wrong}>
           <span className={wrong > 0 ? "text-red" : ""}>{wrong.toLocaleString()}</span>
         </Fact>
-        <Fact name={words.repeated}>{check.repeated.length.toLocaleString()}</Fact>
+        <Fact name={labels.repeated}>{check.repeated.length.toLocaleString()}</Fact>
         <Room id={check.id} settings={settings} />
       </dl>
       <Shortage check={check} settings={settings} />
@@ -38,8 +38,8 @@ export const FileCheck = ({
       <Earlier check={check} />
       {check.repeated.length > 0 && (
         <CheckField
-          label={words.once(check.repeated.length)}
-          about={words.onceAbout(check.repeated.length, linesOf(check.repeated))}
+          label={labels.once(check.repeated.length)}
+          about={labels.onceAbout(check.repeated.length, getLines(check.repeated))}
           checked={settings.once}
           onChange={(event) => change({ once: event.target.checked })}
         />
@@ -48,18 +48,18 @@ export const FileCheck = ({
         <>
           <ProblemTable problems={check.problems} />
           <CheckField
-            label={words.leaveOut(wrong)}
+            label={labels.leaveOut(wrong)}
             checked={settings.leaveOutWrong}
             onChange={(event) => change({ leaveOutWrong: event.target.checked })}
           />
         </>
       )}
       {wrong > 0 && !settings.leaveOutWrong && (
-        <p className="text-sm text-amber">{words.notWithErrors}</p>
+        <p className="text-sm text-amber">{labels.notWithErrors}</p>
       )}
-      <p className="text-xs text-soft">{words.keeps}</p>
+      <p className="text-xs text-soft">{labels.keeps}</p>
       <div className="flex justify-end">
-        <Button type="submit" look="primary" aria-disabled={check.sending === null}>
+        <Button type="submit" variant="primary" aria-disabled={check.sending === null}>
           {action(check.left)}
         </Button>
       </div>
@@ -69,15 +69,17 @@ export const FileCheck = ({
 
 const linesMax = 12
 
-const linesOf = (rows: ReadonlyArray<{ readonly line: number }>): string =>
+const getLines = (rows: ReadonlyArray<{ readonly line: number }>): string =>
   rows
     .slice(0, linesMax)
     .map(({ line }) => line.toLocaleString())
     .join(", ") + (rows.length > linesMax ? " …" : "")
 
 const useRoom = (id: number, from: number | null) => {
-  const workspace = useQuery(asked("GET /admin/v1/workspaces/{id}", { path: { id } }))
-  const connections = useQuery(asked("GET /admin/v1/workspaces/{id}/connections", { path: { id } }))
+  const workspace = useQuery(operationQuery("GET /admin/v1/workspaces/{id}", { path: { id } }))
+  const connections = useQuery(
+    operationQuery("GET /admin/v1/workspaces/{id}/connections", { path: { id } }),
+  )
   const quota = connections.data?.data.find(({ number_id }) => number_id === from)?.quota
   const plan = workspace.data?.plan
   return {
@@ -93,9 +95,9 @@ const Room = ({ id, settings }: { id: number; settings: FileSettings }) => {
   return (
     <>
       {allowance !== undefined && (
-        <Fact name={words.allowance}>{allowance?.toLocaleString() ?? words.unlimited}</Fact>
+        <Fact name={labels.allowance}>{allowance?.toLocaleString() ?? labels.unlimited}</Fact>
       )}
-      {quota !== undefined && <Fact name={words.quota}>{quota.toLocaleString()}</Fact>}
+      {quota !== undefined && <Fact name={labels.quota}>{quota.toLocaleString()}</Fact>}
     </>
   )
 }
@@ -108,9 +110,9 @@ const Shortage = ({ check: { id, left }, settings }: { check: Check; settings: F
   return (
     <>
       {typeof allowance === "number" && allowance < left && (
-        <p className="text-sm text-amber">{words.allowanceShort(allowance)}</p>
+        <p className="text-sm text-amber">{labels.allowanceShort(allowance)}</p>
       )}
-      {quota < left && <p className="text-sm text-amber">{words.quotaShort(quotaMax)}</p>}
+      {quota < left && <p className="text-sm text-amber">{labels.quotaShort(quotaMax)}</p>}
     </>
   )
 }
@@ -119,15 +121,17 @@ const Shortage = ({ check: { id, left }, settings }: { check: Check; settings: F
 const Earlier = ({ check }: { check: Check }) => {
   const { accepted, earlier, unknown } = check
   if (earlier === "none") return null
-  const says = { begun: words.begun, sent: words.wasSent, other: words.otherSettings }[earlier]
+  const expectMessage = { begun: labels.begun, sent: labels.wasSent, other: labels.otherSettings }[
+    earlier
+  ]
   return (
     <div className="flex flex-col gap-3 rounded-lg bg-violet-wash px-3.5 py-3 text-violet">
-      <p className="text-sm">{says(accepted)}</p>
+      <p className="text-sm">{expectMessage(accepted)}</p>
       {unknown !== null && (
         <>
-          <p className="text-sm">{words.unknown(unknown)}</p>
+          <p className="text-sm">{labels.unknown(unknown)}</p>
           <CheckField
-            label={words.sendUnknown}
+            label={labels.sendUnknown}
             checked={check.wants.unknown}
             onChange={(event) => check.want({ unknown: event.target.checked })}
           />
@@ -135,7 +139,7 @@ const Earlier = ({ check }: { check: Check }) => {
       )}
       {(earlier !== "begun" || check.wants.again) && (
         <CheckField
-          label={words.again}
+          label={labels.again}
           checked={check.wants.again}
           onChange={(event) => check.want({ again: event.target.checked })}
         />
@@ -147,27 +151,27 @@ const Earlier = ({ check }: { check: Check }) => {
 type Problems = ReadonlyArray<RowProblem>
 
 const columns: Columns<{ readonly group: Problems }> = [
-  { name: words.line, cell: ({ group }) => linesOf(group) },
-  { name: words.column, cell: ({ group }) => group[0]?.column },
-  { name: words.what, cell: ({ group }) => whatIsWrong(group) },
+  { name: labels.line, cell: ({ group }) => getLines(group) },
+  { name: labels.column, cell: ({ group }) => group[0]?.column },
+  { name: labels.what, cell: ({ group }) => whatIsWrong(group) },
 ]
 const shownMax = 50
 
 /** Rows with one and the same error are one line of the table. */
 const ProblemTable = ({ problems }: { problems: Problems }) => {
   const groups = Map.groupBy(problems, ({ code, column, text }) => `${code} ${column} ${text}`)
-  const shown = [...groups].slice(0, shownMax).map(([id, group]) => ({ id, group }))
-  const left = problems.length - shown.reduce((sum, { group }) => sum + group.length, 0)
+  const visible = [...groups].slice(0, shownMax).map(([id, group]) => ({ id, group }))
+  const left = problems.length - visible.reduce((sum, { group }) => sum + group.length, 0)
   return (
     <>
-      <Table caption={words.problems} columns={columns} rows={shown} />
-      {left > 0 && <p className="text-sm text-soft">{words.more(left)}</p>}
+      <Table caption={labels.problems} columns={columns} rows={visible} />
+      {left > 0 && <p className="text-sm text-soft">{labels.more(left)}</p>}
     </>
   )
 }
 
 const whatIsWrong = (group: Problems): string => {
   const [{ code, text } = { code: "no_text", text: "" } as const] = group
-  const says = rowProblemWords[code](text)
-  return group.length === 1 ? says : words.sameProblem(group.length, says)
+  const message = rowProblemLabels[code](text)
+  return group.length === 1 ? message : labels.sameProblem(group.length, message)
 }

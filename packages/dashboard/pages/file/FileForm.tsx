@@ -3,7 +3,7 @@ import { useState } from "react"
 import type { FormEvent } from "react"
 import { FromField } from "../messages/FromField.tsx"
 import { Preview } from "../messages/Preview.tsx"
-import { newMessageWords } from "../messages/words.ts"
+import { newMessageLabels } from "../messages/words.ts"
 import { CheckField, SelectField, TextArea, TextField } from "../ui/forms.tsx"
 import { Button, Loading } from "../ui/parts.tsx"
 import { FileCheck } from "./FileCheck.tsx"
@@ -13,7 +13,7 @@ import type { FileSettings } from "./plan.ts"
 import type { ChosenFile, Sheet } from "./sheet.ts"
 import { useCheck } from "./useCheck.ts"
 import type { Check } from "./useCheck.ts"
-import { fileWords as words } from "./words.ts"
+import { fileLabels as labels } from "./words.ts"
 
 type Change = (change: Partial<FileSettings>) => void
 
@@ -63,7 +63,7 @@ export const FileForm = ({
 }
 
 /** A local time of a field as an instant; null where it is empty. */
-const instantOf = (text: string): string | null =>
+const toInstant = (text: string): string | null =>
   text === "" ? null : new Date(text).toISOString()
 
 const Settings = ({
@@ -80,17 +80,17 @@ const Settings = ({
   const [unknown] = unknownPlaceholders(settings.template, sheet)
   return (
     <div className="card flex flex-col gap-4 p-5">
-      <p className="truncate text-sm font-medium">{words.chosen(name, sheet.rows.length)}</p>
+      <p className="truncate text-sm font-medium">{labels.chosen(name, sheet.rows.length)}</p>
       <SelectField
-        label={words.to}
+        label={labels.to}
         value={settings.to}
         onChange={(event) => change({ to: Number(event.target.value) })}
         options={sheet.columns.map((column, index) => [index, column])}
       />
       <TextArea
-        label={words.template}
+        label={labels.template}
         about={<Columns sheet={sheet} />}
-        problem={unknown === undefined ? undefined : words.noColumn(unknown)}
+        problem={unknown === undefined ? undefined : labels.noColumn(unknown)}
         value={settings.template}
         onChange={(event) => change({ template: event.target.value })}
         rows={4}
@@ -102,19 +102,19 @@ const Settings = ({
         <div className="max-sm:hidden" />
         <TextField
           type="datetime-local"
-          label={newMessageWords.sendAt}
-          about={newMessageWords.sendAtAbout}
-          onChange={(event) => change({ sendAt: instantOf(event.target.value) })}
+          label={newMessageLabels.sendAt}
+          about={newMessageLabels.sendAtAbout}
+          onChange={(event) => change({ sendAt: toInstant(event.target.value) })}
         />
         <TextField
           type="datetime-local"
-          label={newMessageWords.expiresAt}
-          about={newMessageWords.expiresAtAbout}
-          onChange={(event) => change({ expiresAt: instantOf(event.target.value) })}
+          label={newMessageLabels.expiresAt}
+          about={newMessageLabels.expiresAtAbout}
+          onChange={(event) => change({ expiresAt: toInstant(event.target.value) })}
         />
       </div>
       <CheckField
-        label={newMessageWords.test}
+        label={newMessageLabels.test}
         checked={settings.mode === "test"}
         onChange={(event) => change({ mode: event.target.checked ? "test" : "live" })}
       />
@@ -124,7 +124,7 @@ const Settings = ({
 
 const Columns = ({ sheet }: { sheet: Sheet }) => (
   <>
-    {words.templateAbout}{" "}
+    {labels.templateAbout}{" "}
     {sheet.columns.map((column) => (
       <code key={column} className="mr-1.5 inline-block font-mono break-all">{`{${column}}`}</code>
     ))}
@@ -134,33 +134,33 @@ const Columns = ({ sheet }: { sheet: Sheet }) => (
 /** One row's message, as its recipient sees it. */
 const RowPreview = ({ check: { rows } }: { check: Check }) => {
   const [at, setAt] = useState(0)
-  const place = Math.min(at, rows.length - 1)
-  const row = rows[place]
+  const index = Math.min(at, rows.length - 1)
+  const row = rows[index]
   return (
     <div className="flex min-w-0 flex-col gap-3 lg:sticky lg:top-6">
       <Preview
         text={row?.text ?? ""}
-        empty={row === undefined ? words.nothing : newMessageWords.previewEmpty}
+        empty={row === undefined ? labels.nothing : newMessageLabels.previewEmpty}
       />
       {row !== undefined && (
-        <nav aria-label={words.preview} className="flex items-center gap-2 text-xs text-soft">
+        <nav aria-label={labels.preview} className="flex items-center gap-2 text-xs text-soft">
           <span className="mr-auto min-w-0 truncate">
-            {words.previewOf(place + 1, rows.length)}
+            {labels.getPreview(index + 1, rows.length)}
             <span className="block truncate font-mono">
-              {words.toWhom(row.to.phone ?? row.to.username ?? "")}
+              {labels.toWhom(row.to.phone ?? row.to.username ?? "")}
             </span>
           </span>
           <Button
-            aria-label={words.previous}
-            aria-disabled={place === 0}
-            onClick={() => setAt(Math.max(0, place - 1))}
+            aria-label={labels.previous}
+            aria-disabled={index === 0}
+            onClick={() => setAt(Math.max(0, index - 1))}
           >
             ‹
           </Button>
           <Button
-            aria-label={words.next}
-            aria-disabled={place === rows.length - 1}
-            onClick={() => setAt(Math.min(rows.length - 1, place + 1))}
+            aria-label={labels.next}
+            aria-disabled={index === rows.length - 1}
+            onClick={() => setAt(Math.min(rows.length - 1, index + 1))}
           >
             ›
           </Button>

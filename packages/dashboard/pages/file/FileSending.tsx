@@ -4,26 +4,26 @@ import type { MessageSearch } from "../messages/messageSearch.ts"
 import { Button, Failure, Section } from "../ui/parts.tsx"
 import { Table, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
-import { progressOf } from "./fileRuns.ts"
+import { getProgress } from "./fileRuns.ts"
 import type { FileRun, Sending } from "./fileRuns.ts"
-import { referenceOf } from "./plan.ts"
+import { toReference } from "./plan.ts"
 import type { RefusedRow } from "./sending.ts"
-import { fileWords, sendingWords as words } from "./words.ts"
+import { fileLabels, sendingLabels as labels } from "./words.ts"
 
 export const FileSending = ({ run }: { run: FileRun }) => {
   const { goOn, sending, state, stop, workspaceId } = run
   const { acceptedBefore, error, memory, progress, refused, waitsFor } = state
-  const { all, answered } = progressOf(run)
+  const { all, answered } = getProgress(run)
   const isDone = progress === "done"
   return (
     <Section
-      title={isDone && refused.length === 0 ? words.allAccepted : words.title}
+      title={isDone && refused.length === 0 ? labels.allAccepted : labels.title}
       action={
         <>
-          {progress === "sending" && <Button onClick={stop}>{words.stop}</Button>}
+          {progress === "sending" && <Button onClick={stop}>{labels.stop}</Button>}
           {(progress === "stopped" || progress === "failed") && (
-            <Button look="primary" onClick={goOn}>
-              {words.goOn}
+            <Button variant="primary" onClick={goOn}>
+              {labels.goOn}
             </Button>
           )}
           {(isDone || memory.accepted > 0) && (
@@ -31,9 +31,9 @@ export const FileSending = ({ run }: { run: FileRun }) => {
               className="control"
               to="/w/$workspaceId/messages"
               params={{ workspaceId: String(workspaceId) }}
-              search={messagesOf(sending)}
+              search={listMessages(sending)}
             >
-              {words.show}
+              {labels.show}
             </Link>
           )}
         </>
@@ -42,21 +42,21 @@ export const FileSending = ({ run }: { run: FileRun }) => {
       <div className="card flex flex-col gap-3 p-5">
         <div className="flex items-center gap-3">
           <progress
-            aria-label={words.progress}
+            aria-label={labels.progress}
             max={all}
             value={answered}
             className="h-2 min-w-0 grow"
           />
-          <span className="text-sm tabular-nums">{words.of(answered, all)}</span>
+          <span className="text-sm tabular-nums">{labels.of(answered, all)}</span>
         </div>
         <div role="status" className="flex flex-col gap-1">
-          <p className="font-medium">{words.accepted(memory.accepted)}</p>
-          {acceptedBefore > 0 && <p>{words.before(acceptedBefore)}</p>}
-          {waitsFor !== null && <p className="text-amber">{words.waits[waitsFor]}</p>}
-          {progress === "stopped" && <p className="text-soft">{words.stopped}</p>}
+          <p className="font-medium">{labels.accepted(memory.accepted)}</p>
+          {acceptedBefore > 0 && <p>{labels.before(acceptedBefore)}</p>}
+          {waitsFor !== null && <p className="text-amber">{labels.waits[waitsFor]}</p>}
+          {progress === "stopped" && <p className="text-soft">{labels.stopped}</p>}
         </div>
         {error instanceof Error && <Failure error={error} />}
-        {!isDone && <p className="text-xs text-soft">{fileWords.keeps}</p>}
+        {!isDone && <p className="text-xs text-soft">{fileLabels.keeps}</p>}
       </div>
       {refused.length > 0 && <Refusals refused={refused} />}
     </Section>
@@ -64,22 +64,22 @@ export const FileSending = ({ run }: { run: FileRun }) => {
 }
 
 /** The list of the messages that the file became, and of no others. */
-const messagesOf = ({ before: { run }, settings: { mode } }: Sending): MessageSearch => ({
-  reference: referenceOf(run),
+const listMessages = ({ before: { run }, settings: { mode } }: Sending): MessageSearch => ({
+  reference: toReference(run),
   ...(mode === "test" ? { mode } : {}),
 })
 
 const columns: Columns<RefusedRow> = [
-  { name: fileWords.line, cell: ({ row }) => row.line },
-  { name: fileWords.to, look: mono, cell: ({ row }) => row.to.phone ?? row.to.username },
-  { name: fileWords.what, look: "text-red", cell: ({ says }) => says },
+  { name: fileLabels.line, cell: ({ row }) => row.line },
+  { name: fileLabels.to, tone: mono, cell: ({ row }) => row.to.phone ?? row.to.username },
+  { name: fileLabels.what, tone: "text-red", cell: ({ message }) => message },
 ]
 
 const Refusals = ({ refused }: { refused: ReadonlyArray<RefusedRow> }) => (
   <>
-    <p className="text-sm text-red">{words.refused(refused.length)}</p>
+    <p className="text-sm text-red">{labels.refused(refused.length)}</p>
     <Table
-      caption={words.refused(refused.length)}
+      caption={labels.refused(refused.length)}
       columns={columns}
       rows={refused.map((one) => ({ ...one, id: one.row.line }))}
     />

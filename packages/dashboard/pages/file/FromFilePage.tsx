@@ -13,7 +13,7 @@ import { FileSending } from "./FileSending.tsx"
 import { openFile } from "./sheet.ts"
 import type { OpenedFile, SheetProblem } from "./sheet.ts"
 import { startSending } from "./startSending.ts"
-import { fileWords as words, sheetProblemWords } from "./words.ts"
+import { fileLabels as labels, sheetProblemLabels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/messages/file")
 
@@ -29,18 +29,18 @@ export const FromFilePage = () => {
   }
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} about={words.about}>
+      <PageHead title={labels.title} about={labels.about}>
         <AllMessages workspaceId={String(id)} />
         {(run === undefined ? opened !== null : run.state.progress !== "sending") && (
-          <Button onClick={() => choose(undefined)}>{words.another}</Button>
+          <Button onClick={() => choose(undefined)}>{labels.another}</Button>
         )}
       </PageHead>
       {run === undefined && opened === null && (
         <div className="card p-5">
           <FileField
             accept=".csv,.tsv,.txt,text/csv"
-            label={words.choose}
-            about={words.chooseAbout}
+            label={labels.choose}
+            about={labels.chooseAbout}
             choose={choose}
           />
         </div>
@@ -54,33 +54,33 @@ export const FromFilePage = () => {
   )
 }
 
-type Shown = SheetProblem & {
+type View = SheetProblem & {
   readonly id: string
   readonly line?: number
   readonly column?: number
 }
 
-const columns: Columns<Shown> = [
-  { name: words.line, cell: ({ line }) => line },
-  { name: words.column, cell: ({ column }) => column },
-  { name: words.what, cell: ({ code }) => sheetProblemWords[code] },
+const columns: Columns<View> = [
+  { name: labels.line, cell: ({ line }) => line },
+  { name: labels.column, cell: ({ column }) => column },
+  { name: labels.what, cell: ({ code }) => sheetProblemLabels[code] },
 ]
 const shownMax = 100
 
 const WrongFile = ({ name, problems }: { name: string; problems: ReadonlyArray<SheetProblem> }) => (
   <div role="alert" className="flex flex-col gap-3">
     <p className="font-medium text-red">
-      {words.wrongFile}: <span className="break-all">{name}</span>
+      {labels.wrongFile}: <span className="break-all">{name}</span>
     </p>
     <Table
-      caption={words.wrongFile}
+      caption={labels.wrongFile}
       columns={columns}
       rows={problems
         .slice(0, shownMax)
         .map((one) => ({ ...one, id: Object.values(one).join(" ") }))}
     />
     {problems.length > shownMax && (
-      <p className="text-sm text-soft">{words.more(problems.length - shownMax)}</p>
+      <p className="text-sm text-soft">{labels.more(problems.length - shownMax)}</p>
     )}
   </div>
 )

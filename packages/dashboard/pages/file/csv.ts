@@ -2,7 +2,7 @@
  * Reads comma-separated values (RFC 4180) as spreadsheets write them: quotes, a byte order mark, semicolons or tabs,
  * and any end of line. Rows and problems have their lines, so that a page can name what is wrong by line and column.
  */
-import type { Turns } from "./turns.ts"
+import type { Slices } from "./turns.ts"
 
 export interface CsvRow {
   /** Of the file, from 1, on which it begins: a quoted cell may span several. */
@@ -73,7 +73,7 @@ const readPlain = (source: string, start: number, plain: RegExp): ReadCell => {
 
 const countLines = (text: string): number => text.match(/\r\n|\r|\n/g)?.length ?? 0
 
-export const parseCsv = function* (source: string): Turns<Csv> {
+export const parseCsv = function* (source: string): Slices<Csv> {
   const text = source.replace(/^\uFEFF/, "")
   // A line that Excel writes for itself.
   const named = /^sep=([,;\t|])(\r\n|\r|\n)/i.exec(text)
@@ -84,7 +84,7 @@ export const parseCsv = function* (source: string): Turns<Csv> {
   let cells: Array<string> = []
   let at = named?.[0].length ?? 0
   let line = named === null ? 1 : 2
-  let begins = line
+  let starts = line
   while (at < text.length || cells.length > 0) {
     const cell = (text[at] === '"' ? readQuoted : readPlain)(text, at, plain)
     cells.push(cell.text)
@@ -95,13 +95,13 @@ export const parseCsv = function* (source: string): Turns<Csv> {
       at += 1
       continue
     }
-    if (cells.some((one) => one.trim() !== "")) rows.push({ line: begins, cells })
+    if (cells.some((one) => one.trim() !== "")) rows.push({ line: starts, cells })
     cells = []
     yield
     if (at >= text.length) break
     at += text.startsWith("\r\n", at) ? 2 : 1
     line += 1
-    begins = line
+    starts = line
   }
   return { rows, problems }
 }

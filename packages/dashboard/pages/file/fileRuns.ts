@@ -59,7 +59,7 @@ export const dropRuns = (): void => {
 export const useFileRuns = (): ReadonlyArray<FileRun> => useSyncExternalStore(subscribe, () => runs)
 
 /** How many rows the service has answered, of how many. */
-export const progressOf = ({ sending: { slots }, state: { memory } }: FileRun) => {
+export const getProgress = ({ sending: { slots }, state: { memory } }: FileRun) => {
   const ended = new Set(memory.ended)
   let [answered, all] = [0, 0]
   for (const { line, rows } of slots) {

@@ -18,38 +18,38 @@ export interface FileMemory {
   readonly begun: { readonly line: number; readonly at: number } | null
 }
 
-type Place = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">
+type Position = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">
 
 const prefix = "messaging.file."
-const keptMillis = 30 * 24 * 3600 * 1000
+const retentionMillis = 30 * 24 * 3600 * 1000
 /** The service keeps a key for 24 hours; an hour less, since clocks differ. */
 const keyMillis = 23 * 3600 * 1000
 
-const nameOf = (workspaceId: number, digest: string): string => `${prefix}${workspaceId}.${digest}`
+const toName = (workspaceId: number, digest: string): string => `${prefix}${workspaceId}.${digest}`
 
 export const recall = (
-  place: Place,
+  location: Position,
   workspaceId: number,
   digest: string,
   now: number,
 ): FileMemory | null => {
-  const text = place.getItem(nameOf(workspaceId, digest))
+  const text = location.getItem(toName(workspaceId, digest))
   const known = text === null ? null : (JSON.parse(text) as FileMemory)
-  return known === null || known.at + keptMillis < now ? null : known
+  return known === null || known.at + retentionMillis < now ? null : known
 }
 
 export const remember = (
-  place: Place,
+  location: Position,
   workspaceId: number,
   digest: string,
   memory: FileMemory,
 ): void => {
-  for (const name of Array.from({ length: place.length }, (_, index) => place.key(index))) {
-    const text = name?.startsWith(prefix) ? place.getItem(name) : null
-    if (name && text && (JSON.parse(text) as FileMemory).at + keptMillis < memory.at)
-      place.removeItem(name)
+  for (const name of Array.from({ length: location.length }, (_, index) => location.key(index))) {
+    const text = name?.startsWith(prefix) ? location.getItem(name) : null
+    if (name && text && (JSON.parse(text) as FileMemory).at + retentionMillis < memory.at)
+      location.removeItem(name)
   }
-  place.setItem(nameOf(workspaceId, digest), JSON.stringify(memory))
+  location.setItem(toName(workspaceId, digest), JSON.stringify(memory))
 }
 
 /** The line of a slot whose outcome the service has forgotten: it keeps a key for 24 hours. */

@@ -7,10 +7,10 @@ import type { SendBatch } from "@messaging-service/client"
 import type { Body } from "../api/operations.ts"
 import { parseRecipients } from "../messages/recipients.ts"
 import type { CsvRow } from "./csv.ts"
-import { digestOf } from "./sha256.ts"
+import { digest } from "./sha256.ts"
 import type { Sheet } from "./sheet.ts"
 import { workAtOnce } from "./turns.ts"
-import type { Turns } from "./turns.ts"
+import type { Slices } from "./turns.ts"
 
 export interface FileSettings {
   /** The column of the recipients. */
@@ -91,14 +91,14 @@ export const textFor = (template: string, { columns }: Sheet, { cells }: CsvRow)
 export const phonePattern = /^\+[1-9]\d{6,14}$/
 const username = /^(@\w{4,32}|tg:\d{1,19}|(https?:\/\/)?(t|telegram)\.me\/\w{4,32}\/?)$/i
 
-const problemOf = (to: Recipient | undefined): RowProblemCode | null => {
+const toProblem = (to: Recipient | undefined): RowProblemCode | null => {
   if (to === undefined) return "no_recipient"
   if (to.phone !== undefined) return phonePattern.test(to.phone) ? null : "wrong_phone"
   return username.test(to.username ?? "") ? null : "wrong_username"
 }
 
 /** Reads a time with its offset, or in the viewer's zone without one. Undefined when it cannot be read. */
-const instantOf = (text: string): string | undefined => {
+const toInstant = (text: string): string | undefined => {
   const match = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?( ?(Z|[+-]\d{2}:?\d{2}))?)?$/i
   const instant = match.test(text)
     ? Date.parse(text.replace(" ", "T").replace(" ", ""))
@@ -106,10 +106,10 @@ const instantOf = (text: string): string | undefined => {
   return Number.isNaN(instant) ? undefined : new Date(instant).toISOString()
 }
 
-const timeOf = (sheet: Sheet, name: string, row: CsvRow, whole: string | null) => {
+const getTime = (sheet: Sheet, name: string, row: CsvRow, whole: string | null) => {
   const column = sheet.columns.findIndex((one) => one.toLowerCase() === name)
   const cell = (row.cells[column] ?? "").trim()
-  return cell === "" ? { column, cell, time: whole } : { column, cell, time: instantOf(cell) }
+  return cell === "" ? { column, cell, time: whole } : { column, cell, time: toInstant(cell) }
 }
 
 export const hasTemplate = ({ template }: FileSettings): boolean => template.trim() !== ""
@@ -120,7 +120,7 @@ const checkRow = (sheet: Sheet, settings: FileSettings, row: CsvRow) => {
     problems.push({ line: row.line, column, code, text })
   const cell = (row.cells[settings.to] ?? "").trim()
   const [to, another] = parseRecipients(cell)
-  const problem = another === undefined ? problemOf(to) : "wrong_phone"
+  const problem = another === undefined ? toProblem(to) : "wrong_phone"
   if (problem !== null) wrong(problem, settings.to + 1, cell)
   const text = textFor(settings.template, sheet, row)
   // Before a text is given, its absence is no error of any row.
@@ -128,7 +128,7 @@ const checkRow = (sheet: Sheet, settings: FileSettings, row: CsvRow) => {
   if ([...text].length > textMax) wrong("long_text", null, `${[...text].length}`)
   const times = (["send_at", "expires_at"] as const).map((name) => {
     const whole = name === "send_at" ? settings.sendAt : settings.expiresAt
-    const found = timeOf(sheet, name, row, whole)
+    const found = getTime(sheet, name, row, whole)
     if (found.time === undefined) wrong("wrong_time", found.column + 1, found.cell)
     return found.time ?? null
   })
@@ -138,10 +138,10 @@ const checkRow = (sheet: Sheet, settings: FileSettings, row: CsvRow) => {
     : { problems, row: { line: row.line, to, text, sendAt, expiresAt } satisfies FileRow }
 }
 
-const nameOf = ({ phone: number, username: name = "" }: Recipient): string =>
+const toName = ({ phone: number, username: name = "" }: Recipient): string =>
   number ?? name.toLowerCase()
 
-export const checkRows = function* (sheet: Sheet, settings: FileSettings): Turns<CheckedRows> {
+export const checkRows = function* (sheet: Sheet, settings: FileSettings): Slices<CheckedRows> {
   const problems: Array<RowProblem> = []
   const rows: Array<FileRow> = []
   const repeated: Array<FileRow> = []
@@ -151,18 +151,18 @@ export const checkRows = function* (sheet: Sheet, settings: FileSettings): Turns
     const checked = checkRow(sheet, settings, each)
     problems.push(...checked.problems)
     if (checked.row === null) continue
-    const isRepeated = known.has(nameOf(checked.row.to))
+    const isRepeated = known.has(toName(checked.row.to))
     if (isRepeated) repeated.push(checked.row)
-    known.add(nameOf(checked.row.to))
+    known.add(toName(checked.row.to))
     if (!isRepeated || !settings.once) rows.push(checked.row)
   }
   return { rows, problems, repeated }
 }
 
 /** Names the sending of a file: `again` counts the times that a user wanted all of it once more. */
-export const runOf = (fileDigest: string, settings: FileSettings, again: number): string =>
+export const getRun = (fileDigest: string, settings: FileSettings, again: number): string =>
   workAtOnce(
-    digestOf(
+    digest(
       new TextEncoder().encode(
         JSON.stringify([fileDigest, Object.entries(settings).toSorted(), again]),
       ),
@@ -170,13 +170,13 @@ export const runOf = (fileDigest: string, settings: FileSettings, again: number)
   )
 
 /** What the service calls all messages of a run, whichever request sent them: its list finds them by it. */
-export const referenceOf = (run: string): string => `file-${run.slice(0, 12)}`
+export const toReference = (run: string): string => `file-${run.slice(0, 12)}`
 
 /** The requests, in the order of their first rows. */
 export const toSlots = function* (
   rows: ReadonlyArray<FileRow>,
   run: string,
-): Turns<ReadonlyArray<Slot>> {
+): Slices<ReadonlyArray<Slot>> {
   const groups = new Map<string, Array<FileRow>>()
   for (const row of rows) {
     yield
@@ -197,13 +197,13 @@ export const toSlots = function* (
 }
 
 /** The body that sends those rows of a slot. */
-export const bodyOf = (
+export const getBody = (
   rows: ReadonlyArray<FileRow>,
   from: number | null,
   run: string,
 ): Body<"POST /admin/v1/workspaces/{id}/messages/batch"> => ({
   to: rows.map(({ to }) => to),
-  reference: referenceOf(run),
+  reference: toReference(run),
   ...(from === null ? {} : { from }),
   text: rows[0]?.text ?? "",
   send_at: rows[0]?.sendAt ?? null,

@@ -16,7 +16,7 @@ export type SlotEnd = "accepted" | "accepted_before" | "refused"
 
 export interface RefusedRow {
   readonly row: FileRow
-  readonly says: string
+  readonly message: string
 }
 
 export interface SendingSteps {
@@ -85,12 +85,12 @@ const sendSlot = async (slot: Slot, steps: SendingSteps): Promise<void> => {
     const index = namedRow(refusal.field)
     const row = index === undefined ? undefined : rows[index]
     if (row !== undefined) {
-      refused.push({ row, says: refusal.message })
+      refused.push({ row, message: refusal.message })
       rows = rows.filter((one) => one !== row)
       continue
     }
     if (!ofSlot.includes(refusal.field ?? "")) throw refusal
-    refused.push(...rows.map((one) => ({ row: one, says: refusal.message })))
+    refused.push(...rows.map((one) => ({ row: one, message: refusal.message })))
     rows = []
   }
   steps.end(slot, "refused", refused)

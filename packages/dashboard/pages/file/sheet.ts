@@ -1,9 +1,9 @@
 /** A chosen file as a sheet: named columns, rows with the line that they begin on, or why it is none. */
 import { parseCsv } from "./csv.ts"
 import type { Csv, CsvProblem, CsvRow } from "./csv.ts"
-import { digestOf } from "./sha256.ts"
-import { workInTurns } from "./turns.ts"
-import type { Turns } from "./turns.ts"
+import { digest } from "./sha256.ts"
+import { workInSlices } from "./turns.ts"
+import type { Slices } from "./turns.ts"
 
 export interface Sheet {
   readonly columns: ReadonlyArray<string>
@@ -38,7 +38,7 @@ const recipientNames =
   /^(to|phone|phone[ _]?number|telephone|mobile|whatsapp|number|recipient|username|telegram)$/i
 
 /** Names that tell the columns apart. */
-const namesOf = (cells: ReadonlyArray<string>): ReadonlyArray<string> => {
+const getNames = (cells: ReadonlyArray<string>): ReadonlyArray<string> => {
   const names: Array<string> = []
   for (const [index, cell] of cells.entries()) {
     const name = cell.trim().replaceAll(/[{}]/g, "") || `column ${index + 1}`
@@ -50,20 +50,20 @@ const namesOf = (cells: ReadonlyArray<string>): ReadonlyArray<string> => {
 const toSheet = ({ rows }: Csv): Sheet => {
   const [head = [], next = []] = rows.slice(0, 2).map(({ cells }) => cells)
   const hasHeader = !head.some(looksLikeRecipient)
-  const columns = hasHeader ? namesOf(head) : head.map((_, index) => `column ${index + 1}`)
+  const columns = hasHeader ? getNames(head) : head.map((_, index) => `column ${index + 1}`)
   const named = hasHeader ? columns.findIndex((name) => recipientNames.test(name)) : -1
-  const looks = (hasHeader ? next : head).findIndex(looksLikeRecipient)
+  const variants = (hasHeader ? next : head).findIndex(looksLikeRecipient)
   return {
     columns,
     rows: hasHeader ? rows.slice(1) : rows,
-    recipients: Math.max(0, named >= 0 ? named : looks),
+    recipients: Math.max(0, named >= 0 ? named : variants),
   }
 }
 
 /** The sheet, or every reason why it is none. */
 export const openSheet = function* (
   bytes: Uint8Array,
-): Turns<Sheet | { readonly problems: ReadonlyArray<SheetProblem> }> {
+): Slices<Sheet | { readonly problems: ReadonlyArray<SheetProblem> }> {
   if (bytes.length > bytesMax) return { problems: [{ code: "too_large" }] }
   const text = decode(bytes)
   if (text === undefined || text.includes("\0")) return { problems: [{ code: "not_text" }] }
@@ -93,9 +93,9 @@ export type OpenedFile =
 export const openFile = async (file: File): Promise<OpenedFile> => {
   // A huge file is not even read.
   const bytes = new Uint8Array(await file.slice(0, bytesMax + 1).arrayBuffer())
-  const sheet = await workInTurns(openSheet(bytes))
+  const sheet = await workInSlices(openSheet(bytes))
   const { name } = file
   return "problems" in sheet
     ? { name, problems: sheet.problems }
-    : { name, digest: await workInTurns(digestOf(bytes)), sheet }
+    : { name, digest: await workInSlices(digest(bytes)), sheet }
 }

@@ -5,7 +5,7 @@ import { forgetRun, showRun } from "./fileRuns.ts"
 import type { Sending, SendingState } from "./fileRuns.ts"
 import { remember } from "./memory.ts"
 import type { FileMemory } from "./memory.ts"
-import { bodyOf } from "./plan.ts"
+import { getBody } from "./plan.ts"
 import type { Slot } from "./plan.ts"
 import { sendSlots } from "./sending.ts"
 import type { SendingSteps } from "./sending.ts"
@@ -50,7 +50,7 @@ export const startSending = (client: QueryClient, workspaceId: number, sending: 
         path: { id: workspaceId },
         query: { mode: settings.mode },
         idempotencyKey: key,
-        body: bodyOf(rows, settings.from, before.run),
+        body: getBody(rows, settings.from, before.run),
       }),
     wait: (millis) => waitUnlessStopped(millis, signal),
     begin: ({ line }) => {

@@ -3,10 +3,10 @@
  * generator that yields wherever it may be interrupted.
  */
 
-export type Turns<Result> = Generator<void, Result, void>
+export type Slices<Result> = Generator<void, Result, void>
 
 /** Does work that is short. */
-export const workAtOnce = <Result>(work: Turns<Result>): Result => {
+export const workAtOnce = <Result>(work: Slices<Result>): Result => {
   while (true) {
     const step = work.next()
     if (step.done === true) return step.value
@@ -14,7 +14,7 @@ export const workAtOnce = <Result>(work: Turns<Result>): Result => {
 }
 
 /** With what the browser does in between, a task stays below 50 ms on a slow processor too. */
-const turnMillis = 8
+const sliceMillis = 8
 
 /** The next task of the page. Timers would wait for a second each in a hidden tab. */
 const nextTask = (): Promise<void> =>
@@ -29,17 +29,17 @@ const nextTask = (): Promise<void> =>
   })
 
 /** Does the work, unless the signal stops it: then the promise rejects with the signal's reason. */
-export const workInTurns = async <Result>(
-  work: Turns<Result>,
+export const workInSlices = async <Result>(
+  work: Slices<Result>,
   signal?: AbortSignal,
 ): Promise<Result> => {
-  let end = performance.now() + turnMillis
+  let end = performance.now() + sliceMillis
   while (true) {
     const step = work.next()
     if (step.done === true) return step.value
     if (performance.now() < end) continue
     await nextTask()
     signal?.throwIfAborted()
-    end = performance.now() + turnMillis
+    end = performance.now() + sliceMillis
   }
 }

@@ -2,11 +2,11 @@
 import { useEffect, useMemo, useState } from "react"
 import { recall, unknownSlot } from "./memory.ts"
 import type { FileMemory } from "./memory.ts"
-import { checkRows, hasTemplate, runOf, toSlots, unknownPlaceholders } from "./plan.ts"
+import { checkRows, hasTemplate, getRun, toSlots, unknownPlaceholders } from "./plan.ts"
 import type { FileSettings } from "./plan.ts"
 import type { ChosenFile } from "./sheet.ts"
-import { workInTurns } from "./turns.ts"
-import type { Turns } from "./turns.ts"
+import { workInSlices } from "./turns.ts"
+import type { Slices } from "./turns.ts"
 
 /** Whether this browser sent the file: not at all, in part or whole in the same way, or in another way. */
 type Earlier = "none" | "begun" | "sent" | "other"
@@ -28,39 +28,39 @@ const checkFile = function* (
   { digest, sheet }: ChosenFile,
   settings: FileSettings,
   known: FileMemory | null,
-  wantsAgain: boolean,
+  needsRetry: boolean,
 ) {
   const checked = yield* checkRows(sheet, settings)
-  const isSame = known !== null && known.run === runOf(digest, settings, known.again)
-  const again = known === null ? 0 : isSame && !wantsAgain ? known.again : known.again + 1
-  const run = runOf(digest, settings, again)
+  const isSame = known !== null && known.run === getRun(digest, settings, known.again)
+  const again = known === null ? 0 : isSame && !needsRetry ? known.again : known.again + 1
+  const run = getRun(digest, settings, again)
   return { ...checked, isSame, again, run, slots: yield* toSlots(checked.rows, run) }
 }
 
-type CheckedFile = ReturnType<typeof checkFile> extends Turns<infer Result> ? Result : never
+type CheckedFile = ReturnType<typeof checkFile> extends Slices<infer Result> ? Result : never
 
 /** Null until the file was first checked; later what it was before, while other settings are checked. */
 const useCheckedFile = (
   file: ChosenFile,
   settings: FileSettings,
   known: FileMemory | null,
-  wantsAgain: boolean,
+  needsRetry: boolean,
 ) => {
   const [last, setLast] = useState<{ of: FileSettings; again: boolean; is: CheckedFile } | null>(
     null,
   )
   useEffect(() => {
     const stop = new AbortController()
-    void workInTurns(checkFile(file, settings, known, wantsAgain), stop.signal).then(
-      (is) => setLast({ of: settings, again: wantsAgain, is }),
+    void workInSlices(checkFile(file, settings, known, needsRetry), stop.signal).then(
+      (is) => setLast({ of: settings, again: needsRetry, is }),
       (error: unknown) => {
         // Stopped when other settings took its place.
         if (!stop.signal.aborted) throw error
       },
     )
     return () => stop.abort()
-  }, [file, settings, known, wantsAgain])
-  return { last, isCurrent: last?.of === settings && last.again === wantsAgain }
+  }, [file, settings, known, needsRetry])
+  return { last, isCurrent: last?.of === settings && last.again === needsRetry }
 }
 
 export const useCheck = (id: number, file: ChosenFile, settings: FileSettings) => {

@@ -6,7 +6,7 @@ const rows = (count: number): string => (count === 1 ? "1 row" : `${count.toLoca
 const messages = (count: number): string =>
   count === 1 ? "1 message" : `${count.toLocaleString()} messages`
 
-export const fileWords = {
+export const fileLabels = {
   title: "From a file",
   about: "One message for each row of a CSV file.",
   choose: "CSV file",
@@ -24,7 +24,7 @@ export const fileWords = {
   notWithErrors: "A file with errors is not sent: correct it, or leave out these rows.",
   leaveOut: (count: number) => `Leave out ${rows(count)} with errors`,
   preview: "Preview",
-  previewOf: (at: number, all: number) =>
+  getPreview: (at: number, all: number) =>
     `Message ${at.toLocaleString()} of ${all.toLocaleString()}`,
   previous: "Previous row",
   next: "Next row",
@@ -45,7 +45,7 @@ export const fileWords = {
   line: "Line",
   column: "Column",
   what: "What is wrong",
-  sameProblem: (count: number, says: string) => `${rows(count)}: ${says}`,
+  sameProblem: (count: number, message: string) => `${rows(count)}: ${message}`,
   more: (count: number) => `and ${rows(count)} more`,
   send: (count: number) => `Send ${messages(count)}`,
   goOn: (count: number) => `Send the other ${messages(count)}`,
@@ -63,7 +63,7 @@ export const fileWords = {
   sendUnknown: "Send the rows of that request once more",
 }
 
-export const sendingWords = {
+export const sendingLabels = {
   title: "Sending",
   allAccepted: "Accepted",
   progress: "Rows that the service has answered",
@@ -83,7 +83,7 @@ export const sendingWords = {
   show: "Show the messages",
 }
 
-export const sheetProblemWords: Readonly<Record<SheetProblem["code"], string>> = {
+export const sheetProblemLabels: Readonly<Record<SheetProblem["code"], string>> = {
   too_large: "The file has more than 10 MiB.",
   not_text: "The file is not text in UTF-8. Save it as “CSV UTF-8”.",
   empty: "The file has no rows.",
@@ -93,7 +93,7 @@ export const sheetProblemWords: Readonly<Record<SheetProblem["code"], string>> =
   too_many_cells: "The row has more cells than the first one.",
 }
 
-export const rowProblemWords: Readonly<Record<RowProblemCode, (text: string) => string>> = {
+export const rowProblemLabels: Readonly<Record<RowProblemCode, (text: string) => string>> = {
   no_recipient: () => "No recipient",
   wrong_phone: (text) => `“${text}” is no phone with + and country code`,
   wrong_username: (text) => `“${text}” is no phone with + and no username with @`,

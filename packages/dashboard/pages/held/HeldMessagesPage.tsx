@@ -4,7 +4,7 @@ import { Link, getRouteApi } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Message, SelectHeld } from "@messaging-service/client"
 import { call } from "../api/call.ts"
-import { recipientOf } from "../messages/recipients.ts"
+import { getRecipient } from "../messages/recipients.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Confirm } from "../ui/Dialog.tsx"
 import { useList } from "../ui/list.ts"
@@ -13,8 +13,8 @@ import { Button, Failure, PageHead } from "../ui/parts.tsx"
 import { Table, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { shellWords } from "../ui/words.ts"
-import { heldWords as words } from "./words.ts"
+import { shellLabels } from "../ui/words.ts"
+import { heldLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/service/held/$workspaceId")
 
@@ -22,7 +22,7 @@ export const HeldMessagesPage = () => {
   const { workspaceId } = route.useParams()
   const id = Number(workspaceId)
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set())
-  const [asking, setAsking] = useState<Decision | null>(null)
+  const [requesting, setIsConfirming] = useState<Decision | null>(null)
   const { go, query: held, trail } = useList("GET /admin/v1/workspaces/{id}/held", { path: { id } })
   const choose = (message: number) => {
     const next = new Set(chosen)
@@ -31,31 +31,31 @@ export const HeldMessagesPage = () => {
   }
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.titleOf(shellWords.workspaceId(id))}>
+      <PageHead title={labels.toTitle(shellLabels.workspaceId(id))}>
         {(held.data?.data.length ?? 0) > 0 && (
           <>
-            <Button onClick={() => setAsking("release")}>{words.releaseAll}</Button>
-            <Button look="danger" onClick={() => setAsking("cancel")}>
-              {words.cancelAll}
+            <Button onClick={() => setIsConfirming("release")}>{labels.releaseAll}</Button>
+            <Button variant="danger" onClick={() => setIsConfirming("cancel")}>
+              {labels.cancelAll}
             </Button>
           </>
         )}
         <Link className="control" to="/service/held">
-          {words.all}
+          {labels.all}
         </Link>
       </PageHead>
       <Answer query={held} rows={8}>
         {({ data, next_cursor: next }) => (
           <div className="flex flex-col gap-4">
             <Table
-              caption={words.listCaption}
-              columns={columnsOf(chosen, choose)}
+              caption={labels.listCaption}
+              columns={getColumns(chosen, choose)}
               rows={data}
-              empty={["tick", words.none, words.noneAbout]}
+              empty={["tick", labels.none, labels.noneAbout]}
             />
             <Pager
               trail={trail}
-              shown={data.length}
+              visible={data.length}
               isFetching={held.isFetching}
               next={next}
               go={go}
@@ -64,28 +64,33 @@ export const HeldMessagesPage = () => {
         )}
       </Answer>
       {chosen.size > 0 && <Chosen id={id} chosen={chosen} done={() => setChosen(new Set())} />}
-      {asking !== null && <All id={id} decision={asking} close={() => setAsking(null)} />}
+      {requesting !== null && (
+        <All id={id} decision={requesting} close={() => setIsConfirming(null)} />
+      )}
     </main>
   )
 }
 
-const columnsOf = (chosen: ReadonlySet<number>, choose: (id: number) => void): Columns<Message> => [
+const getColumns = (
+  chosen: ReadonlySet<number>,
+  choose: (id: number) => void,
+): Columns<Message> => [
   {
-    name: words.chooseHead,
+    name: labels.chooseHead,
     silent: true,
     cell: ({ id }) => (
       <input
         type="checkbox"
         checked={chosen.has(id)}
-        aria-label={words.choose(id)}
+        aria-label={labels.choose(id)}
         onChange={() => choose(id)}
         className="block size-4 cursor-pointer accent-accent"
       />
     ),
   },
-  { name: words.to, look: mono, cell: ({ to }) => recipientOf(to) },
-  { name: words.text, wide: true, cell: ({ text }) => text },
-  { name: words.accepted, right: true, cell: (one) => <When at={one.created_at} how="clock" /> },
+  { name: labels.to, tone: mono, cell: ({ to }) => getRecipient(to) },
+  { name: labels.text, wide: true, cell: ({ text }) => text },
+  { name: labels.accepted, right: true, cell: (one) => <When at={one.created_at} how="clock" /> },
 ]
 
 const Chosen = ({
@@ -102,19 +107,19 @@ const Chosen = ({
   return (
     <div className="over sticky bottom-4 flex flex-wrap items-center gap-3 self-center px-4 py-2.5 text-sm">
       {error && <Failure error={error} />}
-      <Button look="primary" busy={isPending} onClick={() => decide("release")}>
-        {words.release(chosen.size)}
+      <Button variant="primary" busy={isPending} onClick={() => decide("release")}>
+        {labels.release(chosen.size)}
       </Button>
-      <Button look="danger" busy={isPending} onClick={() => decide("cancel")}>
-        {words.cancel(chosen.size)}
+      <Button variant="danger" busy={isPending} onClick={() => decide("cancel")}>
+        {labels.cancel(chosen.size)}
       </Button>
     </div>
   )
 }
 
 const questions = {
-  release: [words.releaseAllTitle, words.releaseAllAbout, words.releaseAction],
-  cancel: [words.cancelAllTitle, words.cancelAllAbout, words.cancelAction],
+  release: [labels.releaseAllTitle, labels.releaseAllAbout, labels.releaseAction],
+  cancel: [labels.cancelAllTitle, labels.cancelAllAbout, labels.cancelAction],
 } as const
 
 const All = ({ close, decision, id }: { id: number; decision: Decision; close: () => void }) => {
@@ -129,7 +134,7 @@ const All = ({ close, decision, id }: { id: number; decision: Decision; close: (
       close={close}
     >
       <p>{about}</p>
-      {done > 0 && <p role="status">{words.progress(done)}</p>}
+      {done > 0 && <p role="status">{labels.progress(done)}</p>}
     </Confirm>
   )
 }

@@ -1,5 +1,5 @@
 /** The words of held messages, after a store was restored. */
-export const heldWords = {
+export const heldLabels = {
   title: "Held messages",
   about:
     "The store was restored from a backup. Messages that waited then may already have left, so the service holds them until an operator decides.",
@@ -12,7 +12,7 @@ export const heldWords = {
   messages: "Messages",
   reminders: "Reminders",
   all: "All held messages",
-  titleOf: (name: string) => `Held in ${name}`,
+  toTitle: (name: string) => `Held in ${name}`,
   listCaption: "Held messages, the oldest first",
   to: "To",
   text: "Text",

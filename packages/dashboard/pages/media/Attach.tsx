@@ -2,12 +2,12 @@
 import { useQuery } from "@tanstack/react-query"
 import { useEffect, useRef } from "react"
 import type { MediaReference } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
+import { operationQuery } from "../api/call.ts"
 import { ownLink, upload } from "../api/upload.ts"
 import { FileField, SelectField, TextField } from "../ui/forms.tsx"
 import { Icon } from "../ui/Icon.tsx"
-import { sizeOf } from "../ui/size.ts"
-import { attachWords as words } from "./words.ts"
+import { formatSize } from "../ui/size.ts"
+import { attachLabels as labels } from "./words.ts"
 
 export type Attachment =
   | { readonly kind: "none" }
@@ -19,7 +19,7 @@ export type AttachmentKind = Attachment["kind"]
 type Mode = "live" | "test"
 
 /** What a request says of it. A file is uploaded before: with the same key again it is stored once. */
-export const mediaOf = async (
+export const getMedia = async (
   attachment: Attachment,
   workspaceId: number,
   mode: Mode,
@@ -58,7 +58,7 @@ export const Attach = ({
   }
   return (
     <fieldset className="flex min-w-0 flex-col gap-3">
-      <legend className="mb-1 text-sm font-medium">{words.legend}</legend>
+      <legend className="mb-1 text-sm font-medium">{labels.legend}</legend>
       <div className="flex flex-wrap gap-x-4 gap-y-2 text-sm">
         {kinds.map((kind) => (
           <label key={kind} className="flex cursor-pointer items-center gap-1.5">
@@ -69,14 +69,14 @@ export const Attach = ({
               onChange={() => choose(kind)}
               className="size-4 accent-accent"
             />
-            {words[kind]}
+            {labels[kind]}
           </label>
         ))}
       </div>
       {attachment.kind === "upload" && (
         <FileField
-          label={words.file}
-          about={words.fileAbout}
+          label={labels.file}
+          about={labels.fileAbout}
           problem={problem}
           required
           choose={(file) => change({ kind: "upload", file: file ?? null, key: newUpload() })}
@@ -88,8 +88,8 @@ export const Attach = ({
       {attachment.kind === "link" && (
         <TextField
           type="url"
-          label={words.url}
-          about={words.urlAbout}
+          label={labels.url}
+          about={labels.urlAbout}
           problem={problem}
           value={attachment.url}
           required
@@ -102,7 +102,10 @@ export const Attach = ({
 
 const useStored = (id: number, mode: Mode) =>
   useQuery(
-    asked("GET /admin/v1/workspaces/{id}/media", { path: { id }, query: { limit: 100, mode } }),
+    operationQuery("GET /admin/v1/workspaces/{id}/media", {
+      path: { id },
+      query: { limit: 100, mode },
+    }),
   ).data?.data
 
 const Stored = ({
@@ -123,10 +126,10 @@ const Stored = ({
   useEffect(() => {
     if (chosen === null && first !== undefined) change({ kind: "stored", id: first })
   }, [change, chosen, first])
-  if (files?.length === 0) return <p className="text-sm text-soft">{words.noStored}</p>
+  if (files?.length === 0) return <p className="text-sm text-soft">{labels.noStored}</p>
   return (
     <SelectField
-      label={words.which}
+      label={labels.which}
       problem={problem}
       value={chosen ?? ""}
       onChange={(event) => change({ kind: "stored", id: Number(event.target.value) })}
@@ -158,9 +161,13 @@ const StoredFile = ({ id, mediaId, mode }: { id: number; mode: Mode; mediaId: nu
   const file = useStored(id, mode)?.find((one) => one.id === mediaId)
   if (file === undefined) return null
   return file.type === "image" ? (
-    <img src={ownLink(file.url)} alt={words.picture} className="max-h-64 rounded-lg object-cover" />
+    <img
+      src={ownLink(file.url)}
+      alt={labels.picture}
+      className="max-h-64 rounded-lg object-cover"
+    />
   ) : (
-    <FileBubble name={file.file_name} about={sizeOf(file.size)} />
+    <FileBubble name={file.file_name} about={formatSize(file.size)} />
   )
 }
 
@@ -184,12 +191,12 @@ const LocalFile = ({ file }: { file: File }) => {
       isOver = true
     }
   }, [file, isImage])
-  if (!isImage) return <FileBubble name={file.name} about={sizeOf(file.size)} />
+  if (!isImage) return <FileBubble name={file.name} about={formatSize(file.size)} />
   return (
     <canvas
       ref={canvas}
       role="img"
-      aria-label={words.picture}
+      aria-label={labels.picture}
       width="0"
       height="0"
       className="max-h-64 max-w-full rounded-lg object-contain"

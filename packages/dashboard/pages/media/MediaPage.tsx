@@ -3,36 +3,36 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { MediaFile } from "@messaging-service/client"
-import { asked, call, newKey } from "../api/call.ts"
+import { operationQuery, call, newKey } from "../api/call.ts"
 import { ownLink, upload } from "../api/upload.ts"
 import { ConfirmCall, Dialog } from "../ui/Dialog.tsx"
 import { FileField, SelectField } from "../ui/forms.tsx"
 import { useList } from "../ui/list.ts"
 import { Button, Fact, Failure, PageHead, Secret } from "../ui/parts.tsx"
-import { sizeOf } from "../ui/size.ts"
+import { formatSize } from "../ui/size.ts"
 import { PagedTable, RowButton, rowButton } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { attachWords, mediaWords as words } from "./words.ts"
+import { attachLabels, mediaLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/media")
 
 const columns: Columns<MediaFile> = [
-  { name: words.name, cell: (file) => <FileName file={file} /> },
-  { name: words.type, wide: true, cell: (file) => file.mime_type },
+  { name: labels.name, cell: (file) => <FileName file={file} /> },
+  { name: labels.type, wide: true, cell: (file) => file.mime_type },
   {
-    name: words.size,
+    name: labels.size,
     wide: true,
     right: true,
-    look: "tabular-nums",
-    cell: ({ size }) => sizeOf(size),
+    tone: "tabular-nums",
+    cell: ({ size }) => formatSize(size),
   },
-  { name: words.made, wide: true, right: true, cell: (file) => <When at={file.created_at} /> },
+  { name: labels.made, wide: true, right: true, cell: (file) => <When at={file.created_at} /> },
 ]
 
-const actions = (workspaceId: string, look: (file: MediaFile) => void): Columns<MediaFile> => [
+const actions = (workspaceId: string, tone: (file: MediaFile) => void): Columns<MediaFile> => [
   {
-    name: words.actions,
+    name: labels.actions,
     right: true,
     silent: true,
     cell: (file) => (
@@ -41,13 +41,13 @@ const actions = (workspaceId: string, look: (file: MediaFile) => void): Columns<
           to="/w/$workspaceId/messages/new"
           params={{ workspaceId }}
           search={{ media: file.id }}
-          aria-label={words.sendNamed(file.file_name)}
+          aria-label={labels.sendNamed(file.file_name)}
           className={`${rowButton} inline-flex items-center max-md:hidden`}
         >
-          {words.send}
+          {labels.send}
         </Link>
-        <RowButton aria-label={words.detailsNamed(file.file_name)} onClick={() => look(file)}>
-          {words.details}
+        <RowButton aria-label={labels.detailsNamed(file.file_name)} onClick={() => tone(file)}>
+          {labels.details}
         </RowButton>
       </>
     ),
@@ -63,40 +63,40 @@ export const MediaPage = () => {
     path: { id },
     query: { type: kind },
   })
-  const [shown, setShown] = useState<MediaFile | null>(null)
+  const [visible, setVisible] = useState<MediaFile | null>(null)
   const [removing, setRemoving] = useState<MediaFile | null>(null)
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} about={<StorageUsed id={id} />} />
+      <PageHead title={labels.title} about={<StorageUsed id={id} />} />
       <Upload id={id} />
       <div className="w-40">
         <SelectField
-          label={words.kind}
+          label={labels.kind}
           value={kind ?? ""}
           onChange={({ target: { value } }) =>
             void navigate({ search: value === "image" || value === "file" ? { kind: value } : {} })
           }
           options={[
-            ["", words.kinds.all],
-            ["image", words.kinds.image],
-            ["file", words.kinds.file],
+            ["", labels.kinds.all],
+            ["image", labels.kinds.image],
+            ["file", labels.kinds.file],
           ]}
         />
       </div>
       <PagedTable
         list={files}
-        caption={words.caption}
-        columns={[...columns, ...actions(workspaceId, setShown)]}
-        empty={["image", kind === undefined ? words.empty : words.nothing, words.emptyAbout]}
+        caption={labels.caption}
+        columns={[...columns, ...actions(workspaceId, setVisible)]}
+        empty={["image", kind === undefined ? labels.empty : labels.nothing, labels.emptyAbout]}
       />
-      {shown !== null && (
+      {visible !== null && (
         <FileDetails
           workspaceId={workspaceId}
-          file={shown}
-          close={() => setShown(null)}
+          file={visible}
+          close={() => setVisible(null)}
           remove={() => {
-            setShown(null)
-            setRemoving(shown)
+            setVisible(null)
+            setRemoving(visible)
           }}
         />
       )}
@@ -104,11 +104,11 @@ export const MediaPage = () => {
         <ConfirmCall
           name="DELETE /admin/v1/workspaces/{id}/media/{media_id}"
           input={{ path: { id, media_id: removing.id } }}
-          title={words.removeTitle(removing.file_name)}
-          action={words.remove}
+          title={labels.removeTitle(removing.file_name)}
+          action={labels.remove}
           close={() => setRemoving(null)}
         >
-          {words.removeAbout}
+          {labels.removeAbout}
         </ConfirmCall>
       )}
     </main>
@@ -120,7 +120,7 @@ const FileName = ({ file }: { file: MediaFile }) => (
     href={ownLink(file.url)}
     target="_blank"
     rel="noreferrer"
-    aria-label={words.open(file.file_name)}
+    aria-label={labels.open(file.file_name)}
     className="relative z-1 flex min-w-0 items-center gap-3 font-medium hover:underline"
   >
     {file.type === "image" && (
@@ -152,18 +152,18 @@ const FileDetails = ({
     {file.type === "image" && (
       <img
         src={ownLink(file.url)}
-        alt={words.picture}
+        alt={labels.picture}
         className="max-h-64 min-h-24 min-w-24 self-center rounded-lg bg-sunken object-contain"
       />
     )}
     <dl className="grid grid-cols-2 gap-4">
-      <Fact name={words.type}>{file.mime_type}</Fact>
-      <Fact name={words.size}>{sizeOf(file.size)}</Fact>
+      <Fact name={labels.type}>{file.mime_type}</Fact>
+      <Fact name={labels.size}>{formatSize(file.size)}</Fact>
     </dl>
-    <Secret label={words.link} text={file.url} about={words.linkAbout} />
+    <Secret label={labels.link} text={file.url} about={labels.linkAbout} />
     <div className="flex flex-wrap justify-end gap-2">
-      <Button look="danger" onClick={remove}>
-        {words.removeNamed(file.file_name)}
+      <Button variant="danger" onClick={remove}>
+        {labels.removeNamed(file.file_name)}
       </Button>
       <Link
         to="/w/$workspaceId/messages/new"
@@ -171,7 +171,7 @@ const FileDetails = ({
         search={{ media: file.id }}
         className="control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
       >
-        {words.sendNamed(file.file_name)}
+        {labels.sendNamed(file.file_name)}
       </Link>
     </div>
   </Dialog>
@@ -202,23 +202,23 @@ const Upload = ({ id }: { id: number }) => {
       <FileField
         // The same file can be chosen again after a failure.
         key={data?.id}
-        label={words.upload}
-        about={attachWords.sizeAbout}
+        label={labels.upload}
+        about={attachLabels.sizeAbout}
         choose={choose}
       />
       <div role="status" className="text-sm empty:hidden">
         {isPending && (
           <span className="flex items-center gap-3">
-            <span className="truncate">{words.uploading(variables.file.name)}</span>
+            <span className="truncate">{labels.uploading(variables.file.name)}</span>
             <progress
-              aria-label={words.uploading(variables.file.name)}
+              aria-label={labels.uploading(variables.file.name)}
               max={1}
               value={share}
               className="h-1.5 w-40"
             />
           </span>
         )}
-        {data && !isPending && words.uploaded(data.file_name)}
+        {data && !isPending && labels.uploaded(data.file_name)}
       </div>
       {error && <Failure error={error} again={() => variables && mutate(variables)} />}
     </div>
@@ -249,7 +249,7 @@ const sumOf = async (id: number, signal: AbortSignal) => {
 
 /** How much the workspace's files take of what its plan gives. */
 const StorageUsed = ({ id }: { id: number }) => {
-  const workspace = useQuery(asked("GET /admin/v1/workspaces/{id}", { path: { id } }))
+  const workspace = useQuery(operationQuery("GET /admin/v1/workspaces/{id}", { path: { id } }))
   const used = useQuery({
     queryKey: ["workspaces", id, "storage used"],
     queryFn: ({ signal }) => sumOf(id, signal),
@@ -258,20 +258,20 @@ const StorageUsed = ({ id }: { id: number }) => {
   const limit = workspace.data?.plan?.media_storage_bytes
   return (
     <>
-      {limit === undefined ? words.aboutNoPlan : words.about(sizeOf(limit))}
+      {limit === undefined ? labels.aboutNoPlan : labels.about(formatSize(limit))}
       {used.data && (
         <span className="inline-flex items-center gap-2 text-xs max-md:flex max-md:pt-1 md:ml-3">
           {limit !== undefined && (
             <progress
-              aria-label={words.storage}
+              aria-label={labels.storage}
               max={limit}
               value={used.data.bytes}
               className="h-1.5 w-20"
             />
           )}
           {used.data.isAll
-            ? words.used(sizeOf(used.data.bytes), used.data.count)
-            : words.usedAtLeast(sizeOf(used.data.bytes))}
+            ? labels.used(formatSize(used.data.bytes), used.data.count)
+            : labels.usedAtLeast(formatSize(used.data.bytes))}
         </span>
       )}
     </>

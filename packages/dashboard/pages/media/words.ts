@@ -1,6 +1,6 @@
 /** The words of files. */
 import { buttonNames } from "../ui/words.ts"
-export const mediaWords = {
+export const mediaLabels = {
   title: "Media",
   about: (limit: string) => `Images and files that messages can carry, up to ${limit} in all.`,
   aboutNoPlan: "Images and files that messages can carry.",
@@ -36,7 +36,7 @@ export const mediaWords = {
   removeAbout: "Messages and reminders that still wait with this file fail.",
 }
 
-export const attachWords = {
+export const attachLabels = {
   legend: "Image or file",
   none: "None",
   upload: "Upload",

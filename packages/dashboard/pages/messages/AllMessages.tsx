@@ -1,9 +1,9 @@
 /** The way back to the list from the pages that send. */
 import { Link } from "@tanstack/react-router"
-import { messagesWords as words } from "./words.ts"
+import { messagesLabels as labels } from "./words.ts"
 
 export const AllMessages = ({ workspaceId }: { workspaceId: string }) => (
   <Link className="control" to="/w/$workspaceId/messages" params={{ workspaceId }}>
-    {words.all}
+    {labels.all}
   </Link>
 )

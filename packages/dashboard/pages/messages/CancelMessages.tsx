@@ -7,7 +7,7 @@ import { Confirm } from "../ui/Dialog.tsx"
 import { Button } from "../ui/parts.tsx"
 import { messageQuery } from "./messageSearch.ts"
 import type { MessageSearch } from "./messageSearch.ts"
-import { chosenWords as words } from "./words.ts"
+import { chosenLabels as labels } from "./words.ts"
 
 const waitingStatuses = ["queued", "scheduled"] as const
 
@@ -16,14 +16,14 @@ const pagesMax = 10
 
 /** The ids of the waiting messages that match, and whether there are more. */
 const waitingIds = async (workspaceId: number, search: MessageSearch) => {
-  const wanted = waitingStatuses.filter((status) => search.status?.includes(status) ?? true)
+  const requested = waitingStatuses.filter((status) => search.status?.includes(status) ?? true)
   const ids: Array<number> = []
   let cursor: string | null = null
-  for (let page = 0; page < pagesMax && wanted.length > 0; page++) {
+  for (let page = 0; page < pagesMax && requested.length > 0; page++) {
     const query: ReturnType<typeof messageQuery> = {
       ...messageQuery(search),
       limit: 100,
-      status: wanted.join(","),
+      status: requested.join(","),
       cursor: cursor ?? undefined,
     }
     const path = { id: workspaceId }
@@ -43,15 +43,15 @@ export const CancelMatching = ({
   workspaceId: number
   search: MessageSearch
   /** With what happened. */
-  done: (says: string) => void
+  done: (message: string) => void
 }) => {
-  const [asks, setAsks] = useState(false)
+  const [requests, setAsks] = useState(false)
   return (
     <>
       <Button className="self-start" onClick={() => setAsks(true)}>
-        {words.allMatching}
+        {labels.allMatching}
       </Button>
-      {asks && (
+      {requests && (
         <Question
           workspaceId={workspaceId}
           search={search}
@@ -71,7 +71,7 @@ const Question = ({
 }: {
   workspaceId: number
   search: MessageSearch
-  done: (says: string) => void
+  done: (message: string) => void
   close: () => void
 }) => {
   const client = useQueryClient()
@@ -96,11 +96,11 @@ const Question = ({
         if (!part.more || answer.cancelled === 0) break
         part = await waitingIds(workspaceId, search)
       }
-      return words.done(total, left)
+      return labels.done(total, left)
     },
-    onSuccess: (says) => {
+    onSuccess: (message) => {
       close()
-      done(says)
+      done(message)
     },
     onSettled: () => client.invalidateQueries({ queryKey: ["messages", workspaceId] }),
   })
@@ -108,20 +108,20 @@ const Question = ({
   const count = data?.ids.length ?? 0
   return (
     <Confirm
-      title={words.allMatching}
-      action={words.cancel(count)}
+      title={labels.allMatching}
+      action={labels.cancel(count)}
       call={{ isPending: cancel.isPending || matching.isFetching, error: error ?? cancel.error }}
       act={() => count > 0 && cancel.mutate()}
       close={close}
     >
       <p role="status">
         {data === undefined
-          ? words.counting
+          ? labels.counting
           : count === 0
-            ? words.nothingWaits
-            : words.askAll(count, data.more)}
+            ? labels.nothingWaits
+            : labels.askAll(count, data.more)}
       </p>
-      {progress > 0 && <p role="status">{words.progress(progress)}</p>}
+      {progress > 0 && <p role="status">{labels.progress(progress)}</p>}
     </Confirm>
   )
 }
@@ -138,12 +138,12 @@ export const CancelChosen = ({
   workspaceId: number
   messages: ReadonlyArray<Message>
   /** With what happened; null when the user took the choice back. */
-  done: (says: string | null) => void
+  done: (message: string | null) => void
 }) => {
   const able = messages.filter(isCancellable)
   const cancel = useCall(
     "POST /admin/v1/workspaces/{id}/messages/cancel",
-    ({ cancelled, not_cancellable }) => done(words.done(cancelled, not_cancellable)),
+    ({ cancelled, not_cancellable }) => done(labels.done(cancelled, not_cancellable)),
   )
   const cancelAll = () => {
     if (able.length > 0)
@@ -152,26 +152,26 @@ export const CancelChosen = ({
   return (
     <div
       role="region"
-      aria-label={words.title}
+      aria-label={labels.title}
       className="over sticky bottom-4 flex flex-wrap items-center gap-3 self-center px-4 py-2.5 text-sm"
     >
       <span className="tabular-nums">
-        <b className="font-semibold">{messages.length}</b> {words.chosen}
+        <b className="font-semibold">{messages.length}</b> {labels.chosen}
         {able.length < messages.length && (
-          <span className="text-soft">{words.ended(messages.length - able.length)}</span>
+          <span className="text-soft">{labels.ended(messages.length - able.length)}</span>
         )}
       </span>
       {cancel.error && <span className="text-red">{cancel.error.message}</span>}
       <Button
-        look="danger"
+        variant="danger"
         busy={cancel.isPending}
         aria-disabled={able.length === 0}
         onClick={cancelAll}
       >
-        {words.cancel(able.length)}
+        {labels.cancel(able.length)}
       </Button>
-      <Button look="quiet" onClick={() => done(null)}>
-        {words.none}
+      <Button variant="quiet" onClick={() => done(null)}>
+        {labels.none}
       </Button>
     </div>
   )

@@ -4,11 +4,11 @@
  */
 import { useQuery } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
-import { asked } from "../api/call.ts"
-import { nameOf } from "../numbers/connection.ts"
+import { operationQuery } from "../api/call.ts"
+import { toName } from "../numbers/connection.ts"
 import { useWaitNote } from "../numbers/StandingSentence.tsx"
 import { SelectField } from "../ui/forms.tsx"
-import { newMessageWords as words } from "./words.ts"
+import { newMessageLabels as labels } from "./words.ts"
 
 export const FromField = ({
   change,
@@ -23,7 +23,9 @@ export const FromField = ({
   /** Whether messages leave at once, so that the field says when they would wait. */
   sends?: boolean
 }) => {
-  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }))
+  const numbers = useQuery(
+    operationQuery("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }),
+  )
   const list = numbers.data?.data ?? []
   const first = list.find(({ status }) => status === "connected") ?? list[0]
   const [firstId, setFirstId] = useState<number>()
@@ -39,7 +41,7 @@ export const FromField = ({
   return (
     <SelectField
       name="from"
-      label={words.from}
+      label={labels.from}
       about={waitNote}
       problem={problem}
       defaultValue={firstId}
@@ -47,7 +49,7 @@ export const FromField = ({
         setChosenId(Number(event.target.value))
         change?.(Number(event.target.value))
       }}
-      options={list.map((number) => [number.id, nameOf(number)])}
+      options={list.map((number) => [number.id, toName(number)])}
     />
   )
 }

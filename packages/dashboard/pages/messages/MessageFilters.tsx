@@ -1,9 +1,9 @@
 /** The filters above the list of messages. Each that the address can hold is shown, so that none acts unseen. */
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import { asked } from "../api/call.ts"
+import { operationQuery } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
-import { nameOf } from "../numbers/connection.ts"
+import { toName } from "../numbers/connection.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Kbd } from "../ui/parts.tsx"
 import { clockTime } from "../ui/Time.tsx"
@@ -11,65 +11,65 @@ import { errorCodes, isFiltered, noFilter } from "./messageSearch.ts"
 import type { MessageSearch } from "./messageSearch.ts"
 import { statuses } from "./MessageStatus.tsx"
 import type { Status } from "./MessageStatus.tsx"
-import { filterWords as words } from "./words.ts"
+import { filterLabels as labels } from "./words.ts"
 
 interface FilterProps {
   readonly search: MessageSearch
-  readonly look: (change: MessageSearch) => void
+  readonly setSearch: (change: MessageSearch) => void
 }
 
 const scrolls =
   "flex min-w-0 gap-1.5 md:flex-wrap max-md:-mx-4 max-md:w-[100vw] max-md:overflow-x-auto max-md:px-4 max-md:py-0.5"
 
 export const MessageFilters = ({
-  look,
+  setSearch,
   search,
   workspaceId,
 }: FilterProps & { workspaceId: number }) => (
   <search className="flex flex-col gap-2">
     <div className="flex flex-wrap items-center gap-2">
-      <Find key={search.find} find={search.find} look={look} />
+      <Find key={search.find} find={search.find} setSearch={setSearch} />
       <div className={scrolls}>
-        <TimeFilter search={search} look={look} />
+        <TimeFilter search={search} setSearch={setSearch} />
         <Filter
-          label={words.error}
+          label={labels.error}
           value={search.error ?? ""}
-          choose={(value) => look({ error: errorCodes.find((code) => code === value) })}
+          choose={(value) => setSearch({ error: errorCodes.find((code) => code === value) })}
           options={[
-            ["", words.anyError],
-            ...errorCodes.map((code) => [code, words.errors[code]] as const),
+            ["", labels.anyError],
+            ...errorCodes.map((code) => [code, labels.errors[code]] as const),
           ]}
         />
-        <NumberFilter search={search} look={look} workspaceId={workspaceId} />
+        <NumberFilter search={search} setSearch={setSearch} workspaceId={workspaceId} />
         <Filter
-          label={words.mode}
+          label={labels.mode}
           value={search.mode ?? "live"}
-          choose={(value) => look({ mode: value === "test" ? value : undefined })}
+          choose={(value) => setSearch({ mode: value === "test" ? value : undefined })}
           options={[
-            ["live", words.modes.live],
-            ["test", words.modes.test],
+            ["live", labels.modes.live],
+            ["test", labels.modes.test],
           ]}
         />
       </div>
     </div>
     <div className="flex flex-wrap items-center gap-2">
-      <StatusFilter search={search} look={look} />
+      <StatusFilter search={search} setSearch={setSearch} />
       {search.reference !== undefined && (
         <button
           type="button"
-          onClick={() => look({ reference: undefined })}
+          onClick={() => setSearch({ reference: undefined })}
           className={`${pill} max-w-full`}
-          aria-label={words.dropReference(search.reference)}
+          aria-label={labels.dropReference(search.reference)}
           aria-pressed
         >
-          <span className="truncate">{words.reference(search.reference)}</span>
+          <span className="truncate">{labels.reference(search.reference)}</span>
           <Icon name="cross" />
         </button>
       )}
       {isFiltered(search) && (
-        <Button look="quiet" onClick={() => look(noFilter)}>
+        <Button variant="quiet" onClick={() => setSearch(noFilter)}>
           <Icon name="cross" />
-          {words.clear}
+          {labels.clear}
         </Button>
       )}
     </div>
@@ -106,24 +106,24 @@ const hourMillis = 3_600_000
 const spans = [1, 24, 168, 720] as const
 
 /** The address holds a time, so that a colleague who opens it later sees the same messages. */
-const TimeFilter = ({ look, search: { since } }: FilterProps) => {
+const TimeFilter = ({ setSearch, search: { since } }: FilterProps) => {
   const now = useServiceTime()
   const choose = (value: string) => {
     const hours = Number(value)
     const from = new Date(Math.floor(now / 1000) * 1000 - hours * hourMillis)
-    look({ since: hours > 0 ? from.toISOString() : value === "" ? undefined : since })
+    setSearch({ since: hours > 0 ? from.toISOString() : value === "" ? undefined : since })
   }
   return (
     <Filter
-      label={words.time}
+      label={labels.time}
       value={since === undefined ? "" : "since"}
       choose={choose}
       options={[
-        ["", words.anyTime],
+        ["", labels.anyTime],
         ...(since === undefined
           ? []
-          : [["since", words.since(clockTime(Date.parse(since), now))] as const]),
-        ...spans.map((hours) => [hours, words.spans[hours]] as const),
+          : [["since", labels.since(clockTime(Date.parse(since), now))] as const]),
+        ...spans.map((hours) => [hours, labels.spans[hours]] as const),
       ]}
     />
   )
@@ -131,24 +131,24 @@ const TimeFilter = ({ look, search: { since } }: FilterProps) => {
 
 /** Only where there is a choice. */
 const NumberFilter = ({
-  look,
+  setSearch,
   search: { from },
   workspaceId,
 }: FilterProps & { workspaceId: number }) => {
   const path = { id: workspaceId }
   const numbers =
-    useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path })).data?.data ?? []
+    useQuery(operationQuery("GET /admin/v1/workspaces/{id}/numbers", { path })).data?.data ?? []
   if (numbers.length < 2 && from === undefined) return null
   const isListed = from === undefined || numbers.some(({ id }) => id === from)
   return (
     <Filter
-      label={words.from}
+      label={labels.from}
       value={String(from ?? "")}
-      choose={(value) => look({ from: value === "" ? undefined : Number(value) })}
+      choose={(value) => setSearch({ from: value === "" ? undefined : Number(value) })}
       options={[
-        ["", words.anyNumber],
-        ...(isListed ? [] : [[from, words.number(from)] as const]),
-        ...numbers.map((number) => [number.id, nameOf(number)] as const),
+        ["", labels.anyNumber],
+        ...(isListed ? [] : [[from, labels.number(from)] as const]),
+        ...numbers.map((number) => [number.id, toName(number)] as const),
       ]}
     />
   )
@@ -157,16 +157,16 @@ const NumberFilter = ({
 const pill =
   "inline-flex h-7 shrink-0 cursor-pointer items-center gap-1.5 rounded-full border border-edge bg-surface px-2.5 text-xs hover:bg-sunken aria-pressed:border-accent aria-pressed:bg-accent-wash aria-pressed:font-medium aria-pressed:text-accent pointer-coarse:h-10"
 
-const StatusFilter = ({ look, search: { status: chosen = [] } }: FilterProps) => {
+const StatusFilter = ({ setSearch, search: { status: chosen = [] } }: FilterProps) => {
   const toggle = (status: Status) => {
     const next = chosen.includes(status)
       ? chosen.filter((one) => one !== status)
       : [...chosen, status]
-    look({ status: next.length === 0 ? undefined : next })
+    setSearch({ status: next.length === 0 ? undefined : next })
   }
   return (
     <fieldset className={scrolls}>
-      <legend className="sr-only">{words.status}</legend>
+      <legend className="sr-only">{labels.status}</legend>
       {(Object.keys(statuses) as ReadonlyArray<Status>).map((status) => (
         <button
           key={status}
@@ -186,16 +186,16 @@ const StatusFilter = ({ look, search: { status: chosen = [] } }: FilterProps) =>
 /** Looking through texts costs the service work, so it begins when the user says so. */
 const Find = ({
   find = "",
-  look,
+  setSearch,
 }: {
   find: string | undefined
-  look: (change: MessageSearch) => void
+  setSearch: (change: MessageSearch) => void
 }) => {
   const [text, setText] = useState(find)
   const isChanged = text.trim() !== find
-  const submit = (wanted: string) => {
-    const next = wanted.trim()
-    look({ find: next === "" ? undefined : next })
+  const submit = (query: string) => {
+    const next = query.trim()
+    setSearch({ find: next === "" ? undefined : next })
   }
   return (
     <form
@@ -207,12 +207,12 @@ const Find = ({
     >
       <label className="control w-60 pr-1 focus-within:outline-2 focus-within:outline-focus max-md:w-full">
         <Icon name="search" className="text-faint" />
-        <span className="sr-only">{words.find}</span>
+        <span className="sr-only">{labels.find}</span>
         <input
           id="find"
           type="search"
           value={text}
-          placeholder={words.findExample}
+          placeholder={labels.findExample}
           onChange={({ target }) => {
             setText(target.value)
             if (target.value === "" && find !== "") submit("")
@@ -224,7 +224,7 @@ const Find = ({
             type="submit"
             className="inline-flex h-6 cursor-pointer items-center gap-1.5 rounded bg-accent px-2 text-xs font-medium text-on-accent hover:opacity-90"
           >
-            {words.search} <span aria-hidden="true">↵</span>
+            {labels.search} <span aria-hidden="true">↵</span>
           </button>
         ) : (
           <span className="pr-1.5 max-md:hidden">

@@ -3,17 +3,17 @@ import { useQuery } from "@tanstack/react-query"
 import { Link } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { Message } from "@messaging-service/client"
-import { asked, useCall } from "../api/call.ts"
+import { operationQuery, useCall } from "../api/call.ts"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button, Copy, Fact, Failure, Loading, QueryFailure } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import { MessageStatus } from "./MessageStatus.tsx"
-import { recipientOf } from "./recipients.ts"
+import { getRecipient } from "./recipients.ts"
 import { Steps } from "./Steps.tsx"
 import type { WorkspaceMessage } from "./timeline.ts"
 import { WhyItWaits } from "./WhyItWaits.tsx"
-import { panelWords as words } from "./words.ts"
+import { panelLabels as labels } from "./words.ts"
 
 const timeline = "GET /admin/v1/workspaces/{id}/messages/{message_id}/timeline"
 
@@ -34,7 +34,7 @@ export const MessagePanel = ({
 }) => {
   const path = { id: workspaceId, message_id: messageId }
   const { data, error, refetch } = useQuery({
-    ...asked(timeline, { path }),
+    ...operationQuery(timeline, { path }),
     refetchInterval: deliveriesMillis,
   })
   const message = data?.message ?? known
@@ -50,9 +50,9 @@ export const MessagePanel = ({
         )}
         {message?.error && <WhyItFailed error={message.error} />}
         <section className="flex flex-col gap-3">
-          <h3 className="label">{words.happened}</h3>
+          <h3 className="label">{labels.happened}</h3>
           {data === undefined && !error && <Loading rows={3} />}
-          {data?.truncated && <p className="text-xs text-soft">{words.truncated}</p>}
+          {data?.truncated && <p className="text-xs text-soft">{labels.truncated}</p>}
           {data && <Steps entries={data.data} />}
         </section>
         {message && <Facts message={message} workspaceId={workspaceId} />}
@@ -72,15 +72,15 @@ const Panel = ({
   children: ReactNode
 }) => (
   <aside
-    aria-label={words.titleOf(messageId)}
+    aria-label={labels.toTitle(messageId)}
     className="sticky top-0 flex h-dvh w-[26rem] shrink-0 flex-col overflow-y-auto border-l border-line bg-surface max-lg:fixed max-lg:inset-0 max-lg:z-10 max-lg:w-full"
   >
     <header className="sticky top-0 z-1 flex h-14 shrink-0 items-center gap-2 border-b border-line bg-surface px-5">
       <h2 className="text-lg font-semibold">
-        {words.title} <span className="tabular-nums">{messageId}</span>
+        {labels.title} <span className="tabular-nums">{messageId}</span>
       </h2>
       <Copy text={String(messageId)} />
-      <Button look="quiet" aria-label={words.close} onClick={close} className="ml-auto">
+      <Button variant="quiet" aria-label={labels.close} onClick={close} className="ml-auto">
         <Icon name="cross" />
       </Button>
     </header>
@@ -92,15 +92,15 @@ const Content = ({ message }: { message: Message }) => (
   <section className="flex flex-col gap-3">
     <div className="flex min-w-0 items-center gap-2">
       <MessageStatus status={message.status} />
-      <span className="truncate font-mono text-sm">{recipientOf(message.to)}</span>
-      <Copy text={recipientOf(message.to)} />
+      <span className="truncate font-mono text-sm">{getRecipient(message.to)}</span>
+      <Copy text={getRecipient(message.to)} />
     </div>
     <p className="max-h-48 overflow-y-auto rounded-lg rounded-tl-[3px] bg-sunken px-3 py-2 break-words whitespace-pre-wrap">
-      {message.text || <span className="text-soft">{words.noText}</span>}
+      {message.text || <span className="text-soft">{labels.noText}</span>}
       {message.media && (
         <span className="mt-1 flex items-center gap-1.5 text-xs text-soft">
           <Icon name="copy" />
-          {words.carries(message.media)}
+          {labels.carries(message.media)}
         </span>
       )}
     </p>
@@ -109,7 +109,7 @@ const Content = ({ message }: { message: Message }) => (
 
 const WhyItFailed = ({ error }: { error: NonNullable<Message["error"]> }) => (
   <section className="rounded-lg bg-red-wash px-3 py-2.5 text-sm text-red">
-    <h3 className="font-semibold">{words.whyFailed}</h3>
+    <h3 className="font-semibold">{labels.whyFailed}</h3>
     <p className="break-words">{error.message}</p>
     <p className="pt-1 font-mono text-2xs">{error.code}</p>
   </section>
@@ -117,20 +117,20 @@ const WhyItFailed = ({ error }: { error: NonNullable<Message["error"]> }) => (
 
 const Facts = ({ message, workspaceId }: { message: WorkspaceMessage; workspaceId: number }) => (
   <dl className="grid grid-cols-2 gap-3 border-t border-line pt-4">
-    <Fact name={words.from}>
-      {message.from.phone === null ? words.noPhone : `+${message.from.phone}`}
+    <Fact name={labels.from}>
+      {message.from.phone === null ? labels.noPhone : `+${message.from.phone}`}
     </Fact>
-    <Fact name={words.accepted}>
+    <Fact name={labels.accepted}>
       <When at={message.created_at} how="clock" />
     </Fact>
-    <Fact name={words.planned}>
-      {message.send_at === null ? words.atOnce : <When at={message.send_at} how="clock" />}
+    <Fact name={labels.planned}>
+      {message.send_at === null ? labels.atOnce : <When at={message.send_at} how="clock" />}
     </Fact>
-    <Fact name={words.expires}>
-      {message.expires_at === null ? words.never : <When at={message.expires_at} how="clock" />}
+    <Fact name={labels.expires}>
+      {message.expires_at === null ? labels.never : <When at={message.expires_at} how="clock" />}
     </Fact>
     {message.reference !== null && (
-      <Fact name={words.reference}>
+      <Fact name={labels.reference}>
         <Link
           to="/w/$workspaceId/messages"
           params={{ workspaceId: String(workspaceId) }}
@@ -151,8 +151,8 @@ const Cancel = ({ path }: { path: { readonly id: number; readonly message_id: nu
   return (
     <>
       {error && <Failure error={error} />}
-      <Button look="danger" busy={isPending} onClick={() => mutate({ path })}>
-        {words.cancel}
+      <Button variant="danger" busy={isPending} onClick={() => mutate({ path })}>
+        {labels.cancel}
       </Button>
     </>
   )

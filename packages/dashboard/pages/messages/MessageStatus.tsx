@@ -8,13 +8,13 @@ import type { IconName } from "../ui/Icon.tsx"
 
 export type Status = Message["status"]
 
-interface Look {
+interface Check {
   readonly icon: IconName
   readonly ink: string
   readonly wash: string
 }
 
-export const statuses: Readonly<Record<Status, Look>> = {
+export const statuses: Readonly<Record<Status, Check>> = {
   queued: { icon: "clock", ink: "text-soft", wash: "bg-sunken" },
   scheduled: { icon: "calendar", ink: "text-violet", wash: "bg-violet-wash" },
   sent: { icon: "tick", ink: "text-blue", wash: "bg-blue-wash" },

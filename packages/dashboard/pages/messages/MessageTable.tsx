@@ -3,8 +3,8 @@ import type { Message } from "@messaging-service/client"
 import { Boundary } from "../ui/Boundary.tsx"
 import { When } from "../ui/Time.tsx"
 import { MessageStatus } from "./MessageStatus.tsx"
-import { recipientOf } from "./recipients.ts"
-import { messagesWords as words, panelWords } from "./words.ts"
+import { getRecipient } from "./recipients.ts"
+import { messagesLabels as labels, panelLabels } from "./words.ts"
 
 const head = "px-3 py-2 label text-left"
 
@@ -25,28 +25,28 @@ export const MessageTable = (props: TableProps) => (
 
 const Whole = ({ choose, chosen, messages, open, openId }: TableProps) => (
   <table className="w-full table-fixed text-sm">
-    <caption className="sr-only">{words.caption}</caption>
+    <caption className="sr-only">{labels.caption}</caption>
     <thead className="border-b border-line">
       <tr>
         <th scope="col" className="w-9 pl-3 max-md:hidden">
-          <span className="sr-only">{words.choose}</span>
+          <span className="sr-only">{labels.choose}</span>
         </th>
         <th scope="col" className={`${head} w-24 md:w-28`}>
-          {words.status}
+          {labels.status}
         </th>
         <th scope="col" className={`${head} md:w-40`}>
-          {words.to}
+          {labels.to}
         </th>
         <th scope="col" className={`${head} max-md:hidden`}>
-          {words.text}
+          {labels.text}
         </th>
         {openId === undefined && (
           <th scope="col" className={`${head} w-36 max-lg:hidden`}>
-            {words.from}
+            {labels.from}
           </th>
         )}
         <th scope="col" className={`${head} w-20 text-right md:w-32`}>
-          {words.time}
+          {labels.time}
         </th>
       </tr>
     </thead>
@@ -91,7 +91,7 @@ const Row = ({
       <input
         type="checkbox"
         checked={isChosen}
-        aria-label={words.chooseMessage(message.id)}
+        aria-label={labels.chooseMessage(message.id)}
         onClick={(event) => event.stopPropagation()}
         onChange={() => choose(message.id)}
         className="block size-4 cursor-pointer accent-accent opacity-30 group-hover:opacity-100 checked:opacity-100 focus-visible:opacity-100"
@@ -104,9 +104,9 @@ const Row = ({
       <button
         type="button"
         className="h-6 cursor-pointer font-mono text-xs tabular-nums hover:underline"
-        aria-label={words.openMessage(message.id, recipientOf(message.to))}
+        aria-label={labels.openMessage(message.id, getRecipient(message.to))}
       >
-        {recipientOf(message.to)}
+        {getRecipient(message.to)}
       </button>
       <p className="truncate pb-1 text-xs text-soft md:hidden">
         <Text message={message} />
@@ -128,7 +128,7 @@ const Row = ({
 
 const Text = ({ message }: { message: Message }) =>
   message.error === null ? (
-    message.text || <span className="text-soft">{panelWords.carries(message.media)}</span>
+    message.text || <span className="text-soft">{panelLabels.carries(message.media)}</span>
   ) : (
     <span className="text-red">{message.error.message}</span>
   )

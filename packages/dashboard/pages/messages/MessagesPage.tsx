@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Message } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
+import { operationQuery } from "../api/call.ts"
 import type { Answer } from "../api/operations.ts"
 import { useKeys } from "../ui/keys.ts"
 import { Pager } from "../ui/Pager.tsx"
@@ -15,7 +15,7 @@ import { MessagePanel } from "./MessagePanel.tsx"
 import { isFiltered, messageQuery } from "./messageSearch.ts"
 import type { MessageSearch } from "./messageSearch.ts"
 import { MessageTable } from "./MessageTable.tsx"
-import { messagesWords as words, newMessageWords } from "./words.ts"
+import { messagesLabels as labels, newMessageLabels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/messages")
 
@@ -23,7 +23,7 @@ export const MessagesPage = () => {
   const id = Number(route.useParams().workspaceId)
   const search = route.useSearch()
   const { data, error, isFetching, isPlaceholderData, refetch } = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/messages", {
+    ...operationQuery("GET /admin/v1/workspaces/{id}/messages", {
       path: { id },
       query: messageQuery(search),
     }),
@@ -31,20 +31,20 @@ export const MessagesPage = () => {
   })
   const messages = data?.data ?? []
   const [outcome, setOutcome] = useState<string | null>(null)
-  const { choose, chosen, clear, go, look, open } = useListState(search)
+  const { choose, chosen, clear, go, tone, open } = useListState(search)
   useListKeys(messages, search.open, open, choose)
 
   return (
     <div className="flex min-h-dvh">
       <main className="flex min-w-0 grow flex-col gap-3 p-4 md:p-6">
         <PageHead
-          title={words.title}
+          title={labels.title}
           // Beside an open message the list has no room for them.
           about={search.open === undefined && <Totals workspaceId={id} mode={search.mode} />}
         >
           <Ways workspaceId={String(id)} />
         </PageHead>
-        <MessageFilters search={search} look={look} workspaceId={id} />
+        <MessageFilters search={search} setSearch={tone} workspaceId={id} />
         <Matching
           workspaceId={id}
           search={search}
@@ -71,9 +71,9 @@ export const MessagesPage = () => {
           <CancelChosen
             workspaceId={id}
             messages={messages.filter((message) => chosen.has(message.id))}
-            done={(says) => {
+            done={(message) => {
               choose(null)
-              setOutcome(says)
+              setOutcome(message)
             }}
           />
         )}
@@ -94,14 +94,17 @@ export const MessagesPage = () => {
 /** What became of the workspace's messages in 24 hours, whatever the filters leave. */
 const Totals = ({ mode, workspaceId }: { workspaceId: number; mode: MessageSearch["mode"] }) => {
   const { data } = useQuery(
-    asked("GET /admin/v1/workspaces/{id}/figures", { path: { id: workspaceId }, query: { mode } }),
+    operationQuery("GET /admin/v1/workspaces/{id}/figures", {
+      path: { id: workspaceId },
+      query: { mode },
+    }),
   )
   if (data === undefined) return null
   const { buckets, waiting } = data
   const sent = buckets.reduce((sum, bucket) => sum + bucket.sent, 0)
   const failed = buckets.reduce((sum, bucket) => sum + bucket.failed, 0)
-  const totals = words.totals(sent, failed, waiting.queued + waiting.scheduled)
-  return mode === "test" ? words.testTotals(totals) : totals
+  const totals = labels.totals(sent, failed, waiting.queued + waiting.scheduled)
+  return mode === "test" ? labels.testTotals(totals) : totals
 }
 
 /** What can be done with all that match, and what became of it. */
@@ -115,7 +118,7 @@ const Matching = ({
   search: MessageSearch
   outcome: string | null
   isEmpty: boolean
-  done: (says: string) => void
+  done: (message: string) => void
 }) => (
   <>
     {isFiltered(search) && !isEmpty && <CancelMatching search={search} {...rest} />}
@@ -141,7 +144,7 @@ const ListEnd = ({
     {list?.next_cursor && <Looked until={list.looked_until} />}
     <Pager
       trail={trail}
-      shown={list?.data.length ?? 0}
+      visible={list?.data.length ?? 0}
       isFetching={isFetching}
       next={list?.next_cursor ?? null}
       go={go}
@@ -153,9 +156,9 @@ const ListEnd = ({
 const Looked = ({ until }: { until: string | null | undefined }) =>
   until == null ? null : (
     <p className="text-xs text-soft">
-      {words.looked[0]}
+      {labels.looked[0]}
       <When at={until} how="clock" />
-      {words.looked[1]}
+      {labels.looked[1]}
     </p>
   )
 
@@ -167,14 +170,14 @@ const Ways = ({ workspaceId }: { workspaceId: string }) => (
       params={{ workspaceId }}
       className="control hover:bg-sunken"
     >
-      {words.fromFile}
+      {labels.fromFile}
     </Link>
     <Link
       to="/w/$workspaceId/messages/new"
       params={{ workspaceId }}
       className="control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
     >
-      {newMessageWords.title}
+      {newMessageLabels.title}
     </Link>
   </>
 )
@@ -193,7 +196,7 @@ const useListState = (search: MessageSearch) => {
     },
     clear: () => void navigate({ search: ({ mode }) => (mode === undefined ? {} : { mode }) }),
     /** A changed filter begins at the first page again. */
-    look: (change: MessageSearch) => {
+    tone: (change: MessageSearch) => {
       setChosen(new Set())
       void navigate({ search: (old) => ({ ...old, trail: undefined, ...change }) })
     },
@@ -240,14 +243,14 @@ const useListKeys = (
 
 const Nothing = ({ clear, search }: { search: MessageSearch; clear: () => void }) =>
   isFiltered(search) ? (
-    <Empty icon="search" title={words.nothingFound}>
-      <p>{words.fewerFilters}</p>
+    <Empty icon="search" title={labels.nothingFound}>
+      <p>{labels.fewerFilters}</p>
       <Button className="mt-3" onClick={clear}>
-        {words.clearFilters}
+        {labels.clearFilters}
       </Button>
     </Empty>
   ) : (
-    <Empty icon="message" title={search.mode === "test" ? words.emptyTest : words.empty}>
-      {search.mode === "test" ? words.emptyTestAbout : words.emptyAbout}
+    <Empty icon="message" title={search.mode === "test" ? labels.emptyTest : labels.empty}>
+      {search.mode === "test" ? labels.emptyTestAbout : labels.emptyAbout}
     </Empty>
   )

@@ -5,10 +5,10 @@ import { useState } from "react"
 import type { Message } from "@messaging-service/client"
 import { call, newKey } from "../api/call.ts"
 import type { Body } from "../api/operations.ts"
-import { Attach, AttachmentPreview, mediaOf } from "../media/Attach.tsx"
+import { Attach, AttachmentPreview, getMedia } from "../media/Attach.tsx"
 import type { Attachment } from "../media/Attach.tsx"
 import { useWaitNote } from "../numbers/StandingSentence.tsx"
-import { CheckField, Form, textOf } from "../ui/forms.tsx"
+import { CheckField, Form, formText } from "../ui/forms.tsx"
 import type { FormFields } from "../ui/forms.tsx"
 import { Button, Empty, PageHead } from "../ui/parts.tsx"
 import { AllMessages } from "./AllMessages.tsx"
@@ -17,29 +17,29 @@ import type { MessageSearch } from "./messageSearch.ts"
 import { Preview } from "./Preview.tsx"
 import { parseRecipients } from "./recipients.ts"
 import { SendingNotes } from "./SendingNotes.tsx"
-import { newMessageWords as words } from "./words.ts"
+import { newMessageLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/messages/new")
 
 const textMax = 3000
 
 /** A local time of the form as an instant; null where it is empty. */
-const instantOf = (data: FormData, name: string): string | null => {
-  const text = textOf(data, name)
+const toInstant = (data: FormData, name: string): string | null => {
+  const text = formText(data, name)
   return text === "" ? null : new Date(text).toISOString()
 }
 
-const requestOf = (
+const toRequest = (
   data: FormData,
 ): Omit<Body<"POST /admin/v1/workspaces/{id}/messages/batch">, "to"> => {
-  const from = textOf(data, "from")
-  const message = textOf(data, "text")
-  const reference = textOf(data, "reference")
+  const from = formText(data, "from")
+  const message = formText(data, "text")
+  const reference = formText(data, "reference")
   return {
     ...(from === "" ? {} : { from: Number(from) }),
     ...(message === "" ? {} : { text: message }),
-    send_at: instantOf(data, "send at"),
-    expires_at: instantOf(data, "expires at"),
+    send_at: toInstant(data, "send at"),
+    expires_at: toInstant(data, "expires at"),
     ...(reference === "" ? {} : { reference }),
   }
 }
@@ -56,9 +56,9 @@ const useSend = (id: number) => {
   const [key, setKey] = useState(() => newKey())
   const mutation = useMutation({
     mutationFn: async ({ attachment, data, mode }: Filled): Promise<ReadonlyArray<Message>> => {
-      const to = parseRecipients(textOf(data, "to"))
-      const media = await mediaOf(attachment, id, mode)
-      const request = { ...requestOf(data), ...(media === null ? {} : { media }) }
+      const to = parseRecipients(formText(data, "to"))
+      const media = await getMedia(attachment, id, mode)
+      const request = { ...toRequest(data), ...(media === null ? {} : { media }) }
       const options = { path: { id }, query: { mode }, idempotencyKey: key }
       const [only] = to
       if (only !== undefined && to.length === 1) {
@@ -103,13 +103,13 @@ export const NewMessagePage = () => {
   const recipients = parseRecipients(to).length
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title}>
+      <PageHead title={labels.title}>
         <AllMessages workspaceId={workspaceId} />
       </PageHead>
       <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
         <Form
           className="card flex flex-col gap-4 p-5"
-          action={words.send(recipients)}
+          action={labels.send(recipients)}
           call={send}
           submit={(data) => send.mutate({ data, attachment, mode })}
           onChange={changed}
@@ -132,7 +132,7 @@ export const NewMessagePage = () => {
           ]}
         >
           <CheckField
-            label={words.test}
+            label={labels.test}
             checked={mode === "test"}
             onChange={(event) => setMode(event.target.checked ? "test" : "live")}
           />
@@ -141,7 +141,7 @@ export const NewMessagePage = () => {
         <div className="lg:sticky lg:top-6">
           <Preview
             text={text}
-            empty={attachment.kind === "none" ? words.previewEmpty : ""}
+            empty={attachment.kind === "none" ? labels.previewEmpty : ""}
             media={<AttachmentPreview attachment={attachment} id={id} mode={mode} />}
           />
         </div>
@@ -158,8 +158,8 @@ const toAndText = (
 ): FormFields => [
   {
     name: "to",
-    label: words.to,
-    about: words.toAbout(parseRecipients(to).length),
+    label: labels.to,
+    about: labels.toAbout(parseRecipients(to).length),
     value: to,
     change: setTo,
     rows: Math.min(6, Math.max(1, to.split("\n").length)),
@@ -168,8 +168,8 @@ const toAndText = (
   },
   {
     name: "text",
-    label: words.text,
-    about: words.textAbout(textMax - text.length),
+    label: labels.text,
+    about: labels.textAbout(textMax - text.length),
     value: text,
     change: setText,
     rows: 5,
@@ -185,17 +185,17 @@ const optionFields = (id: number, mode: Filled["mode"]): FormFields[number] => [
     name: "send at",
     shows: "send_at",
     type: "datetime-local",
-    label: words.sendAt,
-    about: words.sendAtAbout,
+    label: labels.sendAt,
+    about: labels.sendAtAbout,
   },
   {
     name: "expires at",
     shows: "expires_at",
     type: "datetime-local",
-    label: words.expiresAt,
-    about: words.expiresAtAbout,
+    label: labels.expiresAt,
+    about: labels.expiresAtAbout,
   },
-  { name: "reference", maxLength: 200, label: words.reference, about: words.referenceAbout },
+  { name: "reference", maxLength: 200, label: labels.reference, about: labels.referenceAbout },
 ]
 
 /** The list with what was sent: one message opened, of several those that are as new as the first of them. */
@@ -219,13 +219,13 @@ const Accepted = ({
   const waitNote = useWaitNote(Number(workspaceId), numberId)
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title}>
+      <PageHead title={labels.title}>
         <AllMessages workspaceId={workspaceId} />
       </PageHead>
       <div className="card">
-        <Empty icon={waitNote === null ? "tick" : "clock"} title={words.accepted(messages.length)}>
+        <Empty icon={waitNote === null ? "tick" : "clock"} title={labels.accepted(messages.length)}>
           <span role="status" className="sr-only">
-            {words.accepted(messages.length)}
+            {labels.accepted(messages.length)}
           </span>
           {waitNote}
           <div className="mt-3 flex flex-wrap justify-center gap-2">
@@ -235,9 +235,9 @@ const Accepted = ({
               search={searchFor(messages, mode)}
               className="control"
             >
-              {words.show(messages.length)}
+              {labels.show(messages.length)}
             </Link>
-            <Button onClick={again}>{words.again}</Button>
+            <Button onClick={again}>{labels.again}</Button>
           </div>
         </Empty>
       </div>

@@ -1,9 +1,9 @@
 /** A message as the recipient's phone shows it. */
 import type { ReactNode } from "react"
-import { newMessageWords as words } from "./words.ts"
+import { newMessageLabels as labels } from "./words.ts"
 
 export const Preview = ({
-  empty = words.previewEmpty,
+  empty = labels.previewEmpty,
   media = null,
   text,
 }: {
@@ -14,7 +14,7 @@ export const Preview = ({
   media?: ReactNode
 }) => (
   <section
-    aria-label={words.preview}
+    aria-label={labels.preview}
     className="flex min-h-48 min-w-0 flex-col gap-3 rounded-[1.75rem] border-8 border-phone bg-chat p-4"
   >
     <div className="flex max-w-[90%] min-w-0 flex-col gap-2 self-start rounded-xl rounded-tl-[3px] bg-bubble p-1.5 text-sm shadow-card">

@@ -1,16 +1,16 @@
 /** Says at the fields why messages of the workspace are refused, or wait. */
 import { useQuery } from "@tanstack/react-query"
-import { asked } from "../api/call.ts"
+import { operationQuery } from "../api/call.ts"
 import { Icon } from "../ui/Icon.tsx"
-import { sendingNotes as words } from "./words.ts"
+import { sendingNotes as labels } from "./words.ts"
 
 export const SendingNotes = ({ id }: { id: number }) => {
-  const { data } = useQuery(asked("GET /admin/v1/workspaces/{id}", { path: { id } }))
+  const { data } = useQuery(operationQuery("GET /admin/v1/workspaces/{id}", { path: { id } }))
   if (data === undefined) return null
   const notes = [
-    data.account_disabled && words.disabled,
-    data.plan === null && words.noPlan,
-    data.plan?.messages_remaining === 0 && words.noAllowance,
+    data.account_disabled && labels.disabled,
+    data.plan === null && labels.noPlan,
+    data.plan?.messages_remaining === 0 && labels.noAllowance,
   ].filter((note) => typeof note === "string")
   return notes.map((note) => (
     <p

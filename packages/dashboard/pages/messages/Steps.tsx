@@ -3,20 +3,20 @@ import { Icon } from "../ui/Icon.tsx"
 import type { IconName } from "../ui/Icon.tsx"
 import { Ahead, When, span } from "../ui/Time.tsx"
 import { attemptNumbers } from "../webhooks/attempts.ts"
-import { answerWords } from "../webhooks/words.ts"
+import { answerLabels } from "../webhooks/words.ts"
 import type { TimelineEntry } from "./timeline.ts"
-import { again, panelWords, stepWords } from "./words.ts"
+import { again, panelLabels, stepLabels } from "./words.ts"
 
-type Look = readonly [icon: IconName, colours: string]
+type Check = readonly [icon: IconName, colours: string]
 
-const calm = "bg-sunken text-soft"
+const quiescent = "bg-sunken text-soft"
 const amber = "bg-amber-wash text-amber"
 const blue = "bg-blue-wash text-blue"
 const green = "bg-accent-wash text-accent"
 const red = "bg-red-wash text-red"
 
-const looks: Readonly<Record<TimelineEntry["type"], Look>> = {
-  accepted: ["message", calm],
+const variants: Readonly<Record<TimelineEntry["type"], Check>> = {
+  accepted: ["message", quiescent],
   due: ["calendar", "bg-violet-wash text-violet"],
   postponed: ["clock", amber],
   attempt_refused: ["warning", amber],
@@ -26,12 +26,12 @@ const looks: Readonly<Record<TimelineEntry["type"], Look>> = {
   read: ["ticks", green],
   failed: ["cross", red],
   expired: ["hourglass", amber],
-  cancelled: ["slash", calm],
+  cancelled: ["slash", quiescent],
   delivery: ["hook", green],
 }
 
-const lookOf = ({ error, type }: TimelineEntry): Look =>
-  type === "delivery" && error !== null ? ["hook", red] : looks[type]
+const toVariant = ({ error, type }: TimelineEntry): Check =>
+  type === "delivery" && error !== null ? ["hook", red] : variants[type]
 
 /** Redeliveries count on. */
 const numbered = (entries: ReadonlyArray<TimelineEntry>): ReadonlyArray<TimelineEntry> => {
@@ -45,23 +45,23 @@ const numbered = (entries: ReadonlyArray<TimelineEntry>): ReadonlyArray<Timeline
 
 /** Oldest first; the time between two steps follows the name of the later one. */
 export const Steps = ({ entries }: { entries: ReadonlyArray<TimelineEntry> }) => (
-  <ol aria-label={panelWords.happened} className="flex flex-col">
+  <ol aria-label={panelLabels.happened} className="flex flex-col">
     {numbered(entries).map((entry, index) => {
-      const [icon, look] = lookOf(entry)
+      const [icon, tone] = toVariant(entry)
       const before = entries[index - 1]
       const took = before === undefined ? null : Date.parse(entry.at) - Date.parse(before.at)
       const isLast = index === entries.length - 1
       return (
         <li key={`${index} ${entry.type}`} className="flex gap-3">
           <div className="flex flex-col items-center" aria-hidden="true">
-            <span className={`grid size-6 shrink-0 place-items-center rounded-full ${look}`}>
+            <span className={`grid size-6 shrink-0 place-items-center rounded-full ${tone}`}>
               <Icon name={icon} />
             </span>
             {!isLast && <span className="w-px grow bg-line" />}
           </div>
           <div className={`min-w-0 grow ${isLast ? "" : "pb-4"}`}>
             <div className="flex items-baseline gap-2">
-              <p className="text-sm font-medium">{stepWords[entry.type](entry)}</p>
+              <p className="text-sm font-medium">{stepLabels[entry.type](entry)}</p>
               {took !== null && took >= 1 && (
                 <span className="text-2xs text-faint tabular-nums">+{span(took)}</span>
               )}
@@ -81,7 +81,7 @@ const Detail = ({ entry }: { entry: TimelineEntry }) => (
   <div className="text-xs text-soft">
     {entry.url && <p className="truncate font-mono">{entry.url}</p>}
     {entry.type === "delivery" && entry.error && (
-      <p>{answerWords(entry.error.code, entry.response_status)}</p>
+      <p>{answerLabels(entry.error.code, entry.response_status)}</p>
     )}
     {entry.type !== "delivery" && entry.error && (
       <p>
@@ -92,7 +92,7 @@ const Detail = ({ entry }: { entry: TimelineEntry }) => (
     {entry.type === "delivery" && (
       <p className="tabular-nums">
         {entry.duration_ms !== null && span(entry.duration_ms)}
-        {entry.next_attempt_at && <Ahead at={entry.next_attempt_at} words={again} />}
+        {entry.next_attempt_at && <Ahead at={entry.next_attempt_at} text={again} />}
       </p>
     )}
   </div>

@@ -6,9 +6,9 @@ import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
 import type { Waiting } from "./timeline.ts"
-import { aheadOf, sentences } from "./waiting.ts"
+import { findAhead, sentences } from "./waiting.ts"
 import type { Sentence } from "./waiting.ts"
-import { whyWords as words } from "./words.ts"
+import { whyLabels as labels } from "./words.ts"
 
 export const WhyItWaits = ({
   message,
@@ -22,15 +22,15 @@ export const WhyItWaits = ({
   const [first, ...others] = sentences(waiting)
   if (first === undefined) return null
   const needsUser = first.remedy !== null
-  const look = needsUser ? "bg-amber-wash text-amber" : "bg-violet-wash text-violet"
+  const tone = needsUser ? "bg-amber-wash text-amber" : "bg-violet-wash text-violet"
   return (
-    <section className={`flex flex-col gap-2 rounded-lg px-3.5 py-3 ${look}`}>
+    <section className={`flex flex-col gap-2 rounded-lg px-3.5 py-3 ${tone}`}>
       <h3 className="flex items-center gap-1.5 text-xs font-medium">
         <Icon name={needsUser ? "warning" : "clock"} />
-        {words.title}
+        {labels.title}
       </h3>
-      <p className="text-lg font-semibold">{first.says}</p>
-      <WhatFollows first={first} others={others} ahead={aheadOf(waiting)} />
+      <p className="text-lg font-semibold">{first.message}</p>
+      <WhatFollows first={first} others={others} ahead={findAhead(waiting)} />
       <Remedy remedy={first.remedy} numberId={message.from.id} workspaceId={workspaceId} />
     </section>
   )
@@ -48,22 +48,22 @@ const WhatFollows = ({
   <div className="text-sm">
     {first.until && (
       <p>
-        {words.canLeave[0]}
+        {labels.canLeave[0]}
         <When at={first.until} />
-        {words.canLeave[1]}
+        {labels.canLeave[1]}
         <When at={first.until} how="clock" />
-        {words.canLeave[2]}
+        {labels.canLeave[2]}
       </p>
     )}
-    {!first.until && first.ends !== null && <p>{words.ends(first.ends)}</p>}
+    {!first.until && first.ends !== null && <p>{labels.ends(first.ends)}</p>}
     {ahead && <p>{ahead}</p>}
-    {others.map(({ says, until }) => (
-      <p key={says}>
-        {words.then(says)}
+    {others.map(({ message, until }) => (
+      <p key={message}>
+        {labels.then(message)}
         {until && (
           <>
             {" "}
-            {words.until}
+            {labels.until}
             <When at={until} how="clock" />.
           </>
         )}
@@ -84,7 +84,7 @@ const Remedy = ({
   const resume = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume")
   const { session } = useRouteContext({ from: "/inside" })
   if (remedy === null) return null
-  if (session.role === "member") return <p className="text-sm">{words.forAdministrators}</p>
+  if (session.role === "member") return <p className="text-sm">{labels.forAdministrators}</p>
   if (remedy === "link")
     return (
       <Link
@@ -92,7 +92,7 @@ const Remedy = ({
         params={{ workspaceId: String(workspaceId) }}
         className="control self-start text-ink"
       >
-        {words.toNumber}
+        {labels.toNumber}
       </Link>
     )
   return (
@@ -102,7 +102,7 @@ const Remedy = ({
         busy={resume.isPending}
         onClick={() => resume.mutate({ path: { id: workspaceId, number_id: numberId } })}
       >
-        {words.resume}
+        {labels.resume}
       </Button>
       {resume.error && <p role="alert">{resume.error.message}</p>}
     </>

@@ -1,6 +1,6 @@
 /** Recipients as a user types them: phones and usernames, one per line or between commas. */
 import type { Message, SendMessage } from "@messaging-service/client"
-import { panelWords } from "./words.ts"
+import { panelLabels } from "./words.ts"
 
 type Recipient = SendMessage["to"]
 
@@ -15,8 +15,8 @@ export const parseRecipients = (text: string): ReadonlyArray<Recipient> => {
 }
 
 /** Whom a message is for, as people write it. */
-export const recipientOf = (to: Message["to"]): string => {
+export const getRecipient = (to: Message["to"]): string => {
   if ("phone" in to && to.phone !== undefined) return to.phone
   if ("group" in to && to.group !== undefined) return to.group
-  return "username" in to && to.username !== undefined ? to.username : panelWords.someone
+  return "username" in to && to.username !== undefined ? to.username : panelLabels.someone
 }

@@ -1,16 +1,16 @@
 /** Why a message waits, in one sentence, and what a user can do about it. */
 import type { Waiting, WaitsFor } from "./timeline.ts"
 import {
-  disconnectedWords,
+  disconnectedTexts,
   linkRemedies,
-  pausedWords,
+  pausedTexts,
   resumeRemedies,
-  waitingWords,
-  whyWords,
+  waitingTexts,
+  whyLabels,
 } from "./words.ts"
 
 export interface Sentence {
-  readonly says: string
+  readonly message: string
   /** What ends it; null where time does. */
   readonly remedy: "link" | "resume" | null
   /** The remedy in words. */
@@ -21,8 +21,8 @@ export interface Sentence {
 /** A number that is not connected for one of these connects by itself. */
 const reconnecting = ["connection_lost"]
 
-const bySelf = (says: string, until: string | null): Sentence => ({
-  says,
+const bySelf = (message: string, until: string | null): Sentence => ({
+  message,
   remedy: null,
   ends: null,
   until,
@@ -31,18 +31,18 @@ const bySelf = (says: string, until: string | null): Sentence => ({
 const sentence = ({ because, reason, until }: WaitsFor): Sentence => {
   switch (reason) {
     case "not_connected": {
-      const says = disconnectedWords[because ?? ""] ?? waitingWords.connecting
-      if (because === null || reconnecting.includes(because)) return bySelf(says, until)
+      const message = disconnectedTexts[because ?? ""] ?? waitingTexts.connecting
+      if (because === null || reconnecting.includes(because)) return bySelf(message, until)
       const ends = linkRemedies[because] ?? linkRemedies["logged_out"] ?? null
-      return { says, remedy: "link", ends, until }
+      return { message, remedy: "link", ends, until }
     }
     case "paused": {
-      const says = pausedWords[because ?? ""] ?? waitingWords.paused
+      const message = pausedTexts[because ?? ""] ?? waitingTexts.paused
       const ends = resumeRemedies[because ?? "paused"] ?? resumeRemedies["paused"] ?? null
-      return { says, remedy: "resume", ends, until }
+      return { message, remedy: "resume", ends, until }
     }
     default:
-      return bySelf(waitingWords[reason], until)
+      return bySelf(waitingTexts[reason], until)
   }
 }
 
@@ -53,8 +53,8 @@ const weight = ({ remedy, until }: Sentence): number =>
 export const sentences = (waiting: Waiting): ReadonlyArray<Sentence> => {
   const all = waiting.for.map(sentence).toSorted((a, b) => weight(b) - weight(a))
   if (all.length > 0) return all
-  return [bySelf(waiting.ahead > 0 ? whyWords.others : whyWords.soon, null)]
+  return [bySelf(waiting.ahead > 0 ? whyLabels.others : whyLabels.soon, null)]
 }
 
-export const aheadOf = ({ ahead }: Waiting): string | null =>
-  ahead === 0 ? null : whyWords.ahead(ahead)
+export const findAhead = ({ ahead }: Waiting): string | null =>
+  ahead === 0 ? null : whyLabels.ahead(ahead)

@@ -3,7 +3,7 @@ import type { Message } from "@messaging-service/client"
 import { buttonNames } from "../ui/words.ts"
 import type { TimelineEntry } from "./timeline.ts"
 
-export const messagesWords = {
+export const messagesLabels = {
   title: "Messages",
   all: "All messages",
   fromFile: "From a file",
@@ -31,7 +31,7 @@ export const messagesWords = {
     "A test message is accepted and reported like any other, and reaches no phone. Test keys send them, and a form with “Test” checked.",
 }
 
-export const filterWords = {
+export const filterLabels = {
   find: "Find by phone or text",
   findExample: "Phone or text",
   search: "Search",
@@ -64,7 +64,7 @@ export const filterWords = {
   dropReference: (reference: string) => `Reference ${reference}: show others too`,
 }
 
-export const chosenWords = {
+export const chosenLabels = {
   title: "Chosen messages",
   chosen: "chosen",
   ended: (count: number) => ` · ${count} have left or ended`,
@@ -80,9 +80,9 @@ export const chosenWords = {
     `${cancelled.toLocaleString()} cancelled${left === 0 ? "" : `, ${left.toLocaleString()} had left or ended`}.`,
 }
 
-export const panelWords = {
+export const panelLabels = {
   title: "Message",
-  titleOf: (id: number) => `Message ${id}`,
+  toTitle: (id: number) => `Message ${id}`,
   close: "Close",
   noText: "No text",
   /** What a message carries besides its text. */
@@ -103,7 +103,7 @@ export const panelWords = {
   someone: "unknown",
 }
 
-export const whyWords = {
+export const whyLabels = {
   title: "Why is it waiting?",
   /** Around a relative time and the time by the clock. */
   canLeave: ["It can leave ", ", at ", "."],
@@ -123,7 +123,7 @@ export const whyWords = {
   soon: "The next free worker takes it.",
 }
 
-export const waitingWords = {
+export const waitingTexts = {
   disabled: "Its workspace is disabled.",
   held: "The service holds it, because its store was restored from a backup.",
   scheduled: "It is scheduled for later.",
@@ -135,7 +135,7 @@ export const waitingWords = {
   no_room: "The disk does not give its file, or has no room for it.",
 }
 
-export const disconnectedWords: Readonly<Record<string, string>> = {
+export const disconnectedTexts: Readonly<Record<string, string>> = {
   logged_out: "Its number was logged out on the phone.",
   replaced: "Another program uses its number’s connection.",
   banned: "The platform has banned its number.",
@@ -147,7 +147,7 @@ export const disconnectedWords: Readonly<Record<string, string>> = {
   not_linked: "Its number was never linked.",
 }
 
-export const pausedWords: Readonly<Record<string, string>> = {
+export const pausedTexts: Readonly<Record<string, string>> = {
   paused: "A user of its workspace or an operator paused its number.",
   restricted: "Its number is paused: the platform refused five messages in a row.",
   banned: "Its number is paused: the platform has banned it.",
@@ -174,7 +174,7 @@ export const resumeRemedies: Readonly<Record<string, string>> = {
   client_outdated: "Update the service, then resume it",
 }
 
-export const stepWords: Readonly<Record<TimelineEntry["type"], (entry: TimelineEntry) => string>> =
+export const stepLabels: Readonly<Record<TimelineEntry["type"], (entry: TimelineEntry) => string>> =
   {
     accepted: () => "Accepted",
     due: () => "Due",
@@ -197,7 +197,7 @@ export const stepWords: Readonly<Record<TimelineEntry["type"], (entry: TimelineE
 
 export const again = " · again "
 
-export const newMessageWords = {
+export const newMessageLabels = {
   title: buttonNames.newMessage,
   to: "To",
   toAbout: (count: number) =>

@@ -4,7 +4,7 @@ import { useId, useRef, useState } from "react"
 import { Refused, useCall } from "../api/call.ts"
 import { Choice } from "../ui/forms.tsx"
 import { Button } from "../ui/parts.tsx"
-import { linkDialogWords as words } from "./words.ts"
+import { linkDialogLabels as labels } from "./words.ts"
 
 type Method = "qr" | "phone_code"
 
@@ -22,8 +22,8 @@ export const LinkDialog = ({ workspaceId }: { workspaceId: string }) => {
   )
   return (
     <>
-      <Button look="primary" onClick={() => dialog.current?.showModal()}>
-        {words.title}
+      <Button variant="primary" onClick={() => dialog.current?.showModal()}>
+        {labels.title}
       </Button>
       <dialog
         ref={dialog}
@@ -43,17 +43,17 @@ export const LinkDialog = ({ workspaceId }: { workspaceId: string }) => {
           }}
         >
           <h2 id={title} className="text-lg font-semibold">
-            {words.title}
+            {labels.title}
           </h2>
           <Methods method={method} setMethod={setMethod} />
           {method === "phone_code" && <PhoneField problem={problem} isInvalid={link.isError} />}
           <p id={problem} role="alert" className="text-sm text-red empty:hidden">
-            {link.error instanceof Refused ? link.error.message : link.error && words.away}
+            {link.error instanceof Refused ? link.error.message : link.error && labels.away}
           </p>
           <div className="flex justify-end gap-2">
-            <Button onClick={() => dialog.current?.close()}>{words.notNow}</Button>
-            <Button type="submit" look="primary" busy={link.isPending}>
-              {words.show}
+            <Button onClick={() => dialog.current?.close()}>{labels.notNow}</Button>
+            <Button type="submit" variant="primary" busy={link.isPending}>
+              {labels.show}
             </Button>
           </div>
         </form>
@@ -63,8 +63,8 @@ export const LinkDialog = ({ workspaceId }: { workspaceId: string }) => {
 }
 
 const methods = [
-  ["qr", words.qr, words.qrAbout],
-  ["phone_code", words.code, words.codeAbout],
+  ["qr", labels.qr, labels.qrAbout],
+  ["phone_code", labels.code, labels.codeAbout],
 ] as const
 
 const Methods = ({
@@ -75,7 +75,7 @@ const Methods = ({
   setMethod: (method: Method) => void
 }) => (
   <fieldset className="flex flex-col gap-2">
-    <legend className="sr-only">{words.how}</legend>
+    <legend className="sr-only">{labels.how}</legend>
     {methods.map(([value, name, about]) => (
       <Choice
         key={value}
@@ -92,7 +92,7 @@ const Methods = ({
 
 const PhoneField = ({ isInvalid, problem }: { isInvalid: boolean; problem: string }) => (
   <label className="flex flex-col gap-1 text-sm font-medium">
-    {words.phone}
+    {labels.phone}
     <input
       name="phone"
       type="tel"

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { useEffect, useState } from "react"
 import { base } from "../api/base.ts"
-import { asked, useCall } from "../api/call.ts"
+import { operationQuery, useCall } from "../api/call.ts"
 import type { Answer } from "../api/operations.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { Boundary } from "../ui/Boundary.tsx"
@@ -11,7 +11,7 @@ import { Icon } from "../ui/Icon.tsx"
 import { Button, Empty, Failure, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { left } from "../ui/Time.tsx"
 import type { NumberPath } from "./connection.ts"
-import { linkWords as words } from "./words.ts"
+import { linkLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/numbers/$numberId/link")
 
@@ -32,15 +32,15 @@ export const LinkPage = () => {
     error,
     refetch,
   } = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/numbers/{number_id}", { path }),
+    ...operationQuery("GET /admin/v1/workspaces/{id}/numbers/{number_id}", { path }),
     refetchInterval: ({ state }) => (state.data?.status === "connecting" ? pollMillis : false),
   })
   return (
     <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title}>
+      <PageHead title={labels.title}>
         {number?.status === "connecting" && <Scan numberId={number.id} />}
         <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
-          {words.allNumbers}
+          {labels.allNumbers}
         </Link>
       </PageHead>
       <QueryFailure error={error} again={() => void refetch()} />
@@ -59,8 +59,8 @@ export const LinkPage = () => {
 
 const NotForMembers = () => (
   <div className="card">
-    <Empty icon="phone" title={words.linking}>
-      {words.notForMembers}
+    <Empty icon="phone" title={labels.linking}>
+      {labels.notForMembers}
     </Empty>
   </div>
 )
@@ -78,7 +78,7 @@ const Scan = ({ numberId }: { numberId: number }) => {
         onClick={() => scan.mutate({ path: { number_id: numberId }, body: {} })}
       >
         <Icon name="flask" />
-        {words.scan}
+        {labels.scan}
       </Button>
     </>
   )
@@ -86,10 +86,10 @@ const Scan = ({ numberId }: { numberId: number }) => {
 
 const Linked = ({ phone, workspaceId }: { phone: string; workspaceId: string }) => (
   <div className="card">
-    <Empty icon="tick" title={words.linked(phone)}>
-      <p role="status">{words.linkedAbout}</p>
+    <Empty icon="tick" title={labels.linked(phone)}>
+      <p role="status">{labels.linkedAbout}</p>
       <Link className="control mt-4" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
-        {words.goOn}
+        {labels.goOn}
       </Link>
     </Empty>
   </div>
@@ -105,10 +105,10 @@ const Over = ({ path }: { path: NumberPath }) => {
   return (
     <div className="card">
       {link.error && <Failure error={link.error} />}
-      <Empty icon="hourglass" title={words.over}>
-        <p role="status">{words.overAbout}</p>
-        <Button className="mt-4" look="primary" busy={link.isPending} onClick={again}>
-          {words.newCode}
+      <Empty icon="hourglass" title={labels.over}>
+        <p role="status">{labels.overAbout}</p>
+        <Button className="mt-4" variant="primary" busy={link.isPending} onClick={again}>
+          {labels.newCode}
         </Button>
       </Empty>
     </div>
@@ -118,19 +118,19 @@ const Over = ({ path }: { path: NumberPath }) => {
 const Linking = ({ number }: { number: LinkedNumber }) => {
   const now = useServiceTime()
   const byQr = number.login_method === "qr"
-  const isTaken = number.connect?.linking === true
+  const isClaimed = number.connect?.linking === true
   return (
     <div className="card grid overflow-hidden sm:grid-cols-[minmax(0,1fr)_auto]">
       <div className="flex flex-col gap-5 p-6">
         <p role="status" className="flex items-center gap-2 font-semibold">
           <span
             aria-hidden="true"
-            className={`size-2 rounded-full ${isTaken ? "bg-mark" : "animate-pulse bg-amber"}`}
+            className={`size-2 rounded-full ${isClaimed ? "bg-mark" : "animate-pulse bg-amber"}`}
           />
-          {stateOf(number)}
+          {getState(number)}
         </p>
         <ol className="flex flex-col gap-4">
-          {words.steps(byQr).map((step, index) => (
+          {labels.steps(byQr).map((step, index) => (
             <li key={step} className="flex gap-3">
               <span
                 aria-hidden="true"
@@ -142,15 +142,15 @@ const Linking = ({ number }: { number: LinkedNumber }) => {
             </li>
           ))}
         </ol>
-        <p className="mt-auto text-xs text-soft">{words.logOut}</p>
+        <p className="mt-auto text-xs text-soft">{labels.logOut}</p>
       </div>
       <div className="flex flex-col items-center gap-4 border-line bg-sunken p-6 max-sm:border-t sm:border-l">
         {byQr ? (
-          <Code connect={number.connect} isTaken={isTaken} />
+          <Code connect={number.connect} isClaimed={isClaimed} />
         ) : (
-          <PairingCode connect={number.connect} isTaken={isTaken} />
+          <PairingCode connect={number.connect} isClaimed={isClaimed} />
         )}
-        {!isTaken && <NextCode at={codeEndsAt(number.connect)} now={now} />}
+        {!isClaimed && <NextCode at={codeEndsAt(number.connect)} now={now} />}
         <Left connect={number.connect} now={now} />
       </div>
     </div>
@@ -161,46 +161,46 @@ const Linking = ({ number }: { number: LinkedNumber }) => {
 const codeEndsAt = (connect: Connect): string | null =>
   connect?.qr_code_expires_at ?? connect?.pairing_code_expires_at ?? null
 
-const stateOf = ({ connect }: LinkedNumber): string => {
-  if (connect?.linking === true) return words.taken
-  return connect?.qr_code_url || connect?.pairing_code ? words.waiting : words.asking
+const getState = ({ connect }: LinkedNumber): string => {
+  if (connect?.linking === true) return labels.taken
+  return connect?.qr_code_url || connect?.pairing_code ? labels.waiting : labels.asking
 }
 
 /** The picture changes only once the next one is loaded: no flicker while a camera points at it. */
-const Code = ({ connect, isTaken }: { connect: Connect; isTaken: boolean }) => {
-  const [shown, setShown] = useState<string | null>(null)
+const Code = ({ connect, isClaimed }: { connect: Connect; isClaimed: boolean }) => {
+  const [formatted, setVisible] = useState<string | null>(null)
   // The service's own link may name another origin than this page's: only its last two parts are ours.
   const path = connect?.qr_code_url ? new URL(connect.qr_code_url).pathname : null
   const next = path === null ? null : base + path.split("/").slice(-2).join("/")
   useEffect(() => {
-    if (next === null) return setShown(null)
+    if (next === null) return setVisible(null)
     const image = new Image()
-    image.addEventListener("load", () => setShown(next))
+    image.addEventListener("load", () => setVisible(next))
     image.src = next
     return () => image.removeAttribute("src")
   }, [next])
   return (
     // White in the dark theme too: phones read dark on light. A taken code vanishes.
     <div className="relative grid size-[17rem] place-items-center overflow-hidden rounded-xl bg-white p-3 shadow-card">
-      {shown === null || isTaken ? (
+      {formatted === null || isClaimed ? (
         <span
-          className={`size-8 rounded-full bg-accent ${isTaken ? "" : "animate-pulse opacity-40"}`}
+          className={`size-8 rounded-full bg-accent ${isClaimed ? "" : "animate-pulse opacity-40"}`}
         />
       ) : (
-        <img src={shown} alt={words.qrCode} width="248" height="248" />
+        <img src={formatted} alt={labels.qrCode} width="248" height="248" />
       )}
     </div>
   )
 }
 
 /** Four and four, as the phone asks for it; a screen reader spells it. */
-const PairingCode = ({ connect, isTaken }: { connect: Connect; isTaken: boolean }) => {
-  const code = isTaken ? null : (connect?.pairing_code ?? null)
+const PairingCode = ({ connect, isClaimed }: { connect: Connect; isClaimed: boolean }) => {
+  const code = isClaimed ? null : (connect?.pairing_code ?? null)
   if (code === null) return <span className="my-16 size-8 animate-pulse rounded-full bg-edge" />
   return (
     <p
       role="img"
-      aria-label={words.code([...code].join(" "))}
+      aria-label={labels.code([...code].join(" "))}
       className="flex gap-1 py-6 font-mono text-2xl font-semibold"
     >
       {[...code].map((letter, index) => (
@@ -219,7 +219,7 @@ const PairingCode = ({ connect, isTaken }: { connect: Connect; isTaken: boolean 
 
 const NextCode = ({ at, now }: { at: string | null; now: number }) =>
   at === null ? null : (
-    <p className="text-sm text-soft tabular-nums">{words.anotherIn(left(Date.parse(at) - now))}</p>
+    <p className="text-sm text-soft tabular-nums">{labels.anotherIn(left(Date.parse(at) - now))}</p>
   )
 
 /** How much of the attempt is left, by the service's own times. */
@@ -230,8 +230,8 @@ const Left = ({ connect, now }: { connect: Connect; now: number }) => {
   const millis = Math.min(whole, Math.max(0, ends - now))
   return (
     <div className="flex w-full flex-col gap-1.5">
-      <progress aria-label={words.timeLeft} max={whole} value={millis} className="h-1 w-full" />
-      <p className="text-center text-xs text-soft tabular-nums">{words.left(left(millis))}</p>
+      <progress aria-label={labels.timeLeft} max={whole} value={millis} className="h-1 w-full" />
+      <p className="text-center text-xs text-soft tabular-nums">{labels.left(left(millis))}</p>
     </div>
   )
 }

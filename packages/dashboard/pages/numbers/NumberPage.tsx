@@ -3,18 +3,18 @@ import { useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Connection, SendingNumber } from "@messaging-service/client"
-import { asked, useCall } from "../api/call.ts"
+import { operationQuery, useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Boundary } from "../ui/Boundary.tsx"
 import { ConfirmCall } from "../ui/Dialog.tsx"
-import { Form, textOf } from "../ui/forms.tsx"
+import { Form, formText } from "../ui/forms.tsx"
 import { Button, Empty, Fact, Failure, PageHead, QueryFailure, Section } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
-import { nameOf } from "./connection.ts"
+import { toName } from "./connection.ts"
 import type { NumberPath } from "./connection.ts"
 import { LogIn } from "./NumberRow.tsx"
 import { PacingAndProxy } from "./PacingAndProxy.tsx"
-import { endWords, numberWords as words, pauseWords } from "./words.ts"
+import { endLabels, numberLabels as labels, pauseLabels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/numbers/$numberId")
 
@@ -23,34 +23,34 @@ export const NumberPage = () => {
   const { session } = useRouteContext({ from: "/inside" })
   const path = { id: Number(workspaceId), number_id: Number(numberId) }
   const numbers = useQuery(
-    asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id: path.id } }),
+    operationQuery("GET /admin/v1/workspaces/{id}/numbers", { path: { id: path.id } }),
   )
   const number = numbers.data?.data.find(({ id }) => id === path.number_id)
   const connection = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/numbers/{number_id}/connection", { path }),
+    ...operationQuery("GET /admin/v1/workspaces/{id}/numbers/{number_id}/connection", { path }),
     enabled: number !== undefined,
   })
   if (number === undefined)
     return (
       <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
-        <PageHead title={words.title(path.number_id)} />
-        <Answer query={numbers}>{() => <Gone workspaceId={workspaceId} />}</Answer>
+        <PageHead title={labels.title(path.number_id)} />
+        <Answer query={numbers}>{() => <Missing workspaceId={workspaceId} />}</Answer>
       </main>
     )
   const mayChange = session.role !== "member"
   return (
     <main className="flex max-w-4xl flex-col gap-8 p-4 md:p-6">
-      <PageHead title={nameOf(number)} about={number.phone === null ? "" : `+${number.phone}`}>
+      <PageHead title={toName(number)} about={number.phone === null ? "" : `+${number.phone}`}>
         {mayChange && number.platform === "telegram" && number.status !== "connected" && (
           <LogIn workspaceId={workspaceId} numberId={number.id} />
         )}
         <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
-          {words.all}
+          {labels.all}
         </Link>
       </PageHead>
       <QueryFailure error={numbers.error} again={() => void numbers.refetch()} />
       <Answer query={connection}>
-        {(data) => <Facts connection={data} showsWorker={session.kind === "operator"} />}
+        {(data) => <Facts connection={data} hasWorker={session.kind === "operator"} />}
       </Answer>
       {mayChange && <Label number={number} path={path} />}
       {mayChange && (
@@ -66,40 +66,40 @@ export const NumberPage = () => {
   )
 }
 
-const Gone = ({ workspaceId }: { workspaceId: string }) => (
-  <Empty icon="phone" title={words.gone}>
+const Missing = ({ workspaceId }: { workspaceId: string }) => (
+  <Empty icon="phone" title={labels.gone}>
     <Link className="control mt-3" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
-      {words.all}
+      {labels.all}
     </Link>
   </Empty>
 )
 
 const Facts = ({
   connection,
-  showsWorker,
+  hasWorker,
 }: {
   connection: Connection
   /** Its name is that of a machine of the operator. */
-  showsWorker: boolean
+  hasWorker: boolean
 }) => (
   <dl className="card grid grid-cols-2 gap-4 p-4 md:grid-cols-4">
-    <Fact name={words.state}>
+    <Fact name={labels.state}>
       {connection.state}
       {connection.reason !== null && ` · ${connection.reason.replaceAll("_", " ")}`}
     </Fact>
-    <Fact name={words.since}>
+    <Fact name={labels.since}>
       <When at={connection.since} />
     </Fact>
-    <Fact name={words.seen}>
-      {connection.last_seen_at === null ? words.never : <When at={connection.last_seen_at} />}
+    <Fact name={labels.seen}>
+      {connection.last_seen_at === null ? labels.never : <When at={connection.last_seen_at} />}
     </Fact>
-    <Fact name={words.sent}>{connection.sent_24h.toLocaleString()}</Fact>
-    <Fact name={words.waiting}>{connection.waiting.toLocaleString()}</Fact>
-    <Fact name={words.nextSend}>
-      {connection.next_send_at === null ? words.none : <When at={connection.next_send_at} />}
+    <Fact name={labels.sent}>{connection.sent_24h.toLocaleString()}</Fact>
+    <Fact name={labels.waiting}>{connection.waiting.toLocaleString()}</Fact>
+    <Fact name={labels.nextSend}>
+      {connection.next_send_at === null ? labels.none : <When at={connection.next_send_at} />}
     </Fact>
-    <Fact name={words.reconnects}>{connection.reconnects.toLocaleString()}</Fact>
-    {showsWorker && <Fact name={words.worker}>{connection.worker ?? words.noWorker}</Fact>}
+    <Fact name={labels.reconnects}>{connection.reconnects.toLocaleString()}</Fact>
+    {hasWorker && <Fact name={labels.worker}>{connection.worker ?? labels.noWorker}</Fact>}
   </dl>
 )
 
@@ -108,20 +108,20 @@ const Label = ({ number, path }: { number: SendingNumber; path: NumberPath }) =>
   return (
     <Form
       className="card flex flex-col gap-3 p-4"
-      action={words.save}
+      action={labels.save}
       call={change}
-      submit={(data) => change.mutate({ path, body: { label: textOf(data, "label") } })}
+      submit={(data) => change.mutate({ path, body: { label: formText(data, "label") } })}
       fields={[
         {
           name: "label",
-          label: words.label,
-          about: words.labelAbout,
+          label: labels.label,
+          about: labels.labelAbout,
           defaultValue: number.label,
           maxLength: 100,
         },
       ]}
     >
-      {change.isSuccess && <p role="status">{words.saved}</p>}
+      {change.isSuccess && <p role="status">{labels.saved}</p>}
     </Form>
   )
 }
@@ -137,36 +137,36 @@ const PauseSection = ({
   const pause = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/pause")
   const resume = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/resume")
   const submit = (data: FormData) => {
-    const until = textOf(data, "until")
+    const until = formText(data, "until")
     pause.mutate({
       path,
       body: { until: until === "" ? null : new Date(until).toISOString() },
     })
   }
   return (
-    <Section title={pauseWords.title} about={pauseWords.about}>
+    <Section title={pauseLabels.title} about={pauseLabels.about}>
       {connection?.reason === "paused" ? (
         <div className="card flex flex-wrap items-center gap-3 p-4">
           <p role="status" className="mr-auto">
-            {pauseWords.paused}
+            {pauseLabels.paused}
           </p>
           {resume.error && <Failure error={resume.error} />}
-          <Button look="primary" busy={resume.isPending} onClick={() => resume.mutate({ path })}>
-            {pauseWords.resume}
+          <Button variant="primary" busy={resume.isPending} onClick={() => resume.mutate({ path })}>
+            {pauseLabels.resume}
           </Button>
         </div>
       ) : (
         <Form
           className="card flex flex-col gap-3 p-4"
-          action={pauseWords.pause}
+          action={pauseLabels.pause}
           call={pause}
           submit={submit}
           fields={[
             {
               name: "until",
               type: "datetime-local",
-              label: pauseWords.until,
-              about: pauseWords.untilAbout,
+              label: pauseLabels.until,
+              about: pauseLabels.untilAbout,
             },
           ]}
         />
@@ -187,41 +187,41 @@ const EndOfNumber = ({
   waiting: number
 }) => {
   const navigate = useNavigate()
-  const [asking, setAsking] = useState<"log out" | "delete" | null>(null)
-  const close = () => setAsking(null)
+  const [requesting, setIsConfirming] = useState<"log out" | "delete" | null>(null)
+  const close = () => setIsConfirming(null)
   return (
-    <Section title={endWords.title}>
+    <Section title={endLabels.title}>
       <div className="flex flex-wrap gap-2">
         {number.status === "connected" && (
-          <Button onClick={() => setAsking("log out")}>{endWords.logOut}</Button>
+          <Button onClick={() => setIsConfirming("log out")}>{endLabels.logOut}</Button>
         )}
-        <Button look="danger" onClick={() => setAsking("delete")}>
-          {endWords.remove}
+        <Button variant="danger" onClick={() => setIsConfirming("delete")}>
+          {endLabels.remove}
         </Button>
       </div>
-      {asking === "log out" && (
+      {requesting === "log out" && (
         <ConfirmCall
           name="POST /admin/v1/workspaces/{id}/numbers/{number_id}/logout"
           input={{ path }}
-          title={endWords.logOutTitle(nameOf(number))}
-          action={endWords.logOut}
+          title={endLabels.logOutTitle(toName(number))}
+          action={endLabels.logOut}
           close={close}
         >
-          {endWords.logOutAbout}
+          {endLabels.logOutAbout}
         </ConfirmCall>
       )}
-      {asking === "delete" && (
+      {requesting === "delete" && (
         <ConfirmCall
           name="DELETE /admin/v1/workspaces/{id}/numbers/{number_id}"
           input={{ path }}
           done={() =>
             navigate({ to: "/w/$workspaceId/numbers", params: { workspaceId: String(path.id) } })
           }
-          title={endWords.removeTitle(nameOf(number))}
-          action={endWords.remove}
+          title={endLabels.removeTitle(toName(number))}
+          action={endLabels.remove}
           close={close}
         >
-          {endWords.removeAbout(waiting)}
+          {endLabels.removeAbout(waiting)}
         </ConfirmCall>
       )}
     </Section>

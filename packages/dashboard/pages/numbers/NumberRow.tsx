@@ -6,10 +6,10 @@ import { Meter, Spark } from "../ui/charts.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Button } from "../ui/parts.tsx"
 import { When } from "../ui/Time.tsx"
-import { nameOf, standingOf } from "./connection.ts"
+import { toName, getStanding } from "./connection.ts"
 import type { Standing } from "./connection.ts"
 import { StandingSentence } from "./StandingSentence.tsx"
-import { numbersWords as words } from "./words.ts"
+import { numbersLabels as labels } from "./words.ts"
 
 interface RowProps {
   readonly number: SendingNumber
@@ -20,7 +20,7 @@ interface RowProps {
 }
 
 export const NumberRow = ({ mayChange, number, state, workspaceId }: RowProps) => {
-  const standing = standingOf(number, state)
+  const standing = getStanding(number, state)
   const actions = useActions(workspaceId, number.id)
   return (
     <li className="flex flex-col gap-3 border-b border-line p-4 last:border-0">
@@ -33,13 +33,13 @@ export const NumberRow = ({ mayChange, number, state, workspaceId }: RowProps) =
                 params={{ workspaceId, numberId: String(number.id) }}
                 className="hover:underline"
               >
-                {nameOf(number)}
+                {toName(number)}
               </Link>
             </h2>
             <StandingWord standing={standing} />
           </div>
           <p className="font-mono text-xs text-soft">
-            {number.phone === null ? words.noPhone : `+${number.phone}`} · {number.platform}
+            {number.phone === null ? labels.noPhone : `+${number.phone}`} · {number.platform}
           </p>
         </div>
         <Quota state={state} />
@@ -60,12 +60,12 @@ export const NumberRow = ({ mayChange, number, state, workspaceId }: RowProps) =
   )
 }
 
-export const StandingWord = ({ standing: { dot, look, word } }: { standing: Standing }) => (
+export const StandingWord = ({ standing: { dot, tone, label } }: { standing: Standing }) => (
   <span
-    className={`inline-flex h-6 items-center gap-1.5 rounded-full px-2 text-xs font-medium whitespace-nowrap ${look}`}
+    className={`inline-flex h-6 items-center gap-1.5 rounded-full px-2 text-xs font-medium whitespace-nowrap ${tone}`}
   >
     <span className={`size-1.5 rounded-full ${dot}`} aria-hidden="true" />
-    {word}
+    {label}
   </span>
 )
 
@@ -116,15 +116,15 @@ const Remedy = ({
   switch (remedy) {
     case "resume":
       return (
-        <Button look="primary" {...resume}>
+        <Button variant="primary" {...resume}>
           <Icon name="play" />
-          {words.resume}
+          {labels.resume}
         </Button>
       )
     case "link":
       return (
-        <Button look="primary" {...link}>
-          {words.linkAgain}
+        <Button variant="primary" {...link}>
+          {labels.linkAgain}
         </Button>
       )
     case "code":
@@ -134,14 +134,14 @@ const Remedy = ({
           to="/w/$workspaceId/numbers/$numberId/link"
           params={{ workspaceId, numberId: String(numberId) }}
         >
-          {words.showCode}
+          {labels.showCode}
         </Link>
       )
     case null:
       return (
         <Button {...pause}>
           <Icon name="pause" />
-          {words.pause}
+          {labels.pause}
         </Button>
       )
   }
@@ -154,7 +154,7 @@ export const LogIn = ({ numberId, workspaceId }: { numberId: number; workspaceId
     to="/w/$workspaceId/numbers/$numberId/telegram"
     params={{ workspaceId, numberId: String(numberId) }}
   >
-    {words.logIn}
+    {labels.logIn}
   </Link>
 )
 
@@ -178,13 +178,13 @@ const Says = ({
         {error.message}
       </p>
     )
-  if (standing.says === null) return null
+  if (standing.message === null) return null
   return (
-    <p className={`flex items-start gap-2 rounded-md px-3 py-2 text-sm ${standing.look}`}>
+    <p className={`flex items-start gap-2 rounded-md px-3 py-2 text-sm ${standing.tone}`}>
       <Icon name="warning" className="mt-0.5" />
       <span>
         <StandingSentence standing={standing} state={state} />
-        {(state?.waiting ?? 0) > 0 && words.waitFor(state?.waiting ?? 0)}
+        {(state?.waiting ?? 0) > 0 && labels.waitFor(state?.waiting ?? 0)}
       </span>
     </p>
   )
@@ -197,20 +197,20 @@ const Quota = ({ state }: { state: ListedConnection | undefined }) => {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_minmax(0,1fr)] gap-x-6 gap-y-1">
       <div className="flex flex-col justify-end gap-1">
-        <Spark values={hours} look="bg-mark" />
-        <p className="label">{words.byTheHour}</p>
+        <Spark values={hours} tone="bg-mark" />
+        <p className="label">{labels.byTheHour}</p>
       </div>
       <div className="flex flex-col justify-end gap-1.5">
         <p className="text-sm tabular-nums">
           <b className="font-semibold">{sent.toLocaleString()}</b>{" "}
-          <span className="text-soft">{words.in24h(quota.limit.toLocaleString())}</span>
+          <span className="text-soft">{labels.in24h(quota.limit.toLocaleString())}</span>
         </p>
-        <Meter label={words.quota} limit={quota.limit} value={quota.used} />
+        <Meter label={labels.quota} limit={quota.limit} value={quota.used} />
         <p className="label">
-          {words.waiting(waiting)}
+          {labels.waiting(waiting)}
           {next && (
             <>
-              {words.next}
+              {labels.next}
               <When at={next} />
             </>
           )}

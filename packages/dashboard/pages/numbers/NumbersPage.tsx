@@ -1,14 +1,14 @@
 /** The numbers of a workspace: how each is, what it sent in 24 hours, and how much it may still send. */
 import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useRouteContext } from "@tanstack/react-router"
-import { asked } from "../api/call.ts"
+import { operationQuery } from "../api/call.ts"
 import { AddAccount } from "../telegram/AddAccount.tsx"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Empty, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { useConnections } from "./connection.ts"
 import { LinkDialog } from "./LinkDialog.tsx"
 import { NumberRow } from "./NumberRow.tsx"
-import { numbersWords as words } from "./words.ts"
+import { numbersLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/numbers")
 
@@ -16,14 +16,14 @@ export const NumbersPage = () => {
   const { workspaceId } = route.useParams()
   const { session } = useRouteContext({ from: "/inside" })
   const path = { id: Number(workspaceId) }
-  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path }))
+  const numbers = useQuery(operationQuery("GET /admin/v1/workspaces/{id}/numbers", { path }))
   const states = useConnections(path.id)
   const list = numbers.data?.data
   const mayChange = session.role !== "member"
 
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} about={words.about}>
+      <PageHead title={labels.title} about={labels.about}>
         {session.telegram && session.kind === "operator" && (
           <AddAccount workspaceId={workspaceId} />
         )}
@@ -33,8 +33,8 @@ export const NumbersPage = () => {
       <div className="card">
         {list === undefined && !numbers.error && <Loading rows={4} />}
         {list?.length === 0 && (
-          <Empty icon="phone" title={words.empty}>
-            {mayChange ? words.emptyAbout : words.emptyForMembers}
+          <Empty icon="phone" title={labels.empty}>
+            {mayChange ? labels.emptyAbout : labels.emptyForMembers}
           </Empty>
         )}
         <Boundary of={numbers.dataUpdatedAt}>

@@ -3,10 +3,10 @@ import { useQuery } from "@tanstack/react-query"
 import type { OperatedNumber, Pacing, ProxyCheck } from "@messaging-service/client"
 import { call, useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
-import { Form, textOf } from "../ui/forms.tsx"
+import { Form, formText } from "../ui/forms.tsx"
 import { Button, Failure, Section } from "../ui/parts.tsx"
 import type { NumberPath } from "./connection.ts"
-import { numberWords, pacingWords, proxyProblemWords, proxyWords } from "./words.ts"
+import { numberLabels, pacingLabels, proxyProblemLabels, proxyLabels } from "./words.ts"
 
 const change = "PATCH /admin/v1/workspaces/{id}/numbers/{number_id}"
 
@@ -28,13 +28,13 @@ export const PacingAndProxy = ({ path }: { path: NumberPath }) => {
   )
 }
 
-const names = Object.keys(pacingWords.fields) as ReadonlyArray<keyof Pacing>
+const names = Object.keys(pacingLabels.fields) as ReadonlyArray<keyof Pacing>
 
 const PacingForm = ({ pacing, path }: { pacing: Pacing; path: NumberPath }) => {
   const save = useCall(change)
   const submit = (data: FormData) => {
     const valueOf = (name: string) => {
-      const text = textOf(data, name)
+      const text = formText(data, name)
       return text === "" ? null : Number(text)
     }
     save.mutate({
@@ -43,10 +43,10 @@ const PacingForm = ({ pacing, path }: { pacing: Pacing; path: NumberPath }) => {
     })
   }
   return (
-    <Section title={pacingWords.title} about={pacingWords.about}>
+    <Section title={pacingLabels.title} about={pacingLabels.about}>
       <Form
         className="card flex flex-col gap-4 p-4"
-        action={pacingWords.save}
+        action={pacingLabels.save}
         call={save}
         submit={submit}
         fields={[
@@ -55,13 +55,13 @@ const PacingForm = ({ pacing, path }: { pacing: Pacing; path: NumberPath }) => {
             shows: [`pacing.${name}`, name],
             type: "number",
             min: 0,
-            label: pacingWords.fields[name][0],
-            about: pacingWords.fields[name][1],
+            label: pacingLabels.fields[name][0],
+            about: pacingLabels.fields[name][1],
             defaultValue: pacing[name] ?? "",
           })),
         ]}
       >
-        {save.isSuccess && <p role="status">{numberWords.saved}</p>}
+        {save.isSuccess && <p role="status">{numberLabels.saved}</p>}
       </Form>
     </Section>
   )
@@ -73,41 +73,41 @@ const CheckProxy = ({ path }: { path: NumberPath }) => {
   return (
     <div className="flex flex-wrap items-center gap-3">
       <Button busy={check.isPending} onClick={() => check.mutate({ path })}>
-        {proxyWords.check}
+        {proxyLabels.check}
       </Button>
-      <p role="status">{check.isSuccess && !check.isPending && checkedWords(check.data)}</p>
+      <p role="status">{check.isSuccess && !check.isPending && checkedLabels(check.data)}</p>
       {check.error && <Failure error={check.error} />}
     </div>
   )
 }
 
-const checkedWords = ({ duration_ms, error }: ProxyCheck): string =>
-  error === null ? proxyWords.works(duration_ms) : proxyProblemWords[error]
+const checkedLabels = ({ duration_ms, error }: ProxyCheck): string =>
+  error === null ? proxyLabels.works(duration_ms) : proxyProblemLabels[error]
 
 const ProxyForm = ({ path, proxy }: { proxy: OperatedNumber["proxy"]; path: NumberPath }) => {
   const save = useCall(change)
   const submit = (data: FormData, form: HTMLFormElement) =>
     save.mutate(
-      { path, body: { proxy_url: textOf(data, "url") } },
+      { path, body: { proxy_url: formText(data, "url") } },
       { onSuccess: () => form.reset() },
     )
   return (
-    <Section title={proxyWords.title} about={proxyWords.about}>
+    <Section title={proxyLabels.title} about={proxyLabels.about}>
       <Form
         className="card flex flex-col gap-4 p-4"
-        action={proxyWords.save}
+        action={proxyLabels.save}
         call={save}
         submit={submit}
         intro={
           <>
             <p className="flex flex-wrap items-center gap-3 break-all">
-              {proxy === null ? proxyWords.direct : proxyWords.now(proxy.host, proxy.port)}
+              {proxy === null ? proxyLabels.direct : proxyLabels.now(proxy.host, proxy.port)}
               {proxy !== null && (
                 <Button
                   busy={save.isPending}
                   onClick={() => save.mutate({ path, body: { proxy_url: null } })}
                 >
-                  {proxyWords.remove}
+                  {proxyLabels.remove}
                 </Button>
               )}
             </p>
@@ -118,8 +118,8 @@ const ProxyForm = ({ path, proxy }: { proxy: OperatedNumber["proxy"]; path: Numb
           {
             name: "url",
             shows: "proxy_url",
-            label: proxyWords.url,
-            placeholder: proxyWords.example,
+            label: proxyLabels.url,
+            placeholder: proxyLabels.example,
             required: true,
             autoComplete: "off",
           },

@@ -2,11 +2,11 @@
 import { useQuery } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import type { ListedConnection } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
+import { operationQuery } from "../api/call.ts"
 import { When } from "../ui/Time.tsx"
-import { standingOf, useConnections } from "./connection.ts"
+import { getStanding, useConnections } from "./connection.ts"
 import type { Standing } from "./connection.ts"
-import { standingSentences as words } from "./words.ts"
+import { standingSentences as labels } from "./words.ts"
 
 export const StandingSentence = ({
   standing,
@@ -16,7 +16,7 @@ export const StandingSentence = ({
   state: ListedConnection | undefined
 }) => (
   <>
-    {standing.says ?? words.notConnected}
+    {standing.message ?? labels.notConnected}
     {state?.paused_until && (
       <>
         {" "}
@@ -30,18 +30,18 @@ export const StandingSentence = ({
 export const useWaitNote = (id: number, numberId: number | undefined): ReactNode => {
   const enabled = numberId !== undefined
   const numbers = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }),
+    ...operationQuery("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }),
     enabled,
   })
   const states = useConnections(id, enabled)
   const number = numbers.data?.data.find((one) => one.id === numberId)
   if (number === undefined || states === undefined) return null
   const state = states.find((one) => one.number_id === numberId)
-  const standing = standingOf(number, state)
-  if (standing.says === null && standing.remedy === null) return null
+  const standing = getStanding(number, state)
+  if (standing.message === null && standing.remedy === null) return null
   return (
     <span className="text-amber">
-      {words.messagesWait} <StandingSentence standing={standing} state={state} />
+      {labels.messagesWait} <StandingSentence standing={standing} state={state} />
     </span>
   )
 }

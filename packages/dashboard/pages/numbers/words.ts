@@ -2,7 +2,7 @@ import type { ProxyCheck } from "@messaging-service/client"
 import { buttonNames } from "../ui/words.ts"
 
 /** The words of the numbers' pages. */
-export const numbersWords = {
+export const numbersLabels = {
   title: "Numbers",
   about: "Messages leave from these phones",
   newNumber: (id: number) => `New number ${id}`,
@@ -29,7 +29,7 @@ export const numbersWords = {
     ` ${count.toLocaleString()} ${count === 1 ? "message waits" : "messages wait"} for it.`,
 }
 
-export const linkDialogWords = {
+export const linkDialogLabels = {
   title: buttonNames.linkPhone,
   how: "How",
   qr: "Scan a QR code",
@@ -42,7 +42,7 @@ export const linkDialogWords = {
   show: "Show the code",
 }
 
-export const linkWords = {
+export const linkLabels = {
   title: buttonNames.linkPhone,
   linking: "A phone is being linked",
   notForMembers: "Owners and administrators of the workspace see its code.",
@@ -74,7 +74,7 @@ export const linkWords = {
 }
 
 /** How a number is, in one word. */
-export const standingWords = {
+export const standingLabels = {
   linking: "linking",
   connected: "connected",
   disconnected: "disconnected",
@@ -105,7 +105,7 @@ export const disconnectedSentences: Readonly<Record<string, string>> = {
   account_disabled: "Its workspace is disabled.",
 }
 
-export const numberWords = {
+export const numberLabels = {
   title: (id: number) => `Number ${id}`,
   all: "All numbers",
   label: "Label",
@@ -126,7 +126,7 @@ export const numberWords = {
   noWorker: "none has it",
 }
 
-export const pauseWords = {
+export const pauseLabels = {
   title: "Pause",
   about: "Messages are accepted and wait. One that is being sent may still leave.",
   until: "Until",
@@ -136,7 +136,7 @@ export const pauseWords = {
   paused: "The number is paused.",
 }
 
-export const pacingWords = {
+export const pacingLabels = {
   title: "Pacing",
   about: "How fast the number may send. Empty: no such limit. A change counts at once.",
   fields: {
@@ -149,7 +149,7 @@ export const pacingWords = {
   save: "Save the pacing",
 }
 
-export const proxyWords = {
+export const proxyLabels = {
   title: "Proxy",
   about: "The connection of the number goes through it. The service never shows its URL again.",
   now: (host: string, port: number) => `The number uses ${host}:${port}.`,
@@ -163,7 +163,7 @@ export const proxyWords = {
 }
 
 /** Why a checked proxy opened no connection. */
-export const proxyProblemWords: Readonly<Record<NonNullable<ProxyCheck["error"]>, string>> = {
+export const proxyProblemLabels: Readonly<Record<NonNullable<ProxyCheck["error"]>, string>> = {
   timeout: "The proxy does not work: no connection opened within 10 seconds.",
   dns: "The proxy does not work: its name does not resolve.",
   tls: "The proxy does not work: its certificate or its TLS is wrong.",
@@ -175,7 +175,7 @@ export const proxyProblemWords: Readonly<Record<NonNullable<ProxyCheck["error"]>
   no_remote: "Nothing was tried: this number connects to no platform.",
 }
 
-export const endWords = {
+export const endLabels = {
   title: "Log out or delete",
   logOut: "Log out",
   logOutTitle: (name: string) => `Log ${name} out?`,

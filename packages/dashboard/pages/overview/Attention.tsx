@@ -4,24 +4,24 @@ import { Link, useRouteContext } from "@tanstack/react-router"
 import type { LinkProps } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { Figures, ListedConnection, SendingNumber, Webhook } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
-import { nameOf, standingOf } from "../numbers/connection.ts"
+import { operationQuery } from "../api/call.ts"
+import { toName, getStanding } from "../numbers/connection.ts"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { QueryFailure } from "../ui/parts.tsx"
 import { span } from "../ui/Time.tsx"
-import { answerWords, stoppedWords } from "../webhooks/words.ts"
-import { attentionWords as words } from "./words.ts"
+import { answerLabels, stoppedLabels } from "../webhooks/words.ts"
+import { attentionLabels as labels } from "./words.ts"
 
 /** A message that is due for longer is worth a line. */
 const lateMillis = 300_000
 
 interface Item {
   readonly key: string
-  readonly look: string
-  readonly word: string
+  readonly tone: string
+  readonly label: string
   readonly title: string
-  readonly says?: string
+  readonly message?: string
   readonly link?: Pick<LinkProps, "to" | "search">
   /** Whose log the link leads to. */
   readonly webhookId?: string
@@ -29,10 +29,10 @@ interface Item {
 
 const noNumber = (mayLink: boolean): Item => ({
   key: "no number",
-  look: "bg-amber-wash text-amber",
-  word: words.waiting,
-  title: words.noNumber,
-  says: mayLink ? words.linkOne : words.othersLink,
+  tone: "bg-amber-wash text-amber",
+  label: labels.waiting,
+  title: labels.noNumber,
+  message: mayLink ? labels.linkOne : labels.othersLink,
   link: { to: "/w/$workspaceId/numbers" },
 })
 
@@ -42,10 +42,10 @@ const ofNumbers = (
 ): ReadonlyArray<Item> =>
   numbers.flatMap((number) => {
     const state = states.find((one) => one.number_id === number.id)
-    const { look, says, word } = standingOf(number, state)
-    if (says === null) return []
+    const { tone, message, label } = getStanding(number, state)
+    if (message === null) return []
     const link = { to: "/w/$workspaceId/numbers" } as const
-    return [{ key: `number ${number.id}`, look, word, title: nameOf(number), says, link }]
+    return [{ key: `number ${number.id}`, tone, label, title: toName(number), message, link }]
   })
 
 const ofOldest = (figures: Figures | undefined): ReadonlyArray<Item> => {
@@ -55,9 +55,9 @@ const ofOldest = (figures: Figures | undefined): ReadonlyArray<Item> => {
   return [
     {
       key: "oldest",
-      look: "bg-amber-wash text-amber",
-      word: words.waiting,
-      title: words.oldest(span(millis)),
+      tone: "bg-amber-wash text-amber",
+      label: labels.waiting,
+      title: labels.oldest(span(millis)),
       link: { to: "/w/$workspaceId/messages", search: { status: ["queued"] } },
     },
   ]
@@ -68,16 +68,16 @@ const ofWebhooks = (webhooks: ReadonlyArray<Webhook>): ReadonlyArray<Item> =>
     .filter(({ active, last_delivery: last }) => !active || (last?.error ?? null) !== null)
     .map(({ active, disabled_reason: stop, id, last_delivery: last, url }) => ({
       key: `webhook ${id}`,
-      look: active ? "bg-amber-wash text-amber" : "bg-red-wash text-red",
-      word: active ? words.failing : words.stopped,
-      title: words.webhook(id),
-      says: `${url}: ${
+      tone: active ? "bg-amber-wash text-amber" : "bg-red-wash text-red",
+      label: active ? labels.failing : labels.stopped,
+      title: labels.webhook(id),
+      message: `${url}: ${
         stop === null
-          ? words.lastFailed(
-              answerWords(last?.error ?? null, last?.response_status ?? null),
+          ? labels.lastFailed(
+              answerLabels(last?.error ?? null, last?.response_status ?? null),
               (last?.next_attempt_at ?? null) !== null,
             )
-          : stoppedWords[stop]
+          : stoppedLabels[stop]
       }`,
       link: { to: "/w/$workspaceId/webhooks/$webhookId" } as const,
       webhookId: String(id),
@@ -91,15 +91,17 @@ export const Attention = ({
   workspaceId: string
 }) => {
   const path = { id: Number(workspaceId) }
-  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path }))
+  const numbers = useQuery(operationQuery("GET /admin/v1/workspaces/{id}/numbers", { path }))
   const { session } = useRouteContext({ from: "/inside" })
   // A member could not open the page that a line leads to.
   const seesWebhooks = session.role !== "member"
   const webhooks = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/webhooks", { path }),
+    ...operationQuery("GET /admin/v1/workspaces/{id}/webhooks", { path }),
     enabled: seesWebhooks,
   })
-  const connections = useQuery(asked("GET /admin/v1/workspaces/{id}/connections", { path }))
+  const connections = useQuery(
+    operationQuery("GET /admin/v1/workspaces/{id}/connections", { path }),
+  )
   const questions = [numbers, connections, ...(seesWebhooks ? [webhooks] : [])]
   const isKnown = questions.every(({ data }) => data !== undefined)
   const error = questions.find((one) => one.error !== null)?.error ?? null
@@ -151,11 +153,11 @@ const Items = ({
     return (
       <p className="card flex min-h-11 items-center gap-2.5 px-4 py-2 text-soft">
         <span className="size-2 shrink-0 rounded-full bg-mark" aria-hidden="true" />
-        {words.calm(seesWebhooks)}
+        {labels.calm(seesWebhooks)}
       </p>
     )
   return (
-    <section aria-label={words.title} className="card overflow-hidden">
+    <section aria-label={labels.title} className="card overflow-hidden">
       <ul>
         {items.map((item) => (
           <Line key={item.key} item={item} workspaceId={workspaceId} />
@@ -166,7 +168,7 @@ const Items = ({
 }
 
 const Line = ({
-  item: { link, look, says, title, webhookId, word },
+  item: { link, tone, message, title, webhookId, label },
   workspaceId,
 }: {
   item: Item
@@ -174,9 +176,9 @@ const Line = ({
 }): ReactNode => (
   <li className="relative grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2.5 last:border-0 hover:bg-sunken md:grid-cols-[auto_minmax(0,1fr)_auto]">
     <span
-      className={`justify-self-start rounded-full px-2 py-1 text-xs font-medium whitespace-nowrap ${look}`}
+      className={`justify-self-start rounded-full px-2 py-1 text-xs font-medium whitespace-nowrap ${tone}`}
     >
-      {word}
+      {label}
     </span>
     <p className="min-w-0 break-words">
       {link === undefined ? (
@@ -190,7 +192,7 @@ const Line = ({
           {title}
         </Link>
       )}{" "}
-      {says && <span className="text-soft">{says}</span>}
+      {message && <span className="text-soft">{message}</span>}
     </p>
     {link !== undefined && (
       <Icon

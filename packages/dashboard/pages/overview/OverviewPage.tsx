@@ -3,18 +3,18 @@ import { useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { Figures, FiguresBucket as Bucket } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
+import { operationQuery } from "../api/call.ts"
 import type { MessageErrorCode, MessageSearch } from "../messages/messageSearch.ts"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Columns, Meter } from "../ui/charts.tsx"
 import { Figure } from "../ui/Figure.tsx"
 import { Icon } from "../ui/Icon.tsx"
 import { Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
-import { sizeOf } from "../ui/size.ts"
+import { formatSize } from "../ui/size.ts"
 import { span } from "../ui/Time.tsx"
 import { Attention } from "./Attention.tsx"
 import { ranges } from "./range.ts"
-import { failureWords, firstWords, overviewWords as words } from "./words.ts"
+import { failureLabels, firstLabels, overviewLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/overview")
 
@@ -23,14 +23,14 @@ export const OverviewPage = () => {
   const { range = "24h" } = route.useSearch()
   const path = { id: Number(workspaceId) }
   const figures = useQuery(
-    asked("GET /admin/v1/workspaces/{id}/figures", { path, query: { range } }),
+    operationQuery("GET /admin/v1/workspaces/{id}/figures", { path, query: { range } }),
   )
   const { data, error } = figures
 
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title}>
-        <nav aria-label={words.span} className="flex rounded-md bg-sunken p-0.5">
+      <PageHead title={labels.title}>
+        <nav aria-label={labels.span} className="flex rounded-md bg-sunken p-0.5">
           {ranges.map((one) => (
             <Link
               key={one}
@@ -41,7 +41,7 @@ export const OverviewPage = () => {
               data-on={one === range}
               className="flex h-7 items-center rounded px-2.5 text-xs text-soft hover:text-ink data-[on=true]:bg-raised data-[on=true]:font-medium data-[on=true]:text-ink data-[on=true]:shadow-card"
             >
-              {words.ranges[one]}
+              {labels.ranges[one]}
             </Link>
           ))}
         </nav>
@@ -75,7 +75,7 @@ const Whole = ({ figures, workspaceId }: { figures: Figures; workspaceId: string
   const { session } = useRouteContext({ from: "/inside" })
   const isQuiet = hasNothing(figures)
   const messages = useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}/messages", {
+    ...operationQuery("GET /admin/v1/workspaces/{id}/messages", {
       path: { id: Number(workspaceId) },
       query: { limit: 1 },
     }),
@@ -90,16 +90,16 @@ const Whole = ({ figures, workspaceId }: { figures: Figures; workspaceId: string
       <Headline figures={figures} workspaceId={workspaceId} />
       <section className="card p-4">
         <Columns
-          title={words.ended}
+          title={labels.ended}
           at={at}
           series={[
-            { name: words.seriesFailed, look: "bg-mark-red", values: column((one) => one.failed) },
+            { name: labels.seriesFailed, tone: "bg-mark-red", values: column((one) => one.failed) },
             {
-              name: words.seriesGone,
-              look: "bg-mark-soft",
+              name: labels.seriesGone,
+              tone: "bg-mark-soft",
               values: column((one) => one.expired + one.cancelled),
             },
-            { name: words.seriesSent, look: "bg-mark", values: column((one) => one.sent) },
+            { name: labels.seriesSent, tone: "bg-mark", values: column((one) => one.sent) },
           ]}
         />
       </section>
@@ -115,8 +115,8 @@ const Whole = ({ figures, workspaceId }: { figures: Figures; workspaceId: string
 }
 
 const whenWaiting = ({ queued, scheduled }: Figures["waiting"]): string => {
-  if (scheduled > 0) return words.scheduled(scheduled.toLocaleString())
-  return queued === 0 ? "" : words.allDue
+  if (scheduled > 0) return labels.scheduled(scheduled.toLocaleString())
+  return queued === 0 ? "" : labels.allDue
 }
 
 const Headline = ({
@@ -136,28 +136,28 @@ const Headline = ({
   return (
     <dl className="card grid grid-cols-2 gap-px overflow-hidden bg-line md:grid-cols-4">
       <Figure
-        name={words.sent}
+        name={labels.sent}
         about={change(sent, before.sent)}
         list={toList(["sent", "delivered", "read"])}
       >
         {sent.toLocaleString()}
       </Figure>
       <Figure
-        name={words.failed}
-        about={sent + failed === 0 ? words.nothingEnded : words.ofAll(failedPart)}
-        look={failed > 0 ? "text-red" : ""}
+        name={labels.failed}
+        about={sent + failed === 0 ? labels.nothingEnded : labels.ofAll(failedPart)}
+        tone={failed > 0 ? "text-red" : ""}
         list={toList(["failed"])}
       >
         {failed.toLocaleString()}
       </Figure>
       <Figure
-        name={words.waiting}
+        name={labels.waiting}
         about={whenWaiting(waiting)}
         list={toList(["queued", "scheduled"])}
       >
         {(waiting.queued + waiting.scheduled).toLocaleString()}
       </Figure>
-      <Figure name={words.dueToSent} about={words.median}>
+      <Figure name={labels.dueToSent} about={labels.median}>
         {median === null ? "–" : span(median)}
       </Figure>
     </dl>
@@ -172,11 +172,11 @@ const Failures = ({
   workspaceId: string
 }) => (
   <section className="card flex flex-col gap-3 p-4">
-    <h2 className="text-sm font-semibold">{words.whyFailed}</h2>
+    <h2 className="text-sm font-semibold">{labels.whyFailed}</h2>
     {failures.length === 0 ? (
       <p className="flex items-center gap-2 text-soft">
         <Icon name="tick" className="text-accent" />
-        {words.noneFailed}
+        {labels.noneFailed}
       </p>
     ) : (
       <ul className="flex flex-col gap-2.5">
@@ -189,7 +189,7 @@ const Failures = ({
                 search={{ error: code as MessageErrorCode }}
                 className="hover:underline"
               >
-                {failureWords[code] ?? code}
+                {failureLabels[code] ?? code}
               </Link>
               <span className="font-semibold tabular-nums">{count.toLocaleString()}</span>
             </div>
@@ -216,30 +216,30 @@ const Deliveries = ({
   workspaceId: string
 }) => {
   const webhooks = useQuery(
-    asked("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: Number(workspaceId) } }),
+    operationQuery("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: Number(workspaceId) } }),
   )
   const hasNone = webhooks.data?.data.every(({ active }) => !active) ?? false
   return (
     <section className="card p-4">
       {sum(buckets, ({ deliveries }) => deliveries) === 0 ? (
         <>
-          <h2 className="text-sm font-semibold">{words.deliveries}</h2>
-          <p className="pt-3 text-soft">{hasNone ? words.noWebhook : words.noDelivery}</p>
+          <h2 className="text-sm font-semibold">{labels.deliveries}</h2>
+          <p className="pt-3 text-soft">{hasNone ? labels.noWebhook : labels.noDelivery}</p>
         </>
       ) : (
         <Columns
-          title={words.deliveries}
+          title={labels.deliveries}
           height="h-24"
           at={at}
           series={[
             {
-              name: words.seriesFailed,
-              look: "bg-mark-red",
+              name: labels.seriesFailed,
+              tone: "bg-mark-red",
               values: buckets.map((one) => one.deliveries_failed),
             },
             {
-              name: words.seriesDelivered,
-              look: "bg-mark",
+              name: labels.seriesDelivered,
+              tone: "bg-mark",
               values: buckets.map((one) => one.deliveries - one.deliveries_failed),
             },
           ]}
@@ -253,24 +253,24 @@ const Deliveries = ({
 const Left = ({ figures: { allowance, storage } }: { figures: Figures }) => (
   <section aria-labelledby="what-is-left" className="card flex flex-col gap-3 p-4">
     <h2 id="what-is-left" className="text-sm font-semibold">
-      {words.left}
+      {labels.left}
     </h2>
     <dl className="flex flex-col gap-3 text-sm">
       <div className="flex justify-between gap-3">
-        <dt className="text-soft">{words.allowance}</dt>
+        <dt className="text-soft">{labels.allowance}</dt>
         <dd className={`tabular-nums ${allowance.remaining === 0 ? "text-red" : ""}`}>
           {allowance.remaining === null
-            ? words.unlimited
-            : words.messagesLeft(allowance.remaining.toLocaleString())}
+            ? labels.unlimited
+            : labels.messagesLeft(allowance.remaining.toLocaleString())}
         </dd>
       </div>
       <div className="flex flex-wrap justify-between gap-x-3 gap-y-1.5">
-        <dt className="text-soft">{words.storage}</dt>
+        <dt className="text-soft">{labels.storage}</dt>
         <dd className="tabular-nums">
-          {words.used(sizeOf(storage.used_bytes), sizeOf(storage.limit_bytes))}
+          {labels.used(formatSize(storage.used_bytes), formatSize(storage.limit_bytes))}
         </dd>
         <dd className="w-full">
-          <Meter label={words.storage} limit={storage.limit_bytes} value={storage.used_bytes} />
+          <Meter label={labels.storage} limit={storage.limit_bytes} value={storage.used_bytes} />
         </dd>
       </div>
     </dl>
@@ -278,19 +278,19 @@ const Left = ({ figures: { allowance, storage } }: { figures: Figures }) => (
 )
 
 const change = (now: number, before: number): string => {
-  if (before === 0) return now === 0 ? words.noneBefore : words.noneInSpan
+  if (before === 0) return now === 0 ? labels.noneBefore : labels.noneInSpan
   const part = Math.round(((now - before) / before) * 100)
-  return part === 0 ? words.same : words.change(part)
+  return part === 0 ? labels.same : labels.change(part)
 }
 
 const link = "font-medium text-accent hover:underline"
 
 /** Where a step is done. */
 const ways = {
-  emulator: firstWords.emulator,
-  "messages/new": firstWords.newMessage,
-  messages: firstWords.messages,
-  numbers: firstWords.numbers,
+  emulator: firstLabels.emulator,
+  "messages/new": firstLabels.newMessage,
+  messages: firstLabels.messages,
+  numbers: firstLabels.numbers,
 } as const
 
 /** What to do in a workspace that has sent nothing yet, in three steps. */
@@ -305,25 +305,25 @@ const FirstSteps = ({ workspaceId }: { workspaceId: string }) => {
   const steps: ReadonlyArray<readonly [title: string, about: string, way: ReactNode]> =
     session.kind === "operator" && session.simulated
       ? [
-          [firstWords.send, firstWords.sendSimulated, wayTo("emulator")],
-          [firstWords.arrive, firstWords.arriveSimulated, wayTo("emulator")],
-          [firstWords.breakIt, firstWords.breakSimulated, wayTo("emulator")],
+          [firstLabels.send, firstLabels.sendSimulated, wayTo("emulator")],
+          [firstLabels.arrive, firstLabels.arriveSimulated, wayTo("emulator")],
+          [firstLabels.breakIt, firstLabels.breakSimulated, wayTo("emulator")],
         ]
       : session.role === "member"
         ? [
-            [firstWords.send, firstWords.sendMember, wayTo("messages/new")],
-            [firstWords.arrive, firstWords.arriveLive, wayTo("messages")],
-            [firstWords.why, firstWords.whyMember, wayTo("messages")],
+            [firstLabels.send, firstLabels.sendMember, wayTo("messages/new")],
+            [firstLabels.arrive, firstLabels.arriveLive, wayTo("messages")],
+            [firstLabels.why, firstLabels.whyMember, wayTo("messages")],
           ]
         : [
-            [firstWords.send, firstWords.sendLive, wayTo("messages/new")],
-            [firstWords.arrive, firstWords.arriveLive, wayTo("messages")],
-            [firstWords.breakIt, firstWords.breakLive, wayTo("numbers")],
+            [firstLabels.send, firstLabels.sendLive, wayTo("messages/new")],
+            [firstLabels.arrive, firstLabels.arriveLive, wayTo("messages")],
+            [firstLabels.breakIt, firstLabels.breakLive, wayTo("numbers")],
           ]
   return (
     <section aria-labelledby="first-steps" className="card flex flex-col gap-4 p-4 md:p-6">
       <h2 id="first-steps" className="text-lg font-semibold">
-        {firstWords.title}
+        {firstLabels.title}
       </h2>
       <ol className="grid gap-4 md:grid-cols-3">
         {steps.map(([title, about, way], index) => (

@@ -1,5 +1,5 @@
 /** The words of the overview. */
-export const overviewWords = {
+export const overviewLabels = {
   title: "Overview",
   span: "Span of time",
   ranges: { "24h": "24 hours", "7d": "7 days", "30d": "30 days" },
@@ -36,7 +36,7 @@ export const overviewWords = {
     "No webhook receives events yet. With one, your program hears of each event within a second.",
 }
 
-export const firstWords = {
+export const firstLabels = {
   title: "The first minute",
   send: "Send",
   sendSimulated: "Write to a simulated phone. It is a real message of this workspace.",
@@ -58,7 +58,7 @@ export const firstWords = {
   numbers: "Numbers",
 }
 
-export const failureWords: Readonly<Record<string, string>> = {
+export const failureLabels: Readonly<Record<string, string>> = {
   recipient_not_found: "The recipient is not registered",
   group_not_found: "No such group",
   media_unavailable: "The file was not available",
@@ -66,7 +66,7 @@ export const failureWords: Readonly<Record<string, string>> = {
   outcome_unknown: "The outcome is unknown",
 }
 
-export const attentionWords = {
+export const attentionLabels = {
   title: "What needs attention",
   noNumber: "No number is linked yet.",
   linkOne: "Messages wait until you link one.",

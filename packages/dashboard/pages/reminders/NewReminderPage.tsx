@@ -7,7 +7,7 @@ import type { Attachment } from "../media/Attach.tsx"
 import { PageHead } from "../ui/parts.tsx"
 import { PlanNote, ReminderFields } from "./ReminderFields.tsx"
 import { createRequest } from "./reminderForm.ts"
-import { reminderWords as words } from "./words.ts"
+import { reminderLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/reminders/new")
 
@@ -33,9 +33,9 @@ export const NewReminderPage = () => {
   })
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.newTitle}>
+      <PageHead title={labels.newTitle}>
         <Link className="control" to="/w/$workspaceId/reminders" params={{ workspaceId }}>
-          {words.all}
+          {labels.all}
         </Link>
       </PageHead>
       <PlanNote id={id} />

@@ -2,18 +2,18 @@
 import { useQuery } from "@tanstack/react-query"
 import { useId, useState } from "react"
 import type { Reminder } from "@messaging-service/client"
-import { asked, newKey } from "../api/call.ts"
+import { operationQuery, newKey } from "../api/call.ts"
 import { Attach, AttachmentPreview } from "../media/Attach.tsx"
 import type { Attachment } from "../media/Attach.tsx"
 import { Preview } from "../messages/Preview.tsx"
-import { newMessageWords } from "../messages/words.ts"
-import { nameOf } from "../numbers/connection.ts"
+import { newMessageLabels } from "../messages/words.ts"
+import { toName } from "../numbers/connection.ts"
 import { CheckField, Fields, Form, SelectField } from "../ui/forms.tsx"
 import type { FormFields } from "../ui/forms.tsx"
-import { attachmentOf, toText } from "./reminderForm.ts"
+import { toAttachment, toText } from "./reminderForm.ts"
 import { ownZone, timeZones } from "./schedule.ts"
 import { SchedulePreview, useSchedulePreview } from "./SchedulePreview.tsx"
-import { presets, reminderWords as words } from "./words.ts"
+import { presets, reminderLabels as labels } from "./words.ts"
 
 interface FormProps {
   readonly id: number
@@ -27,7 +27,7 @@ interface FormProps {
 
 export const ReminderFields = ({ changed, error, id, isBusy, reminder, submit }: FormProps) => {
   const [text, setText] = useState(reminder?.text ?? "")
-  const [attachment, setAttachment] = useState(() => attachmentOf(reminder?.media ?? null))
+  const [attachment, setAttachment] = useState(() => toAttachment(reminder?.media ?? null))
   const [cron, setCron] = useState(reminder?.schedule.cron ?? "0 9 * * *")
   const [zone, setZone] = useState(() => reminder?.schedule.timezone ?? ownZone())
   const preview = useSchedulePreview(id, cron, zone)
@@ -63,19 +63,19 @@ export const ReminderFields = ({ changed, error, id, isBusy, reminder, submit }:
     <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_22rem]">
       <Form
         className="card flex min-w-0 flex-col gap-4 p-5"
-        action={reminder === null ? words.create : words.save}
+        action={reminder === null ? labels.create : labels.save}
         call={{ error, isPending: isBusy }}
         submit={(data) => submit(data, attachment)}
         onChange={changed}
         fields={fields}
       >
-        {reminder === null && <CheckField name="active" label={words.active} defaultChecked />}
+        {reminder === null && <CheckField name="active" label={labels.active} defaultChecked />}
       </Form>
       <div className="flex flex-col gap-4 lg:sticky lg:top-6">
         <SchedulePreview preview={preview} />
         <Preview
           text={text}
-          empty={attachment.kind === "none" ? newMessageWords.previewEmpty : ""}
+          empty={attachment.kind === "none" ? newMessageLabels.previewEmpty : ""}
           media={<AttachmentPreview attachment={attachment} id={id} mode="live" />}
         />
       </div>
@@ -91,7 +91,7 @@ const messageFields = (
 ): FormFields => [
   {
     name: "name",
-    label: words.name,
+    label: labels.name,
     defaultValue: reminder?.name,
     required: true,
     maxLength: 100,
@@ -100,8 +100,8 @@ const messageFields = (
   [
     {
       name: "to",
-      label: words.to,
-      about: words.toAbout,
+      label: labels.to,
+      about: labels.toAbout,
       defaultValue: reminder === null ? undefined : toText(reminder.to),
       required: true,
     },
@@ -112,7 +112,7 @@ const messageFields = (
   ],
   {
     name: "text",
-    label: words.text,
+    label: labels.text,
     value: text,
     change: setText,
     rows: 4,
@@ -129,18 +129,20 @@ const From = ({
   problem: string | undefined
   from: number | null
 }) => {
-  const numbers = useQuery(asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }))
+  const numbers = useQuery(
+    operationQuery("GET /admin/v1/workspaces/{id}/numbers", { path: { id } }),
+  )
   return (
     <SelectField
       // The choice is there once the numbers are.
       key={numbers.data?.data.length}
       name="from"
-      label={words.from}
+      label={labels.from}
       problem={problem}
       defaultValue={from ?? ""}
       options={[
-        ["", words.any],
-        ...(numbers.data?.data ?? []).map((number) => [number.id, nameOf(number)] as const),
+        ["", labels.any],
+        ...(numbers.data?.data ?? []).map((number) => [number.id, toName(number)] as const),
       ]}
     />
   )
@@ -162,7 +164,7 @@ const Schedule = ({
   const zones = useId()
   return (
     <fieldset className="flex min-w-0 flex-col gap-4 border-t border-line pt-4">
-      <legend className="sr-only">{words.schedule}</legend>
+      <legend className="sr-only">{labels.schedule}</legend>
       <Fields
         error={error}
         fields={[
@@ -170,8 +172,8 @@ const Schedule = ({
             {
               name: "cron",
               shows: "schedule.cron",
-              label: words.cron,
-              about: words.cronAbout,
+              label: labels.cron,
+              about: labels.cronAbout,
               value: cron,
               change: setCron,
               required: true,
@@ -182,8 +184,8 @@ const Schedule = ({
             {
               name: "zone",
               shows: "schedule.timezone",
-              label: words.zone,
-              about: words.zoneAbout,
+              label: labels.zone,
+              about: labels.zoneAbout,
               value: zone,
               change: setZone,
               list: zones,
@@ -200,7 +202,7 @@ const Schedule = ({
         ))}
       </datalist>
       <div className="flex flex-wrap items-center gap-2 text-xs">
-        <span className="text-soft">{words.examples}</span>
+        <span className="text-soft">{labels.examples}</span>
         {presets.map(([name, pattern]) => (
           <button
             key={pattern}
@@ -219,7 +221,7 @@ const Schedule = ({
 
 /** Says that the workspace's plan has no reminders. */
 export const PlanNote = ({ id }: { id: number }) => {
-  const { data } = useQuery(asked("GET /admin/v1/workspaces/{id}", { path: { id } }))
+  const { data } = useQuery(operationQuery("GET /admin/v1/workspaces/{id}", { path: { id } }))
   if (data === undefined || data.plan?.reminders === true) return null
-  return <p className="rounded-lg bg-amber-wash px-3 py-2 text-sm text-amber">{words.noPlan}</p>
+  return <p className="rounded-lg bg-amber-wash px-3 py-2 text-sm text-amber">{labels.noPlan}</p>
 }

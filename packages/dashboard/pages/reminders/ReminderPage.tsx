@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Reminder, ReminderRun } from "@messaging-service/client"
-import { asked, call, newKey, useCall } from "../api/call.ts"
+import { operationQuery, call, newKey, useCall } from "../api/call.ts"
 import type { Attachment } from "../media/Attach.tsx"
 import { Preview } from "../messages/Preview.tsx"
 import { Answer } from "../ui/Answer.tsx"
@@ -16,7 +16,7 @@ import { When } from "../ui/Time.tsx"
 import { PlanNote, ReminderFields } from "./ReminderFields.tsx"
 import { changeRequest, toText } from "./reminderForm.ts"
 import { zonedTime } from "./schedule.ts"
-import { outcomeWords, reminderWords as words, runsWords } from "./words.ts"
+import { outcomeLabels, reminderLabels as labels, runsLabels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/reminders/$reminderId")
 
@@ -30,15 +30,15 @@ export const ReminderPage = () => {
   const path = { id: Number(workspaceId), reminder_id: Number(reminderId) }
   const { session } = useRouteContext({ from: "/inside" })
   const reminder = useQuery(
-    asked("GET /admin/v1/workspaces/{id}/reminders/{reminder_id}", { path }),
+    operationQuery("GET /admin/v1/workspaces/{id}/reminders/{reminder_id}", { path }),
   )
   const mayChange = session.role !== "member"
   return (
     <main className="flex max-w-5xl flex-col gap-6 p-4 md:p-6">
-      <PageHead title={reminder.data?.name ?? words.unnamed(path.reminder_id)}>
+      <PageHead title={reminder.data?.name ?? labels.unnamed(path.reminder_id)}>
         {mayChange && reminder.data && <Actions path={path} reminder={reminder.data} />}
         <Link className="control" to="/w/$workspaceId/reminders" params={{ workspaceId }}>
-          {words.all}
+          {labels.all}
         </Link>
       </PageHead>
       <PlanNote id={path.id} />
@@ -46,7 +46,7 @@ export const ReminderPage = () => {
         {(data) => (
           <>
             <p className={`mb-4 text-sm ${data.active ? "text-soft" : "text-violet"}`}>
-              {data.active ? words.isActive : words.isPaused}
+              {data.active ? labels.isActive : labels.isPaused}
             </p>
             {mayChange ? (
               <Change key={data.id} path={path} reminder={data} />
@@ -65,11 +65,11 @@ export const ReminderPage = () => {
 const Facts = ({ reminder }: { reminder: Reminder }) => (
   <div className="card flex flex-col gap-4 p-5">
     <dl className="grid grid-cols-1 gap-4 sm:grid-cols-2">
-      <Fact name={words.to}>{toText(reminder.to)}</Fact>
-      <Fact name={words.cron}>{reminder.schedule.cron}</Fact>
-      <Fact name={words.zone}>{reminder.schedule.timezone}</Fact>
-      <Fact name={words.next}>
-        {reminder.next_run_at === null ? words.isPaused : zonedTime(reminder.next_run_at)}
+      <Fact name={labels.to}>{toText(reminder.to)}</Fact>
+      <Fact name={labels.cron}>{reminder.schedule.cron}</Fact>
+      <Fact name={labels.zone}>{reminder.schedule.timezone}</Fact>
+      <Fact name={labels.next}>
+        {reminder.next_run_at === null ? labels.isPaused : zonedTime(reminder.next_run_at)}
       </Fact>
     </dl>
     <Preview text={reminder.text} empty="" />
@@ -97,7 +97,7 @@ const Change = ({ path, reminder }: { path: ReminderPath; reminder: Reminder }) 
         changed={reset}
       />
       <p role="status" className="mt-2 text-sm text-accent empty:hidden">
-        {isSuccess && words.saved}
+        {isSuccess && labels.saved}
       </p>
     </>
   )
@@ -116,19 +116,19 @@ const Actions = ({ path, reminder }: { path: ReminderPath; reminder: Reminder })
     <>
       {error && <Failure error={error} />}
       <span role="status" className="text-sm text-accent">
-        {run.isSuccess && words.ran}
+        {run.isSuccess && labels.ran}
       </span>
       <Button busy={run.isPending} onClick={() => run.mutate({ path, idempotencyKey: key })}>
-        {words.run}
+        {labels.run}
       </Button>
       <Button
         busy={change.isPending}
         onClick={() => change.mutate({ path, body: { active: !reminder.active } })}
       >
-        {reminder.active ? words.pause : words.resume}
+        {reminder.active ? labels.pause : labels.resume}
       </Button>
-      <Button look="danger" onClick={() => setRemoving(true)}>
-        {words.remove}
+      <Button variant="danger" onClick={() => setRemoving(true)}>
+        {labels.remove}
       </Button>
       {isRemoving && (
         <ConfirmCall
@@ -137,29 +137,29 @@ const Actions = ({ path, reminder }: { path: ReminderPath; reminder: Reminder })
           done={() =>
             navigate({ to: "/w/$workspaceId/reminders", params: { workspaceId: String(path.id) } })
           }
-          title={words.removeTitle(reminder.name)}
-          action={words.remove}
+          title={labels.removeTitle(reminder.name)}
+          action={labels.remove}
           close={() => setRemoving(false)}
         >
-          {words.removeAbout}
+          {labels.removeAbout}
         </ConfirmCall>
       )}
     </>
   )
 }
 
-const columnsOf = (workspaceId: string): Columns<ReminderRun> => [
-  { name: runsWords.due, cell: (run) => <When at={run.due_at} how="clock" /> },
+const toColumns = (workspaceId: string): Columns<ReminderRun> => [
+  { name: runsLabels.due, cell: (run) => <When at={run.due_at} how="clock" /> },
   {
-    name: runsWords.outcome,
+    name: runsLabels.outcome,
     cell: ({ outcome }) => (
       <span className={outcome === "accepted" ? "text-accent" : "text-red"}>
-        {outcomeWords[outcome]}
+        {outcomeLabels[outcome]}
       </span>
     ),
   },
   {
-    name: runsWords.message,
+    name: runsLabels.message,
     cell: ({ message_id: message }) =>
       message !== null && (
         <Link
@@ -168,24 +168,24 @@ const columnsOf = (workspaceId: string): Columns<ReminderRun> => [
           search={{ open: message }}
           className="text-accent hover:underline"
         >
-          {runsWords.openMessage(message)}
+          {runsLabels.openMessage(message)}
         </Link>
       ),
   },
-  { name: runsWords.why, wide: true, look: mono, cell: ({ code }) => code },
+  { name: runsLabels.why, wide: true, tone: mono, cell: ({ code }) => code },
 ]
 
 /** What each run of a reminder did. */
 const Runs = ({ path }: { path: { readonly id: number; readonly reminder_id: number } }) => (
-  <Section title={runsWords.title} about={runsWords.about}>
+  <Section title={runsLabels.title} about={runsLabels.about}>
     <PagedTable
       list={useList("GET /admin/v1/workspaces/{id}/reminders/{reminder_id}/runs", {
         path,
         query: { limit: 25 },
       })}
-      caption={runsWords.caption}
-      columns={columnsOf(String(path.id))}
-      empty={["clock", runsWords.empty, runsWords.emptyAbout]}
+      caption={runsLabels.caption}
+      columns={toColumns(String(path.id))}
+      empty={["clock", runsLabels.empty, runsLabels.emptyAbout]}
     />
   </Section>
 )

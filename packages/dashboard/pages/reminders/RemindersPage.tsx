@@ -7,13 +7,13 @@ import { PagedTable, mono, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { toText } from "./reminderForm.ts"
 import { zonedTime } from "./schedule.ts"
-import { outcomeWords, remindersWords as words } from "./words.ts"
+import { outcomeLabels, remindersLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/reminders")
 
-const columnsOf = (workspaceId: string): Columns<Reminder> => [
+const toColumns = (workspaceId: string): Columns<Reminder> => [
   {
-    name: words.name,
+    name: labels.name,
     cell: ({ id, name }) => (
       <Link
         to="/w/$workspaceId/reminders/$reminderId"
@@ -24,9 +24,9 @@ const columnsOf = (workspaceId: string): Columns<Reminder> => [
       </Link>
     ),
   },
-  { name: words.to, wide: true, look: mono, cell: ({ to }) => toText(to) },
+  { name: labels.to, wide: true, tone: mono, cell: ({ to }) => toText(to) },
   {
-    name: words.schedule,
+    name: labels.schedule,
     wide: true,
     cell: ({ schedule: { cron, timezone } }) => (
       <>
@@ -35,27 +35,27 @@ const columnsOf = (workspaceId: string): Columns<Reminder> => [
     ),
   },
   {
-    name: words.next,
+    name: labels.next,
     cell: ({ next_run_at: next }) =>
       next === null ? (
-        <span className="text-violet">{words.paused}</span>
+        <span className="text-violet">{labels.paused}</span>
       ) : (
         <span className="whitespace-normal tabular-nums">{zonedTime(next)}</span>
       ),
   },
   {
-    name: words.last,
+    name: labels.last,
     wide: true,
     right: true,
     cell: ({ last_run: run }) =>
       run === null ? (
-        <span className="text-faint">{words.never}</span>
+        <span className="text-faint">{labels.never}</span>
       ) : (
         <span
           title={run.error?.message}
           className={run.outcome === "accepted" ? "text-accent" : "text-red"}
         >
-          {outcomeWords[run.outcome]}
+          {outcomeLabels[run.outcome]}
         </span>
       ),
   },
@@ -69,26 +69,26 @@ export const RemindersPage = () => {
   const reminders = useList("GET /admin/v1/workspaces/{id}/reminders", { path })
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} about={words.about}>
+      <PageHead title={labels.title} about={labels.about}>
         {mayChange && (
           <Link
             to="/w/$workspaceId/reminders/new"
             params={{ workspaceId }}
             className="control border-accent bg-accent font-medium text-on-accent hover:opacity-90"
           >
-            {words.add}
+            {labels.add}
           </Link>
         )}
       </PageHead>
       <PagedTable
         list={reminders}
-        caption={words.caption}
-        columns={columnsOf(workspaceId)}
+        caption={labels.caption}
+        columns={toColumns(workspaceId)}
         empty={[
           "bell",
-          words.empty,
+          labels.empty,
           <>
-            {words.emptyAbout} {!mayChange && words.othersMake}
+            {labels.emptyAbout} {!mayChange && labels.othersMake}
           </>,
         ]}
       />

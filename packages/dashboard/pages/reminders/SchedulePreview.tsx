@@ -5,7 +5,7 @@ import type { ReminderPreview } from "@messaging-service/client"
 import { call } from "../api/call.ts"
 import { Icon } from "../ui/Icon.tsx"
 import { zonedTime } from "./schedule.ts"
-import { previewWords as words } from "./words.ts"
+import { previewLabels as labels } from "./words.ts"
 
 const settleMillis = 250
 const runsShown = 10
@@ -41,28 +41,28 @@ type Entry =
   | { readonly kind: "run"; readonly run: ReminderPreview["data"][number] }
   | { readonly kind: "change"; readonly change: ReminderPreview["clock_changes"][number] }
 
-const timeOf = (entry: Entry): string => (entry.kind === "run" ? entry.run.at : entry.change.at)
+const getTime = (entry: Entry): string => (entry.kind === "run" ? entry.run.at : entry.change.at)
 
-const byTime = (a: Entry, b: Entry): number => Date.parse(timeOf(a)) - Date.parse(timeOf(b))
+const byTime = (a: Entry, b: Entry): number => Date.parse(getTime(a)) - Date.parse(getTime(b))
 
 /** Joins the clock changes between two runs, and leaves out those that cancel each other, as within a year. */
-const entriesOf = ({ clock_changes: changes, data }: ReminderPreview): ReadonlyArray<Entry> => {
+const getEntries = ({ clock_changes: changes, data }: ReminderPreview): ReadonlyArray<Entry> => {
   const all = [
     ...changes.map((change): Entry => ({ kind: "change", change })),
     ...data.map((run): Entry => ({ kind: "run", run })),
   ].toSorted(byTime)
-  const told: Array<Entry> = []
+  const received: Array<Entry> = []
   for (const entry of all) {
-    const before = told.at(-1)
+    const before = received.at(-1)
     if (entry.kind === "run" || before?.kind !== "change") {
-      told.push(entry)
+      received.push(entry)
       continue
     }
-    told.pop()
+    received.pop()
     const change = { ...entry.change, from: before.change.from }
-    if (change.from !== change.to) told.push({ kind: "change", change })
+    if (change.from !== change.to) received.push({ kind: "change", change })
   }
-  return told
+  return received
 }
 
 export const SchedulePreview = ({
@@ -72,12 +72,12 @@ export const SchedulePreview = ({
 }) => {
   const { data, error } = preview
   return (
-    <section aria-label={words.title} className="card flex flex-col gap-3 p-5">
-      <h2 className="text-lg font-semibold">{words.title}</h2>
+    <section aria-label={labels.title} className="card flex flex-col gap-3 p-5">
+      <h2 className="text-lg font-semibold">{labels.title}</h2>
       {error === null && data ? (
         <Runs preview={data} />
       ) : (
-        <p className="text-sm text-soft">{preview.isLoading ? words.wait : words.nothing}</p>
+        <p className="text-sm text-soft">{preview.isLoading ? labels.wait : labels.nothing}</p>
       )}
     </section>
   )
@@ -85,21 +85,21 @@ export const SchedulePreview = ({
 
 const Runs = ({ preview }: { preview: ReminderPreview }) => (
   <>
-    <ol aria-label={words.title} className="flex flex-col gap-1.5 text-sm">
-      {entriesOf(preview).map((entry) =>
+    <ol aria-label={labels.title} className="flex flex-col gap-1.5 text-sm">
+      {getEntries(preview).map((entry) =>
         entry.kind === "change" ? (
           <li
             key={`change ${entry.change.at}`}
             className="flex items-center gap-2 border-y border-line py-1 text-violet"
           >
             <Icon name="clock" />
-            {words.clockChange(entry.change.from, entry.change.to)}
+            {labels.clockChange(entry.change.from, entry.change.to)}
           </li>
         ) : (
           <li key={`run ${entry.run.at}`} className="tabular-nums">
             {zonedTime(entry.run.local)}
             {entry.run.mark !== null && (
-              <span className="block text-xs text-amber">{words[entry.run.mark]}</span>
+              <span className="block text-xs text-amber">{labels[entry.run.mark]}</span>
             )}
           </li>
         ),
@@ -107,7 +107,7 @@ const Runs = ({ preview }: { preview: ReminderPreview }) => (
     </ol>
     {preview.skipped.length > 0 && (
       <div className="text-xs text-amber">
-        <p>{words.skipped}</p>
+        <p>{labels.skipped}</p>
         <ul>
           {preview.skipped.map(({ local }) => (
             <li key={local} className="tabular-nums">

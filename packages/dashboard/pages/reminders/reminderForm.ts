@@ -1,9 +1,9 @@
 /** What the form of a reminder holds, and the request that it makes: whole, or what was changed. */
 import type { ChangeReminder, CreateReminder, Reminder } from "@messaging-service/client"
-import { mediaOf } from "../media/Attach.tsx"
+import { getMedia } from "../media/Attach.tsx"
 import type { Attachment } from "../media/Attach.tsx"
 import { parseRecipients } from "../messages/recipients.ts"
-import { textOf } from "../ui/forms.tsx"
+import { formText } from "../ui/forms.tsx"
 
 export const toText = (to: Reminder["to"]): string => {
   if ("phone" in to) return to.phone
@@ -12,7 +12,7 @@ export const toText = (to: Reminder["to"]): string => {
 }
 
 /** What a reminder's media is in the form. */
-export const attachmentOf = (media: Reminder["media"]): Attachment => {
+export const toAttachment = (media: Reminder["media"]): Attachment => {
   if (media?.media_id) return { kind: "stored", id: media.media_id }
   return media?.url ? { kind: "link", url: media.url } : { kind: "none" }
 }
@@ -25,15 +25,15 @@ interface Filled {
 
 export const createRequest = async (filled: Filled): Promise<CreateReminder> => {
   const { attachment, data, workspaceId } = filled
-  const from = textOf(data, "from")
-  const media = await mediaOf(attachment, workspaceId, "live")
+  const from = formText(data, "from")
+  const media = await getMedia(attachment, workspaceId, "live")
   return {
-    name: textOf(data, "name"),
-    to: parseRecipients(textOf(data, "to"))[0] ?? { phone: "" },
+    name: formText(data, "name"),
+    to: parseRecipients(formText(data, "to"))[0] ?? { phone: "" },
     from: from === "" ? null : Number(from),
-    text: textOf(data, "text"),
+    text: formText(data, "text"),
     ...(media === null ? {} : { media }),
-    schedule: { cron: textOf(data, "cron"), timezone: textOf(data, "zone") },
+    schedule: { cron: formText(data, "cron"), timezone: formText(data, "zone") },
     active: data.has("active"),
   }
 }
@@ -42,16 +42,16 @@ const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.s
 
 /** Only what differs: a schedule that is sent counts its next run from now. */
 export const changeRequest = async (filled: Filled, now: Reminder): Promise<ChangeReminder> => {
-  const { active: _, ...wanted } = await createRequest(filled)
-  const isAttachmentSame = isSame(filled.attachment, attachmentOf(now.media))
+  const { active: _, ...requested } = await createRequest(filled)
+  const isAttachmentSame = isSame(filled.attachment, toAttachment(now.media))
   return {
-    ...(wanted.name === now.name ? {} : { name: wanted.name }),
-    ...(textOf(filled.data, "to") === toText(now.to) ? {} : { to: wanted.to }),
-    ...(wanted.from === now.from ? {} : { from: wanted.from ?? null }),
-    ...(wanted.text === now.text ? {} : { text: wanted.text ?? "" }),
-    ...(isAttachmentSame ? {} : { media: wanted.media ?? null }),
-    ...(isSame(wanted.schedule, { cron: now.schedule.cron, timezone: now.schedule.timezone })
+    ...(requested.name === now.name ? {} : { name: requested.name }),
+    ...(formText(filled.data, "to") === toText(now.to) ? {} : { to: requested.to }),
+    ...(requested.from === now.from ? {} : { from: requested.from ?? null }),
+    ...(requested.text === now.text ? {} : { text: requested.text ?? "" }),
+    ...(isAttachmentSame ? {} : { media: requested.media ?? null }),
+    ...(isSame(requested.schedule, { cron: now.schedule.cron, timezone: now.schedule.timezone })
       ? {}
-      : { schedule: wanted.schedule }),
+      : { schedule: requested.schedule }),
   }
 }

@@ -2,7 +2,7 @@
 import type { ReminderRun } from "@messaging-service/client"
 import { buttonNames } from "../ui/words.ts"
 
-export const remindersWords = {
+export const remindersLabels = {
   title: "Reminders",
   about: "The same message at every time of a schedule.",
   add: buttonNames.newReminder,
@@ -20,13 +20,13 @@ export const remindersWords = {
   never: "none yet",
 }
 
-export const outcomeWords: Readonly<Record<ReminderRun["outcome"], string>> = {
+export const outcomeLabels: Readonly<Record<ReminderRun["outcome"], string>> = {
   accepted: "sent",
   refused: "refused",
   missed: "missed",
 }
 
-export const reminderWords = {
+export const reminderLabels = {
   newTitle: "New reminder",
   unnamed: (id: number) => `Reminder ${id}`,
   all: "All reminders",
@@ -68,7 +68,7 @@ export const presets: ReadonlyArray<readonly [name: string, cron: string]> = [
   ["Every hour", "0 * * * *"],
 ]
 
-export const previewWords = {
+export const previewLabels = {
   title: "Next runs",
   wait: "Asking…",
   nothing: "The next ten runs appear here while you write the pattern.",
@@ -78,7 +78,7 @@ export const previewWords = {
   skipped: "No run at these times, which the clocks skip:",
 }
 
-export const runsWords = {
+export const runsLabels = {
   title: "Runs",
   about: "Runs are kept for 30 days.",
   caption: "Runs, the newest first",

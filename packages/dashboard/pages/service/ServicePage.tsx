@@ -2,28 +2,28 @@
 import { useQuery } from "@tanstack/react-query"
 import { useRouteContext } from "@tanstack/react-router"
 import type { Process, ServiceFigures } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
+import { operationQuery } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Figure } from "../ui/Figure.tsx"
 import { Fact, PageHead, Section } from "../ui/parts.tsx"
-import { sizeOf } from "../ui/size.ts"
+import { formatSize } from "../ui/size.ts"
 import { Table, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When, span } from "../ui/Time.tsx"
 import { isDiskShort, raisedBy, silentMillis } from "./alerts.ts"
-import { alertWords, serviceWords as words } from "./words.ts"
+import { alertTexts, serviceLabels as labels } from "./words.ts"
 
 /** As often as the service reads its figures. */
 const refreshMillis = 5000
 
 export const ServicePage = () => {
   const figures = useQuery({
-    ...asked("GET /admin/v1/figures", {}),
+    ...operationQuery("GET /admin/v1/figures", {}),
     refetchInterval: refreshMillis,
   })
   return (
     <main className="flex max-w-5xl flex-col gap-6 p-4 md:p-6">
-      <PageHead title={words.title} about={figures.data && words.version(figures.data.version)} />
+      <PageHead title={labels.title} about={figures.data && labels.version(figures.data.version)} />
       <Answer query={figures}>{(found) => <Health figures={found} />}</Answer>
     </main>
   )
@@ -41,8 +41,8 @@ const Health = ({ figures }: { figures: ServiceFigures }) => (
 
 interface Need {
   readonly key: string
-  readonly word: string
-  readonly look: string
+  readonly label: string
+  readonly tone: string
   readonly title: string
   readonly about: string
 }
@@ -50,43 +50,43 @@ interface Need {
 const red = "bg-red-wash text-red"
 const amber = "bg-amber-wash text-amber"
 
-const needsOf = (figures: ServiceFigures): ReadonlyArray<Need> => [
+const getNeeds = (figures: ServiceFigures): ReadonlyArray<Need> => [
   ...raisedBy(figures).map(({ name, severity }) => ({
     key: name,
-    word: words.severity[severity],
-    look: severity === "page" ? red : amber,
-    ...alertWords[name],
+    label: labels.severity[severity],
+    tone: severity === "page" ? red : amber,
+    ...alertTexts[name],
   })),
   ...(isDiskShort(figures)
     ? [
         {
           key: "disk",
-          word: words.severity.ticket,
-          look: amber,
-          title: words.diskTitle,
-          about: words.diskAbout,
+          label: labels.severity.ticket,
+          tone: amber,
+          title: labels.diskTitle,
+          about: labels.diskAbout,
         },
       ]
     : []),
 ]
 
 const Needs = ({ figures }: { figures: ServiceFigures }) => {
-  const needs = needsOf(figures)
+  const needs = getNeeds(figures)
   return (
-    <section aria-label={words.needs} className="flex flex-col gap-2">
+    <section aria-label={labels.needs} className="flex flex-col gap-2">
       {needs.length === 0 ? (
         <p className="card flex min-h-11 items-center gap-2.5 px-4 py-2 text-soft">
           <span className="size-2 shrink-0 rounded-full bg-mark" aria-hidden="true" />
-          {words.calm}
+          {labels.calm}
         </p>
       ) : (
         <ul className="card">
-          {needs.map(({ about, key, look, title, word }) => (
+          {needs.map(({ about, key, tone, title, label }) => (
             <li
               key={key}
               className="flex flex-wrap items-baseline gap-x-3 gap-y-1 border-b border-line px-4 py-2.5 last:border-0"
             >
-              <span className={`rounded-full px-2 py-1 text-xs font-medium ${look}`}>{word}</span>
+              <span className={`rounded-full px-2 py-1 text-xs font-medium ${tone}`}>{label}</span>
               <p className="min-w-0 flex-1 basis-64">
                 <span className="font-medium">{title}</span>{" "}
                 <span className="text-soft">{about}</span>
@@ -95,12 +95,12 @@ const Needs = ({ figures }: { figures: ServiceFigures }) => {
           ))}
         </ul>
       )}
-      <p className="text-xs text-faint">{words.overTime}</p>
+      <p className="text-xs text-faint">{labels.overTime}</p>
     </section>
   )
 }
 
-const spanOf = (seconds: number | undefined | null): string =>
+const formatSpan = (seconds: number | undefined | null): string =>
   span(Math.round((seconds ?? 0) * 1000))
 
 const Backlog = ({ figures }: { figures: ServiceFigures }) => {
@@ -108,26 +108,28 @@ const Backlog = ({ figures }: { figures: ServiceFigures }) => {
   const scheduled = waiting?.scheduled ?? 0
   const elsewhere = oldest?.not_connected ?? 0
   return (
-    <Section title={words.backlog}>
+    <Section title={labels.backlog}>
       <dl className="card grid grid-cols-2 gap-px overflow-hidden bg-line md:grid-cols-4">
         <Figure
-          name={words.queued}
-          about={scheduled === 0 ? words.none : words.scheduled(scheduled.toLocaleString())}
+          name={labels.queued}
+          about={scheduled === 0 ? labels.none : labels.scheduled(scheduled.toLocaleString())}
         >
           {(waiting?.queued ?? 0).toLocaleString()}
         </Figure>
         <Figure
-          name={words.oldest}
-          about={elsewhere === 0 ? words.noneElsewhere : words.oldestElsewhere(spanOf(elsewhere))}
+          name={labels.oldest}
+          about={
+            elsewhere === 0 ? labels.noneElsewhere : labels.oldestElsewhere(formatSpan(elsewhere))
+          }
         >
-          {oldest?.connected ? spanOf(oldest.connected) : words.unknown}
+          {oldest?.connected ? formatSpan(oldest.connected) : labels.unknown}
         </Figure>
-        <Figure name={words.lag} about={words.lagAbout}>
-          {spanOf(figures.lane_lag_seconds)}
+        <Figure name={labels.lag} about={labels.lagAbout}>
+          {formatSpan(figures.lane_lag_seconds)}
         </Figure>
         <Figure
-          name={words.deliveries}
-          about={words.retries((figures.webhook_retries_pending ?? 0).toLocaleString())}
+          name={labels.deliveries}
+          about={labels.retries((figures.webhook_retries_pending ?? 0).toLocaleString())}
         >
           {(figures.webhook_deliveries_pending ?? 0).toLocaleString()}
         </Figure>
@@ -138,21 +140,21 @@ const Backlog = ({ figures }: { figures: ServiceFigures }) => {
 
 const StoreAndMachine = ({ figures }: { figures: ServiceFigures }) => {
   const { clock_skew_seconds: skew, disk, lanes_in_flight: inFlight, store_up: isUp } = figures
-  const late = figures.store_slow ? words.slow : words.away
+  const late = figures.store_slow ? labels.slow : labels.away
   return (
-    <Section title={words.store}>
+    <Section title={labels.store}>
       <dl className="card grid gap-x-6 gap-y-3 p-4 md:grid-cols-2">
-        <Fact name={words.storeState}>
-          <span className={isUp ? "" : "font-medium text-red"}>{isUp ? words.up : late}</span>
+        <Fact name={labels.storeState}>
+          <span className={isUp ? "" : "font-medium text-red"}>{isUp ? labels.up : late}</span>
         </Fact>
-        <Fact name={words.disk}>
+        <Fact name={labels.disk}>
           {disk === null
-            ? words.noDisk
-            : words.diskOf(sizeOf(disk.free_bytes), sizeOf(disk.reserve_bytes))}
+            ? labels.noDisk
+            : labels.getDisk(formatSize(disk.free_bytes), formatSize(disk.reserve_bytes))}
         </Fact>
-        <Fact name={words.clock}>{words.clockOff(Math.abs(skew).toFixed(1))}</Fact>
-        <Fact name={words.inFlight}>
-          {inFlight === null ? words.unknown : words.numbersInFlight(inFlight.toLocaleString())}
+        <Fact name={labels.clock}>{labels.clockOff(Math.abs(skew).toFixed(1))}</Fact>
+        <Fact name={labels.inFlight}>
+          {inFlight === null ? labels.unknown : labels.numbersInFlight(inFlight.toLocaleString())}
         </Fact>
       </dl>
     </Section>
@@ -166,7 +168,7 @@ interface Platform {
   readonly numbers: Counts
 }
 
-const countOf =
+const getCount =
   (status: Counts[number]["status"]) =>
   ({ id, numbers }: Platform): string =>
     (
@@ -174,15 +176,15 @@ const countOf =
     ).toLocaleString()
 
 const numberColumns: Columns<Platform> = [
-  { name: words.platform, cell: ({ id }) => words.platforms[id] },
-  { name: words.connected, right: true, cell: countOf("connected") },
-  { name: words.connecting, right: true, cell: countOf("connecting") },
-  { name: words.disconnected, right: true, cell: countOf("disconnected") },
+  { name: labels.platform, cell: ({ id }) => labels.platforms[id] },
+  { name: labels.connected, right: true, cell: getCount("connected") },
+  { name: labels.connecting, right: true, cell: getCount("connecting") },
+  { name: labels.disconnected, right: true, cell: getCount("disconnected") },
 ]
 
 const Numbers = ({ numbers }: { numbers: Counts }) => {
   const { session } = useRouteContext({ from: "/inside" })
-  const title = session.simulated ? words.simulatedNumbers : words.numbers
+  const title = session.simulated ? labels.simulatedNumbers : labels.numbers
   const rows = (["whatsapp", "telegram"] as const).map((id) => ({ id, numbers }))
   return (
     <Section title={title}>
@@ -192,21 +194,21 @@ const Numbers = ({ numbers }: { numbers: Counts }) => {
 }
 
 const processColumns = (now: string): Columns<Process> => [
-  { name: words.name, look: mono, cell: ({ name }) => name },
-  { name: words.kind, cell: ({ kind }) => words.kinds[kind] },
+  { name: labels.name, tone: mono, cell: ({ name }) => name },
+  { name: labels.kind, cell: ({ kind }) => labels.kinds[kind] },
   {
-    name: words.holds,
+    name: labels.holds,
     wide: true,
     cell: ({ numbers_held: numbers, shards_held: shards }) =>
-      numbers === null ? words.everyNumber : words.held(numbers.toLocaleString(), shards ?? 0),
+      numbers === null ? labels.everyNumber : labels.held(numbers.toLocaleString(), shards ?? 0),
   },
   {
-    name: words.seen,
+    name: labels.seen,
     right: true,
     cell: ({ seen_at: at }) => (
       <>
         {Date.parse(now) - Date.parse(at) >= silentMillis && (
-          <span className="mr-2 text-amber">{words.silent}</span>
+          <span className="mr-2 text-amber">{labels.silent}</span>
         )}
         <When at={at} />
       </>
@@ -215,9 +217,9 @@ const processColumns = (now: string): Columns<Process> => [
 ]
 
 const Processes = ({ now, processes }: { now: string; processes: ReadonlyArray<Process> }) => (
-  <Section title={words.processes} about={words.processesAbout}>
+  <Section title={labels.processes} about={labels.processesAbout}>
     <Table
-      caption={words.processes}
+      caption={labels.processes}
       columns={processColumns(now)}
       rows={processes.map((one) => ({ ...one, id: one.name }))}
     />

@@ -1,7 +1,7 @@
 /** The words of the service's page. */
 import type { Alert } from "./alerts.ts"
 
-export const serviceWords = {
+export const serviceLabels = {
   title: "Service",
   version: (version: string) => `Version ${version}`,
   needs: "What needs attention",
@@ -30,7 +30,7 @@ export const serviceWords = {
   away: "does not answer",
   disk: "Disk for files",
   noDisk: "none",
-  diskOf: (free: string, reserve: string) => `${free} free, ${reserve} kept in reserve`,
+  getDisk: (free: string, reserve: string) => `${free} free, ${reserve} kept in reserve`,
   clock: "Clock",
   clockOff: (seconds: string) => `${seconds} s from the database’s`,
   inFlight: "Sending",
@@ -56,7 +56,7 @@ export const serviceWords = {
 }
 
 /** What an alert means, and what to do. */
-export const alertWords: Readonly<
+export const alertTexts: Readonly<
   Record<Alert["name"], { readonly title: string; readonly about: string }>
 > = {
   MessagingNoWorker: {

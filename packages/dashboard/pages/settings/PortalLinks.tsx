@@ -2,20 +2,20 @@
 import { useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import type { PortalSession } from "@messaging-service/client"
-import { asked, useCall } from "../api/call.ts"
+import { operationQuery, useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { DoneDialog, FormDialog } from "../ui/Dialog.tsx"
-import { textOf } from "../ui/forms.tsx"
+import { formText } from "../ui/forms.tsx"
 import { Button, Failure, Secret, Section } from "../ui/parts.tsx"
 import { RowButton, Table } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { portalLinkWords as words } from "./words.ts"
+import { portalLinkLabels as labels } from "./words.ts"
 
-const columnsOf = (revoke: (id: number) => void): Columns<PortalSession> => [
+const getColumns = (revoke: (id: number) => void): Columns<PortalSession> => [
   {
-    name: words.role,
+    name: labels.role,
     cell: ({ id, role }) => (
       <>
         <span className="font-medium">{role}</span>
@@ -23,32 +23,32 @@ const columnsOf = (revoke: (id: number) => void): Columns<PortalSession> => [
       </>
     ),
   },
-  { name: words.state, cell: (link) => <LinkState link={link} /> },
+  { name: labels.state, cell: (link) => <LinkState link={link} /> },
   {
-    name: words.made,
+    name: labels.made,
     wide: true,
     right: true,
     cell: (link) => <When at={link.created_at} how="clock" />,
   },
   {
-    name: words.used,
+    name: labels.used,
     wide: true,
     right: true,
     cell: ({ used_at: at }) =>
       at === null ? (
-        <span className="text-faint">{words.never}</span>
+        <span className="text-faint">{labels.never}</span>
       ) : (
         <When at={at} how="clock" />
       ),
   },
   {
-    name: words.actions,
+    name: labels.actions,
     right: true,
     silent: true,
     cell: ({ id, revoked_at: at }) =>
       at === null && (
-        <RowButton aria-label={words.revokeLink(id)} onClick={() => revoke(id)}>
-          {words.revoke}
+        <RowButton aria-label={labels.revokeLink(id)} onClick={() => revoke(id)}>
+          {labels.revoke}
         </RowButton>
       ),
   },
@@ -56,17 +56,20 @@ const columnsOf = (revoke: (id: number) => void): Columns<PortalSession> => [
 
 export const PortalLinks = ({ id }: { id: number }) => {
   const links = useQuery(
-    asked("GET /admin/v1/workspaces/{id}/portal-sessions", { path: { id }, query: { limit: 20 } }),
+    operationQuery("GET /admin/v1/workspaces/{id}/portal-sessions", {
+      path: { id },
+      query: { limit: 20 },
+    }),
   )
   const revoke = useCall("DELETE /admin/v1/workspaces/{id}/portal-sessions/{session_id}")
-  const [isMaking, setMaking] = useState(false)
+  const [isMaking, setIsCreating] = useState(false)
   return (
     <Section
-      title={words.title}
-      about={words.about}
+      title={labels.title}
+      about={labels.about}
       action={
-        <Button look="primary" onClick={() => setMaking(true)}>
-          {words.make}
+        <Button variant="primary" onClick={() => setIsCreating(true)}>
+          {labels.make}
         </Button>
       }
     >
@@ -74,31 +77,31 @@ export const PortalLinks = ({ id }: { id: number }) => {
       <Answer query={links}>
         {({ data }) => (
           <Table
-            caption={words.caption}
-            columns={columnsOf((session_id) => revoke.mutate({ path: { id, session_id } }))}
+            caption={labels.caption}
+            columns={getColumns((session_id) => revoke.mutate({ path: { id, session_id } }))}
             rows={data}
-            empty={["key", words.empty, words.emptyAbout]}
+            empty={["key", labels.empty, labels.emptyAbout]}
           />
         )}
       </Answer>
-      {isMaking && <MakeLink id={id} close={() => setMaking(false)} />}
+      {isMaking && <MakeLink id={id} close={() => setIsCreating(false)} />}
     </Section>
   )
 }
 
 const LinkState = ({ link }: { link: PortalSession }) => {
   const now = useServiceTime()
-  if (link.revoked_at !== null) return <span className="text-soft">{words.revoked}</span>
+  if (link.revoked_at !== null) return <span className="text-soft">{labels.revoked}</span>
   if (link.expires_at === null)
     return (
       <span className="text-soft">
-        {Date.parse(link.code_expires_at) > now ? words.unused : words.late}
+        {Date.parse(link.code_expires_at) > now ? labels.unused : labels.late}
       </span>
     )
-  if (Date.parse(link.expires_at) <= now) return <span className="text-soft">{words.over}</span>
+  if (Date.parse(link.expires_at) <= now) return <span className="text-soft">{labels.over}</span>
   return (
     <span className="text-accent">
-      {words.open}
+      {labels.open}
       <When at={link.expires_at} how="clock" />
     </span>
   )
@@ -110,34 +113,34 @@ const MakeLink = ({ close, id }: { id: number; close: () => void }) => {
   const make = useCall("POST /admin/v1/workspaces/{id}/portal-sessions")
   if (make.data !== undefined)
     return (
-      <DoneDialog title={words.make} close={close}>
-        <Secret label={words.link} text={make.data.url} />
+      <DoneDialog title={labels.make} close={close}>
+        <Secret label={labels.link} text={make.data.url} />
       </DoneDialog>
     )
   const submit = (data: FormData) => {
-    const back = textOf(data, "return url")
+    const back = formText(data, "return url")
     make.mutate({
       path: { id },
       body: {
-        role: roles.find((role) => role === textOf(data, "role")) ?? "member",
-        expires_in: Number(textOf(data, "minutes")) * 60,
+        role: roles.find((role) => role === formText(data, "role")) ?? "member",
+        expires_in: Number(formText(data, "minutes")) * 60,
         ...(back === "" ? {} : { return_url: back }),
       },
     })
   }
   return (
     <FormDialog
-      title={words.make}
-      action={words.action}
+      title={labels.make}
+      action={labels.action}
       call={make}
       submit={submit}
       close={close}
       fields={[
         {
           name: "role",
-          label: words.role,
+          label: labels.role,
           defaultValue: "member",
-          options: roles.map((role) => [role, words.roleAbout[role]]),
+          options: roles.map((role) => [role, labels.roleAbout[role]]),
         },
         {
           name: "minutes",
@@ -147,15 +150,15 @@ const MakeLink = ({ close, id }: { id: number; close: () => void }) => {
           max: 1440,
           defaultValue: 60,
           required: true,
-          label: words.minutes,
-          about: words.minutesAbout,
+          label: labels.minutes,
+          about: labels.minutesAbout,
         },
         {
           name: "return url",
           shows: "return_url",
           type: "url",
-          label: words.returnUrl,
-          about: words.returnUrlAbout,
+          label: labels.returnUrl,
+          about: labels.returnUrlAbout,
         },
       ]}
     />

@@ -3,15 +3,15 @@ import { useQuery } from "@tanstack/react-query"
 import { getRouteApi, useNavigate, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Workspace } from "@messaging-service/client"
-import { asked, useCall } from "../api/call.ts"
+import { operationQuery, useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { ConfirmCall, Dialog } from "../ui/Dialog.tsx"
 import { TextField } from "../ui/forms.tsx"
 import { Button, Empty, Failure, PageHead, Secret, Section } from "../ui/parts.tsx"
-import { dialogWords, stateWords } from "../ui/words.ts"
+import { dialogLabels, stateLabels } from "../ui/words.ts"
 import { KeysSection } from "./KeysSection.tsx"
 import { PortalLinks } from "./PortalLinks.tsx"
-import { callbackWords, deleteWords, settingsWords as words } from "./words.ts"
+import { callbackLabels, deleteLabels, settingsLabels as labels } from "./words.ts"
 import { WorkspaceSection } from "./WorkspaceSection.tsx"
 
 const route = getRouteApi("/inside/w/$workspaceId/settings")
@@ -22,17 +22,17 @@ export const SettingsPage = () => {
   if (session.role === "member")
     return (
       <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
-        <PageHead title={words.title} />
+        <PageHead title={labels.title} />
         <div className="card">
-          <Empty icon="key" title={stateWords.roleRefused}>
-            {words.forMembers}
+          <Empty icon="key" title={stateLabels.roleRefused}>
+            {labels.forMembers}
           </Empty>
         </div>
       </main>
     )
   return (
     <main className="flex max-w-4xl flex-col gap-8 p-4 md:p-6">
-      <PageHead title={words.title} />
+      <PageHead title={labels.title} />
       <KeysSection id={id} isOwner={session.role === "owner"} />
       {session.role === "owner" && <PortalLinks id={id} />}
       <CallbackSecret id={id} />
@@ -42,7 +42,7 @@ export const SettingsPage = () => {
 }
 
 const ForOperators = ({ id }: { id: number }) => {
-  const workspace = useQuery(asked("GET /admin/v1/workspaces/{id}", { path: { id } }))
+  const workspace = useQuery(operationQuery("GET /admin/v1/workspaces/{id}", { path: { id } }))
   return (
     <Answer query={workspace}>
       {(data) => (
@@ -65,22 +65,22 @@ const CallbackSecret = ({ id }: { id: number }) => {
   const path = { id }
   return (
     <Section
-      title={callbackWords.title}
-      about={callbackWords.about}
+      title={callbackLabels.title}
+      about={callbackLabels.about}
       action={
         <>
           {secret === null && (
             <Button busy={show.isPending} onClick={() => show.mutate({ path })}>
-              {callbackWords.show}
+              {callbackLabels.show}
             </Button>
           )}
-          <Button onClick={() => setReplacing(true)}>{callbackWords.rotate}</Button>
+          <Button onClick={() => setReplacing(true)}>{callbackLabels.rotate}</Button>
         </>
       }
     >
       {show.error && <Failure error={show.error} />}
       {secret !== null && (
-        <Secret label={callbackWords.label} text={secret} about={callbackWords.keep} />
+        <Secret label={callbackLabels.label} text={secret} about={callbackLabels.keep} />
       )}
       {isReplacing && (
         <ConfirmCall
@@ -90,11 +90,11 @@ const CallbackSecret = ({ id }: { id: number }) => {
             setSecret(answer.secret)
             setReplacing(false)
           }}
-          title={callbackWords.rotateTitle}
-          action={callbackWords.rotate}
+          title={callbackLabels.rotateTitle}
+          action={callbackLabels.rotate}
           close={() => setReplacing(false)}
         >
-          {callbackWords.rotateAbout}
+          {callbackLabels.rotateAbout}
         </ConfirmCall>
       )}
     </Section>
@@ -106,11 +106,11 @@ const DeleteWorkspace = ({ workspace }: { workspace: Workspace }) => {
   const [isOpen, setOpen] = useState(false)
   return (
     <Section
-      title={deleteWords.title}
-      about={deleteWords.about}
+      title={deleteLabels.title}
+      about={deleteLabels.about}
       action={
-        <Button look="danger" onClick={() => setOpen(true)}>
-          {deleteWords.open}
+        <Button variant="danger" onClick={() => setOpen(true)}>
+          {deleteLabels.open}
         </Button>
       }
     >
@@ -127,7 +127,7 @@ const Typed = ({ close, workspace }: { workspace: Workspace; close: () => void }
   )
   const isSure = typed === workspace.name
   return (
-    <Dialog title={deleteWords.title} close={close}>
+    <Dialog title={deleteLabels.title} close={close}>
       <form
         className="flex flex-col gap-4"
         onSubmit={(event) => {
@@ -135,9 +135,9 @@ const Typed = ({ close, workspace }: { workspace: Workspace; close: () => void }
           if (isSure && !isPending) mutate({ path: { id: workspace.id } })
         }}
       >
-        <p className="text-soft">{deleteWords.about}</p>
+        <p className="text-soft">{deleteLabels.about}</p>
         <TextField
-          label={deleteWords.type(workspace.name)}
+          label={deleteLabels.type(workspace.name)}
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
           autoComplete="off"
@@ -145,9 +145,9 @@ const Typed = ({ close, workspace }: { workspace: Workspace; close: () => void }
         />
         {error && <Failure error={error} />}
         <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={close}>{dialogWords.back}</Button>
-          <Button type="submit" look="danger" busy={isPending} aria-disabled={!isSure}>
-            {deleteWords.action}
+          <Button onClick={close}>{dialogLabels.back}</Button>
+          <Button type="submit" variant="danger" busy={isPending} aria-disabled={!isSure}>
+            {deleteLabels.action}
           </Button>
         </div>
       </form>

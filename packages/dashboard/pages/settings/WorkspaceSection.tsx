@@ -2,10 +2,10 @@
 import { useState } from "react"
 import type { ChangeWorkspace, Workspace } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"
-import { CheckField, Fields, Form, textOf } from "../ui/forms.tsx"
+import { CheckField, Fields, Form, formText } from "../ui/forms.tsx"
 import type { FormFields } from "../ui/forms.tsx"
 import { Section } from "../ui/parts.tsx"
-import { workspaceWords as words } from "./words.ts"
+import { workspaceLabels as labels } from "./words.ts"
 
 const mebibyte = 1_048_576
 
@@ -13,26 +13,26 @@ const numberOrNull = (text: string): number | null => (text === "" ? null : Numb
 
 /** What the form shows. */
 const shownIn = (data: FormData) => ({
-  name: textOf(data, "name"),
-  retention_days: numberOrNull(textOf(data, "retention")),
+  name: formText(data, "name"),
+  retention_days: numberOrNull(formText(data, "retention")),
   account_disabled: data.has("disabled"),
   demo: data.has("demo"),
   api_v2_enabled: data.has("api v2"),
   plan: data.has("has plan")
     ? {
-        name: textOf(data, "plan name"),
-        messages_remaining: numberOrNull(textOf(data, "remaining")),
+        name: formText(data, "plan name"),
+        messages_remaining: numberOrNull(formText(data, "remaining")),
         reminders: data.has("reminders"),
         qr_code_api: data.has("qr codes"),
-        max_numbers: numberOrNull(textOf(data, "max numbers")),
-        media_storage_bytes: Math.round(Number(textOf(data, "storage")) * mebibyte),
+        max_numbers: numberOrNull(formText(data, "max numbers")),
+        media_storage_bytes: Math.round(Number(formText(data, "storage")) * mebibyte),
       }
     : null,
 })
 
-type Shown = ReturnType<typeof shownIn>
+type View = ReturnType<typeof shownIn>
 
-const shownOf = ({ plan, ...workspace }: Workspace): Shown => ({
+const toView = ({ plan, ...workspace }: Workspace): View => ({
   name: workspace.name,
   retention_days: workspace.retention_days,
   account_disabled: workspace.account_disabled,
@@ -49,13 +49,13 @@ const shownOf = ({ plan, ...workspace }: Workspace): Shown => ({
 })
 
 /** Only what the user changed: the messages that remain, for one, go down while the form is open. */
-const changeOf = (workspace: Workspace, shown: Shown): ChangeWorkspace => {
-  const before = shownOf(workspace)
-  const names = Object.keys(shown) as ReadonlyArray<keyof Shown>
+const toChange = (workspace: Workspace, visible: View): ChangeWorkspace => {
+  const before = toView(workspace)
+  const names = Object.keys(visible) as ReadonlyArray<keyof View>
   return Object.fromEntries(
     names
-      .filter((name) => JSON.stringify(shown[name]) !== JSON.stringify(before[name]))
-      .map((name) => [name, shown[name]]),
+      .filter((name) => JSON.stringify(visible[name]) !== JSON.stringify(before[name]))
+      .map((name) => [name, visible[name]]),
   )
 }
 
@@ -63,43 +63,43 @@ export const WorkspaceSection = ({ workspace }: { workspace: Workspace }) => {
   const [hasPlan, setHasPlan] = useState(workspace.plan !== null)
   const change = useCall("PATCH /admin/v1/workspaces/{id}")
   const submit = (data: FormData) => {
-    const body = changeOf(workspace, shownIn(data))
+    const body = toChange(workspace, shownIn(data))
     if (Object.keys(body).length > 0) change.mutate({ path: { id: workspace.id }, body })
   }
   return (
-    <Section title={words.title} about={words.about}>
+    <Section title={labels.title} about={labels.about}>
       <Form
         className="card flex flex-col gap-5 p-5"
-        action={words.save}
+        action={labels.save}
         call={change}
         submit={submit}
-        fields={fieldsOf(workspace)}
+        fields={toFields(workspace)}
       >
         <div className="grid gap-4 sm:grid-cols-3">
-          <Fields error={null} fields={switchesOf(workspace)} />
+          <Fields error={null} fields={getSwitches(workspace)} />
         </div>
         <fieldset className="flex flex-col gap-4">
-          <legend className="pb-2 text-sm font-medium">{words.plan}</legend>
+          <legend className="pb-2 text-sm font-medium">{labels.plan}</legend>
           <CheckField
             name="has plan"
-            label={words.hasPlan}
-            about={hasPlan ? undefined : words.noPlan}
+            label={labels.hasPlan}
+            about={hasPlan ? undefined : labels.noPlan}
             checked={hasPlan}
             onChange={(event) => setHasPlan(event.target.checked)}
           />
           {hasPlan && <PlanFields plan={workspace.plan} error={change.error} />}
         </fieldset>
-        {change.isSuccess && <p role="status">{words.saved}</p>}
+        {change.isSuccess && <p role="status">{labels.saved}</p>}
       </Form>
     </Section>
   )
 }
 
-const fieldsOf = (workspace: Workspace): FormFields => [
+const toFields = (workspace: Workspace): FormFields => [
   [
     {
       name: "name",
-      label: words.name,
+      label: labels.name,
       defaultValue: workspace.name,
       required: true,
       maxLength: 100,
@@ -107,8 +107,8 @@ const fieldsOf = (workspace: Workspace): FormFields => [
     {
       name: "retention",
       shows: "retention_days",
-      label: words.retention,
-      about: words.retentionAbout,
+      label: labels.retention,
+      about: labels.retentionAbout,
       defaultValue: workspace.retention_days ?? "",
       type: "number",
       min: 1,
@@ -120,10 +120,10 @@ const fieldsOf = (workspace: Workspace): FormFields => [
 const check = (name: string, label: string, defaultChecked: boolean, about?: string) =>
   ({ name, type: "checkbox", label, about, defaultChecked }) as const
 
-const switchesOf = (workspace: Workspace): FormFields => [
-  check("disabled", words.disabled, workspace.account_disabled, words.disabledAbout),
-  check("demo", words.demo, workspace.demo, words.demoAbout),
-  check("api v2", words.apiV2, workspace.api_v2_enabled, words.apiV2About),
+const getSwitches = (workspace: Workspace): FormFields => [
+  check("disabled", labels.disabled, workspace.account_disabled, labels.disabledAbout),
+  check("demo", labels.demo, workspace.demo, labels.demoAbout),
+  check("api v2", labels.apiV2, workspace.api_v2_enabled, labels.apiV2About),
 ]
 
 const defaultStorageBytes = 1_073_741_824
@@ -132,7 +132,7 @@ const amount = (name: string, label: string, value: number | null | undefined) =
   ({
     name,
     label,
-    about: words.unlimited,
+    about: labels.unlimited,
     defaultValue: value ?? "",
     type: "number",
     min: 0,
@@ -147,15 +147,15 @@ const PlanFields = ({ error, plan }: { plan: Workspace["plan"]; error: Error | n
           {
             name: "plan name",
             shows: "plan",
-            label: words.planName,
+            label: labels.planName,
             defaultValue: plan?.name ?? "",
             required: true,
           },
-          amount("remaining", words.remaining, plan?.messages_remaining),
-          amount("max numbers", words.maxNumbers, plan?.max_numbers),
+          amount("remaining", labels.remaining, plan?.messages_remaining),
+          amount("max numbers", labels.maxNumbers, plan?.max_numbers),
           {
             name: "storage",
-            label: words.storage,
+            label: labels.storage,
             defaultValue: (plan?.media_storage_bytes ?? defaultStorageBytes) / mebibyte,
             type: "number",
             step: "any",
@@ -169,8 +169,8 @@ const PlanFields = ({ error, plan }: { plan: Workspace["plan"]; error: Error | n
       <Fields
         error={null}
         fields={[
-          check("reminders", words.reminders, plan?.reminders ?? true),
-          check("qr codes", words.qrCodes, plan?.qr_code_api ?? true),
+          check("reminders", labels.reminders, plan?.reminders ?? true),
+          check("qr codes", labels.qrCodes, plan?.qr_code_api ?? true),
         ]}
       />
     </div>

@@ -1,12 +1,12 @@
 /** The words of a workspace's settings. */
 import { buttonNames } from "../ui/words.ts"
-export const settingsWords = {
+export const settingsLabels = {
   title: "Settings",
   forMembers:
     "Owners and administrators of this workspace see its keys, secrets and links. Ask one of them.",
 }
 
-export const keyWords = {
+export const keyLabels = {
   actions: "Actions",
   title: "Keys",
   about: "A program calls the API with a key. A key’s scopes never change.",
@@ -35,7 +35,7 @@ export const keyWords = {
   made: "Your new key",
 }
 
-export const newKeyWords = {
+export const newKeyLabels = {
   title: buttonNames.makeKey,
   version: "Interface",
   version2: "Version 2",
@@ -58,7 +58,7 @@ export const newKeyWords = {
   action: "Make the key",
 }
 
-export const scopeWords = {
+export const scopeLabels = {
   "messages:send": ["Send messages", "Also cancel them."],
   "messages:read": ["Read messages", "Also everything about webhooks."],
   reminders: ["Reminders", "List, make, change and delete them."],
@@ -67,7 +67,7 @@ export const scopeWords = {
   contacts: ["Number checks", "Find out which phones are registered."],
 } as const
 
-export const callbackWords = {
+export const callbackLabels = {
   title: "Callback secret",
   about: "Signs the callbacks of version 1. Your program checks it.",
   show: "Show the secret",
@@ -79,7 +79,7 @@ export const callbackWords = {
   keep: "Your program needs it to check callbacks.",
 }
 
-export const workspaceWords = {
+export const workspaceLabels = {
   title: "Workspace",
   about: "Only operators change these.",
   name: "Name",
@@ -106,7 +106,7 @@ export const workspaceWords = {
   saved: "Saved.",
 }
 
-export const deleteWords = {
+export const deleteLabels = {
   title: "Delete the workspace",
   about:
     "Its keys and links stop, its waiting messages are cancelled, its webhook endpoints are removed. Within ten minutes its records are erased. This cannot be undone.",
@@ -115,7 +115,7 @@ export const deleteWords = {
   action: "Delete for good",
 }
 
-export const portalLinkWords = {
+export const portalLinkLabels = {
   actions: "Actions",
   title: "Customer access",
   about: "A link opens this workspace once, for one person with one role.",

@@ -3,9 +3,9 @@ import { useNavigate } from "@tanstack/react-router"
 import { useState } from "react"
 import { useCall } from "../api/call.ts"
 import { FormDialog } from "../ui/Dialog.tsx"
-import { textOf } from "../ui/forms.tsx"
+import { formText } from "../ui/forms.tsx"
 import { Button } from "../ui/parts.tsx"
-import { addAccountWords as words } from "./words.ts"
+import { addAccountLabels as labels } from "./words.ts"
 
 export const AddAccount = ({ workspaceId }: { workspaceId: string }) => {
   const [isOpen, setOpen] = useState(false)
@@ -21,18 +21,18 @@ export const AddAccount = ({ workspaceId }: { workspaceId: string }) => {
       path: { id: Number(workspaceId) },
       body: {
         platform: "telegram",
-        phone: textOf(data, "phone"),
-        label: textOf(data, "label"),
+        phone: formText(data, "phone"),
+        label: formText(data, "label"),
         status: "disconnected",
       },
     })
   return (
     <>
-      <Button onClick={() => setOpen(true)}>{words.title}</Button>
+      <Button onClick={() => setOpen(true)}>{labels.title}</Button>
       {isOpen && (
         <FormDialog
-          title={words.title}
-          action={words.add}
+          title={labels.title}
+          action={labels.add}
           call={add}
           submit={submit}
           close={() => setOpen(false)}
@@ -40,12 +40,12 @@ export const AddAccount = ({ workspaceId }: { workspaceId: string }) => {
             {
               name: "phone",
               type: "tel",
-              label: words.phone,
-              about: words.phoneAbout,
+              label: labels.phone,
+              about: labels.phoneAbout,
               required: true,
               autoFocus: true,
             },
-            { name: "label", label: words.label, about: words.labelAbout, maxLength: 100 },
+            { name: "label", label: labels.label, about: labels.labelAbout, maxLength: 100 },
           ]}
         />
       )}

@@ -4,26 +4,26 @@ import { useRouteContext } from "@tanstack/react-router"
 import { create } from "qrcode"
 import { useState } from "react"
 import type { TelegramLogin, TelegramLoginRequest } from "@messaging-service/client"
-import { Refused, asked, useCall } from "../api/call.ts"
+import { Refused, operationQuery, useCall } from "../api/call.ts"
 import type { NumberPath } from "../numbers/connection.ts"
-import { Choice, Form, TextField, textOf } from "../ui/forms.tsx"
+import { Choice, Form, TextField, formText } from "../ui/forms.tsx"
 import { Button, Failure } from "../ui/parts.tsx"
-import { telegramWords as words } from "./words.ts"
+import { telegramLabels as labels } from "./words.ts"
 
 type Show = (login: TelegramLogin) => void
 
 export const Scanning = ({ login, path }: { login: TelegramLogin; path: NumberPath }) => (
   <div className="flex flex-wrap items-start gap-8">
     <div className="flex min-w-0 grow flex-col gap-4">
-      <h2 className="text-lg font-semibold">{words.scanTitle}</h2>
+      <h2 className="text-lg font-semibold">{labels.scanTitle}</h2>
       <ol className="flex list-decimal flex-col gap-2 pl-5">
-        {words.steps.map((step) => (
+        {labels.steps.map((step) => (
           <li key={step}>{step}</li>
         ))}
       </ol>
       <Scan numberId={path.number_id} />
     </div>
-    {login.qr_url !== null && <QrCode text={login.qr_url} label={words.picture} />}
+    {login.qr_url !== null && <QrCode text={login.qr_url} label={labels.picture} />}
   </div>
 )
 
@@ -40,7 +40,7 @@ const Scan = ({ numberId }: { numberId: number }) => {
           busy={scan.isPending}
           onClick={() => scan.mutate({ path: { number_id: numberId }, body: {} })}
         >
-          {words.scan}
+          {labels.scan}
         </Button>
       </div>
     </>
@@ -66,22 +66,22 @@ export const WithCode = ({
   )
   return (
     <Form
-      action={words.give}
+      action={labels.give}
       call={give}
-      submit={(data) => give.mutate({ path, body: { code: textOf(data, "code") } })}
+      submit={(data) => give.mutate({ path, body: { code: formText(data, "code") } })}
       intro={
         <>
-          <h2 className="text-lg font-semibold">{words.codeTitle}</h2>
+          <h2 className="text-lg font-semibold">{labels.codeTitle}</h2>
           <p className="text-sm text-soft">
-            {login.code_sent_to === null ? words.sent : words.sentTo[login.code_sent_to]}{" "}
-            {words.otherWay}
+            {login.code_sent_to === null ? labels.sent : labels.sentTo[login.code_sent_to]}{" "}
+            {labels.otherWay}
           </p>
         </>
       }
       fields={[
         {
           name: "code",
-          label: words.codeField,
+          label: labels.codeField,
           problem: wrongAt(give.error, "invalid_code"),
           inputMode: "numeric",
           autoComplete: "one-time-code",
@@ -100,21 +100,21 @@ export const WithPassword = ({ path, show }: { path: NumberPath; show: Show }) =
   )
   return (
     <Form
-      action={words.give}
+      action={labels.give}
       call={give}
       // As typed: spaces may belong to a password.
       submit={(data) => give.mutate({ path, body: { password: String(data.get("password")) } })}
       intro={
         <>
-          <h2 className="text-lg font-semibold">{words.passwordTitle}</h2>
-          <p className="text-sm text-soft">{words.passwordAbout}</p>
+          <h2 className="text-lg font-semibold">{labels.passwordTitle}</h2>
+          <p className="text-sm text-soft">{labels.passwordAbout}</p>
         </>
       }
       fields={[
         {
           name: "password",
           type: "password",
-          label: words.passwordField,
+          label: labels.passwordField,
           problem: wrongAt(give.error, "invalid_password"),
           autoComplete: "off",
           required: true,
@@ -126,38 +126,41 @@ export const WithPassword = ({ path, show }: { path: NumberPath; show: Show }) =
 }
 
 const methods = [
-  ["qr", words.qr, words.qrAbout],
-  ["code", words.code, words.codeAbout],
+  ["qr", labels.qr, labels.qrAbout],
+  ["code", labels.code, labels.codeAbout],
 ] as const
 
 /** Chooses how to log in. */
 export const BeginLogin = ({
-  begun,
+  started,
   path,
 }: {
   path: NumberPath
-  begun: (login: TelegramLogin) => void
+  started: (login: TelegramLogin) => void
 }) => {
   const [method, setMethod] = useState<TelegramLoginRequest["method"]>("qr")
   const numbers = useQuery(
-    asked("GET /admin/v1/workspaces/{id}/numbers", { path: { id: path.id } }),
+    operationQuery("GET /admin/v1/workspaces/{id}/numbers", { path: { id: path.id } }),
   )
   const phone = numbers.data?.data.find(({ id }) => id === path.number_id)?.phone ?? null
-  const begin = useCall("POST /admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login", begun)
+  const begin = useCall(
+    "POST /admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login",
+    started,
+  )
   const submit = (data: FormData) =>
     begin.mutate({
       path,
-      body: method === "qr" ? { method } : { method, phone: textOf(data, "phone") },
+      body: method === "qr" ? { method } : { method, phone: formText(data, "phone") },
     })
   return (
     <Form
       className="card flex flex-col gap-4 p-6"
-      action={words.begin}
+      action={labels.begin}
       call={begin}
       submit={submit}
       intro={
         <fieldset className="flex flex-col gap-2">
-          <legend className="mb-2 text-sm font-medium">{words.how}</legend>
+          <legend className="mb-2 text-sm font-medium">{labels.how}</legend>
           {methods.map(([value, name, about]) => (
             <Choice
               key={value}
@@ -182,7 +185,7 @@ export const BeginLogin = ({
                     key={phone}
                     name="phone"
                     type="tel"
-                    label={words.phone}
+                    label={labels.phone}
                     problem={problem}
                     defaultValue={phone === null ? "" : `+${phone}`}
                     required

@@ -3,14 +3,14 @@ import { useQuery, useQueryClient } from "@tanstack/react-query"
 import { Link, getRouteApi } from "@tanstack/react-router"
 import type { ReactNode } from "react"
 import type { TelegramLogin } from "@messaging-service/client"
-import { Refused, asked, call, useCall } from "../api/call.ts"
+import { Refused, operationQuery, call, useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import type { NumberPath } from "../numbers/connection.ts"
 import { Boundary } from "../ui/Boundary.tsx"
 import { Button, Empty, Failure, Loading, PageHead, QueryFailure } from "../ui/parts.tsx"
 import { left } from "../ui/Time.tsx"
 import { BeginLogin, Scanning, WithCode, WithPassword } from "./LoginSteps.tsx"
-import { loginErrorWords, ownWord, telegramWords as words } from "./words.ts"
+import { loginErrorLabels, ownWord, telegramLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/numbers/$numberId/telegram")
 
@@ -19,7 +19,7 @@ const open: ReadonlyArray<string> = ["showing_qr", "code_sent", "password_needed
 const loginName = "GET /admin/v1/workspaces/{id}/numbers/{number_id}/telegram-login"
 
 /** The login, or null: an answer and no failure, so that a form which begins one stays while the page asks again. */
-const loginOf = (path: NumberPath, signal: AbortSignal): Promise<TelegramLogin | null> =>
+const getLogin = (path: NumberPath, signal: AbortSignal): Promise<TelegramLogin | null> =>
   call(loginName, { path, signal }).catch((error: unknown) => {
     if (error instanceof Refused && error.code === "login_not_found") return null
     throw error
@@ -29,14 +29,14 @@ export const TelegramPage = () => {
   const { numberId, workspaceId } = route.useParams()
   const path = { id: Number(workspaceId), number_id: Number(numberId) }
   const client = useQueryClient()
-  const { queryKey } = asked(loginName, { path })
+  const { queryKey } = operationQuery(loginName, { path })
   const {
     data: login,
     error,
     refetch,
   } = useQuery({
     queryKey,
-    queryFn: ({ signal }) => loginOf(path, signal),
+    queryFn: ({ signal }) => getLogin(path, signal),
     refetchInterval: ({ state: { data } }) =>
       data != null && open.includes(data.state) ? pollMillis : false,
   })
@@ -47,18 +47,18 @@ export const TelegramPage = () => {
   }
   return (
     <main className="flex max-w-4xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title}>
+      <PageHead title={labels.title}>
         {login != null && open.includes(login.state) && (
           <Cancel path={path} done={() => void refetch()} />
         )}
         <Link className="control" to="/w/$workspaceId/numbers" params={{ workspaceId }}>
-          {words.allNumbers}
+          {labels.allNumbers}
         </Link>
       </PageHead>
       <QueryFailure error={error} again={() => void refetch()} />
       {login === undefined && !error && <Loading rows={3} />}
       <Boundary of={login}>
-        {login === null && <BeginLogin path={path} begun={show} />}
+        {login === null && <BeginLogin path={path} started={show} />}
         {login != null && <Step login={login} path={path} show={show} />}
       </Boundary>
     </main>
@@ -74,7 +74,7 @@ const Cancel = ({ done, path }: { path: NumberPath; done: () => void }) => {
     <>
       {cancel.error && <Failure error={cancel.error} />}
       <Button busy={cancel.isPending} onClick={() => cancel.mutate({ path })}>
-        {words.cancel}
+        {labels.cancel}
       </Button>
     </>
   )
@@ -91,8 +91,8 @@ const Step = ({
 }) => {
   if (login.state === "connected")
     return (
-      <End icon="tick" title={words.connected}>
-        {words.connectedAbout}
+      <End icon="tick" title={labels.connected}>
+        {labels.connectedAbout}
       </End>
     )
   if (login.state === "failed" || login.state === "expired")
@@ -100,11 +100,11 @@ const Step = ({
       <>
         <End
           icon={login.state === "failed" ? "cross" : "hourglass"}
-          title={login.state === "failed" ? words.failed : words.expired}
+          title={login.state === "failed" ? labels.failed : labels.expired}
         >
-          {login.state === "failed" ? failureOf(login.error) : words.expiredAbout}
+          {login.state === "failed" ? toFailure(login.error) : labels.expiredAbout}
         </End>
-        <BeginLogin path={path} begun={show} />
+        <BeginLogin path={path} started={show} />
       </>
     )
   return (
@@ -118,10 +118,12 @@ const Step = ({
 }
 
 /** `too_many_attempts: wait 30 s` says more than the code. */
-const failureOf = (error: string | null): string => {
+const toFailure = (error: string | null): string => {
   const [code = "", detail] = (error ?? "").split(": ")
-  const says = loginErrorWords[code] ?? ownWord(error ?? "")
-  return detail === undefined || loginErrorWords[code] === undefined ? says : `${says} (${detail})`
+  const message = loginErrorLabels[code] ?? ownWord(error ?? "")
+  return detail === undefined || loginErrorLabels[code] === undefined
+    ? message
+    : `${message} (${detail})`
 }
 
 const End = ({
@@ -144,7 +146,7 @@ const TimeLeft = ({ login }: { login: TelegramLogin }) => {
   const now = useServiceTime()
   return (
     <p className="text-xs text-soft tabular-nums">
-      {words.left(left(Date.parse(login.expires_at) - now))}
+      {labels.left(left(Date.parse(login.expires_at) - now))}
     </p>
   )
 }

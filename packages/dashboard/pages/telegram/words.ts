@@ -1,7 +1,7 @@
 /** The words of logging a Telegram account in. */
 import type { TelegramLogin } from "@messaging-service/client"
 
-export const addAccountWords = {
+export const addAccountLabels = {
   title: "Add a Telegram account",
   phone: "Phone of the account",
   phoneAbout: "With + and country code.",
@@ -10,7 +10,7 @@ export const addAccountWords = {
   add: "Add and log in",
 }
 
-export const telegramWords = {
+export const telegramLabels = {
   title: "Log in at Telegram",
   allNumbers: "All numbers",
   how: "How to log in",
@@ -54,7 +54,7 @@ export const telegramWords = {
 }
 
 /** Why a login failed (contract: Telegram login). Another code is Telegram's own word. */
-export const loginErrorWords: Readonly<Record<string, string>> = {
+export const loginErrorLabels: Readonly<Record<string, string>> = {
   phone_invalid: "Telegram says that this is no phone.",
   phone_banned: "Telegram has banned this phone.",
   phone_not_registered: "This phone has no Telegram account.",

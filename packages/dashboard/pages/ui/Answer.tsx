@@ -60,7 +60,7 @@ export const PagedAnswer = <Item,>({
         {(next !== null || trail.length > 0) && (
           <Pager
             trail={trail}
-            shown={data.length}
+            visible={data.length}
             isFetching={query.isFetching}
             next={next}
             go={go}

@@ -1,7 +1,7 @@
 /** Around what a panel shows: where drawing it fails, what it showed before stays, and so does the page around it. */
 import { Component } from "react"
 import type { ReactNode } from "react"
-import { Failure, notShown } from "./parts.tsx"
+import { Failure, notVisible } from "./parts.tsx"
 
 interface Props {
   /** What the panel is drawn from: another value is drawn again after a failure. */
@@ -42,7 +42,7 @@ export class Boundary extends Component<Props, State> {
     if (!this.state.hasFailed) return children
     return (
       <>
-        {!quiet && <Failure error={notShown} />}
+        {!quiet && <Failure error={notVisible} />}
         {this.drawn !== null && (
           <Boundary of={of} quiet>
             {this.drawn}

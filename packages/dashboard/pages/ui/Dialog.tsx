@@ -7,7 +7,7 @@ import type { Answer, OperationName } from "../api/operations.ts"
 import { Form } from "./forms.tsx"
 import type { Call, FormProps } from "./forms.tsx"
 import { Button, Failure } from "./parts.tsx"
-import { dialogWords as words } from "./words.ts"
+import { dialogLabels as labels } from "./words.ts"
 
 interface Closable {
   readonly title: string
@@ -51,8 +51,8 @@ export const FormDialog = ({ close, title, ...form }: Closable & FormProps) => (
 export const DoneDialog = ({ children, close, title }: Closable & { children: ReactNode }) => (
   <Dialog title={title} close={close}>
     {children}
-    <Button look="primary" className="self-end" onClick={close}>
-      {words.done}
+    <Button variant="primary" className="self-end" onClick={close}>
+      {labels.done}
     </Button>
   </Dialog>
 )
@@ -76,8 +76,8 @@ export const Confirm = ({
     <div className="text-soft">{children}</div>
     {error && <Failure error={error} />}
     <div className="flex flex-wrap justify-end gap-2">
-      <Button onClick={close}>{words.back}</Button>
-      <Button look="danger" busy={isPending} onClick={act}>
+      <Button onClick={close}>{labels.back}</Button>
+      <Button variant="danger" busy={isPending} onClick={act}>
         {action}
       </Button>
     </div>

@@ -7,19 +7,19 @@ export const Figure = ({
   about,
   children,
   list,
-  look = "",
+  tone = "",
   name,
 }: {
   name: string
   about: string
-  look?: string
+  tone?: string
   /** The messages that it counts. */
   list?: { readonly params: { readonly workspaceId: string }; readonly search: MessageSearch }
   children: ReactNode
 }) => (
   <div className={`relative flex flex-col bg-surface p-4 ${list ? "hover:bg-sunken" : ""}`}>
     <dt className="text-xs text-soft">{name}</dt>
-    <dd className={`figure pt-1 text-figure font-semibold ${look}`}>
+    <dd className={`figure pt-1 text-figure font-semibold ${tone}`}>
       {list === undefined ? (
         children
       ) : (

@@ -1,16 +1,16 @@
 /** Goes through the pages of a list. */
 import { Button } from "./parts.tsx"
-import { pagerWords as words } from "./words.ts"
+import { pagerLabels as labels } from "./words.ts"
 
 export const Pager = ({
   go,
   isFetching,
   next,
-  shown,
+  visible,
   trail,
 }: {
   trail: ReadonlyArray<string>
-  shown: number
+  visible: number
   isFetching: boolean
   /** The cursor of the next page; null on the last one. */
   next: string | null
@@ -18,27 +18,27 @@ export const Pager = ({
 }) => {
   const isOnly = trail.length === 0 && next === null
   const page = trail.length + 1
-  const place = isOnly
-    ? words.all(shown)
+  const path = isOnly
+    ? labels.all(visible)
     : next === null
-      ? words.lastPage(page, shown)
-      : words.page(page, shown)
+      ? labels.lastPage(page, visible)
+      : labels.page(page, visible)
   return (
-    <nav aria-label={words.pages} className="flex min-h-8 items-center gap-2 text-xs text-soft">
-      <span className="mr-auto tabular-nums">{isFetching ? words.asking : place}</span>
+    <nav aria-label={labels.pages} className="flex min-h-8 items-center gap-2 text-xs text-soft">
+      <span className="mr-auto tabular-nums">{isFetching ? labels.asking : path}</span>
       {!isOnly && (
         <>
           <Button
             aria-disabled={trail.length === 0}
             onClick={() => trail.length > 0 && go(trail.slice(0, -1))}
           >
-            {words.newer}
+            {labels.newer}
           </Button>
           <Button
             aria-disabled={next === null}
             onClick={() => next !== null && go([...trail, next])}
           >
-            {words.older}
+            {labels.older}
           </Button>
         </>
       )}

@@ -4,12 +4,12 @@
  */
 import { useEffect, useId, useRef, useState } from "react"
 import type { KeyboardEvent } from "react"
-import { findByWords } from "./find.ts"
+import { findByLabels } from "./find.ts"
 import type { Findable } from "./find.ts"
 import { Icon } from "./Icon.tsx"
 import type { IconName } from "./Icon.tsx"
 import { Kbd } from "./parts.tsx"
-import { paletteWords as words } from "./words.ts"
+import { paletteLabels as labels } from "./words.ts"
 
 export interface Command extends Findable {
   readonly group: string
@@ -44,7 +44,7 @@ export const Palette = ({
   const [letters, setLetters] = useState("")
   const [at, setAt] = useState(0)
   const list = useId()
-  const found = [...guess(letters.trim()), ...findByWords(commands, letters).slice(0, foundMax)]
+  const found = [...guess(letters.trim()), ...findByLabels(commands, letters).slice(0, foundMax)]
   const chosen = found[Math.min(at, found.length - 1)]
 
   useEffect(() => {
@@ -67,14 +67,14 @@ export const Palette = ({
   return (
     <dialog
       ref={dialog}
-      aria-label={words.title}
+      aria-label={labels.title}
       closedby="any"
       onClose={close}
       className="over mx-auto mt-[12vh] w-[36rem] max-w-[calc(100vw-1.5rem)] overflow-hidden p-0"
     >
       <label className="flex h-12 items-center gap-3 border-b border-line px-4">
         <Icon name="search" className="text-faint" />
-        <span className="sr-only">{words.field}</span>
+        <span className="sr-only">{labels.field}</span>
         <input
           role="combobox"
           aria-expanded="true"
@@ -83,7 +83,7 @@ export const Palette = ({
           aria-autocomplete="list"
           autoFocus
           value={letters}
-          placeholder={words.example(isOperator)}
+          placeholder={labels.example(isOperator)}
           onChange={(event) => {
             setLetters(event.target.value)
             setAt(0)
@@ -94,7 +94,7 @@ export const Palette = ({
         <Kbd>Esc</Kbd>
       </label>
       <Found id={list} chosen={chosen} commands={found} point={setAt} run={run} />
-      {found.length === 0 && <p className="px-4 pb-4 text-sm text-soft">{words.nothing}</p>}
+      {found.length === 0 && <p className="px-4 pb-4 text-sm text-soft">{labels.nothing}</p>}
     </dialog>
   )
 }
@@ -115,7 +115,7 @@ const Found = ({
   <ul
     id={id}
     role="listbox"
-    aria-label={words.found}
+    aria-label={labels.found}
     className="max-h-[50vh] overflow-y-auto p-1.5"
   >
     {commands.map((command, index) => (
@@ -149,12 +149,12 @@ export const KeysHelp = ({
   return (
     <dialog
       ref={dialog}
-      aria-label={words.keys}
+      aria-label={labels.keys}
       closedby="any"
       onClose={close}
       className="over m-auto w-[24rem] max-w-[calc(100vw-1.5rem)] p-5"
     >
-      <h2 className="mb-3 text-lg font-semibold">{words.keys}</h2>
+      <h2 className="mb-3 text-lg font-semibold">{labels.keys}</h2>
       <dl className="grid grid-cols-[auto_1fr] items-center gap-x-4 gap-y-2 text-sm">
         {rows.map(([keys, what]) => (
           <div key={keys} className="contents">

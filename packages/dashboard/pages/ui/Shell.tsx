@@ -11,7 +11,7 @@ import {
 import { useEffect, useState } from "react"
 import type { BrowserSession, Workspace } from "@messaging-service/client"
 import { base } from "../api/base.ts"
-import { asked, call } from "../api/call.ts"
+import { operationQuery, call } from "../api/call.ts"
 import { useLive } from "../api/live.ts"
 import type { LiveState } from "../api/live.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
@@ -30,7 +30,7 @@ import { KeysHelp, Palette } from "./Palette.tsx"
 import { Button, Kbd } from "./parts.tsx"
 import { changeTheme } from "./theme.ts"
 import { span } from "./Time.tsx"
-import { liveWords, shellWords as words } from "./words.ts"
+import { liveLabels, shellLabels as labels } from "./words.ts"
 
 type Over = "palette" | "keys" | null
 
@@ -62,7 +62,7 @@ const Surroundings = ({
   const hasEnded = useSessionHasEnded()
   const isOperator = session.kind === "operator"
   const workspaces = useQuery({
-    ...asked("GET /admin/v1/workspaces", { query: { limit: 100 } }),
+    ...operationQuery("GET /admin/v1/workspaces", { query: { limit: 100 } }),
     enabled: isOperator,
   })
   const workspace = useOpenWorkspace(workspaceId)
@@ -90,7 +90,7 @@ const Surroundings = ({
         href="#content"
         className="sr-only focus:not-sr-only focus:absolute focus:z-10 focus:m-2 focus:bg-surface focus:p-2"
       >
-        {words.skip}
+        {labels.skip}
       </a>
       <SideBar
         session={session}
@@ -118,7 +118,7 @@ const Surroundings = ({
 /** The workspace that is open; undefined without one, or while it is not known. */
 const useOpenWorkspace = (workspaceId: string | undefined): Workspace | undefined =>
   useQuery({
-    ...asked("GET /admin/v1/workspaces/{id}", { path: { id: Number(workspaceId) } }),
+    ...operationQuery("GET /admin/v1/workspaces/{id}", { path: { id: Number(workspaceId) } }),
     enabled: workspaceId !== undefined,
   }).data
 
@@ -129,7 +129,7 @@ const DisabledBar = ({ isOperator }: { isOperator: boolean }) => (
     className="flex items-center gap-2 border-b border-line bg-red-wash px-4 py-2 text-sm text-red md:px-6"
   >
     <Icon name="warning" />
-    {isOperator ? words.disabledForOperators : words.disabled}
+    {isOperator ? labels.disabledForOperators : labels.disabled}
   </p>
 )
 
@@ -167,18 +167,18 @@ const usePaletteKey = (toggle: () => void) => {
 const keyRows = (
   pages: ReadonlyArray<WorkspacePage>,
 ): ReadonlyArray<readonly [keys: string, what: string]> => [
-  ["Ctrl K", words.keys.goTo],
-  ["c", words.keys.write],
-  ["/", words.keys.find],
-  ["j", words.keys.next],
-  ["k", words.keys.previous],
-  ["Enter", words.keys.open],
-  ["Esc", words.keys.close],
+  ["Ctrl K", labels.keys.goTo],
+  ["c", labels.keys.write],
+  ["/", labels.keys.find],
+  ["j", labels.keys.next],
+  ["k", labels.keys.previous],
+  ["Enter", labels.keys.open],
+  ["Esc", labels.keys.close],
   ...pages.map(({ key, name }) => [`g ${key}`, name] as const),
-  ["?", words.keys.all],
+  ["?", labels.keys.all],
 ]
 
-const place =
+const path =
   "flex h-8 items-center gap-2 rounded-md px-2 text-sm text-soft hover:bg-sunken hover:text-ink aria-[current=page]:bg-accent-wash aria-[current=page]:font-medium aria-[current=page]:text-accent max-md:h-10 max-md:shrink-0"
 
 /** On a narrow window the pages are a line that scrolls: the open one comes into view. */
@@ -214,18 +214,18 @@ const SideBar = ({
       className="control shrink-0 cursor-pointer border-line text-soft hover:bg-sunken max-md:size-10 max-md:border-0 max-md:px-0 md:mb-3 md:justify-start"
     >
       <Icon name="search" />
-      <span className="max-md:sr-only">{words.goTo}</span>
+      <span className="max-md:sr-only">{labels.goTo}</span>
       <span className="ml-auto max-md:hidden">
         <Kbd>Ctrl K</Kbd>
       </span>
     </button>
     {workspaceId !== undefined && (
       <nav
-        aria-label={words.pages}
+        aria-label={labels.pages}
         className="flex gap-0.5 max-md:order-3 max-md:-mx-3 max-md:w-[calc(100%+1.5rem)] max-md:overflow-x-auto max-md:px-3 max-md:pb-1 md:flex-col max-md:[&_svg]:hidden"
       >
         {pages.map(({ icon, name: called, to }) => (
-          <Link key={to} to={to} params={{ workspaceId }} className={place}>
+          <Link key={to} to={to} params={{ workspaceId }} className={path}>
             <Icon name={icon} />
             {called}
           </Link>
@@ -249,25 +249,25 @@ const Foot = ({
 }) => (
   <div className="flex gap-0.5 max-md:ml-0 md:mt-auto md:flex-col md:items-stretch">
     {workspaceId !== undefined && <Live workspaceId={Number(workspaceId)} />}
-    <Button look="quiet" onClick={changeTheme} className="max-md:hidden">
+    <Button variant="quiet" onClick={changeTheme} className="max-md:hidden">
       <Icon name="half" />
-      {words.theme}
+      {labels.theme}
     </Button>
     <Button
-      look="quiet"
+      variant="quiet"
       busy={signOut.isPending}
       onClick={signOut.mutate}
       className="max-md:size-10 max-md:justify-center"
     >
       <Icon name="exit" />
-      <span className="max-md:sr-only">{words.signOut}</span>
+      <span className="max-md:sr-only">{labels.signOut}</span>
     </Button>
     <div className="mt-2 border-t border-line px-2 pt-2 text-xs text-faint max-md:hidden">
       <ServiceClock />
-      <p>{words.signedInAs(session.kind === "operator" ? words.operator : session.role)}</p>
+      <p>{labels.signedInAs(session.kind === "operator" ? labels.operator : session.role)}</p>
       {session.return_url !== null && (
         <a href={session.return_url} className="text-accent hover:underline">
-          {words.goBack}
+          {labels.goBack}
         </a>
       )}
     </div>
@@ -276,11 +276,11 @@ const Foot = ({
 
 const ConsolePages = () => (
   <nav
-    aria-label={words.pages}
+    aria-label={labels.pages}
     className="flex gap-0.5 max-md:order-3 max-md:-mx-3 max-md:w-[calc(100%+1.5rem)] max-md:overflow-x-auto max-md:px-3 max-md:pb-1 md:flex-col"
   >
     {consolePages.map(({ icon, name, to }) => (
-      <Link key={to} to={to} activeOptions={{ exact: true }} className={place}>
+      <Link key={to} to={to} activeOptions={{ exact: true }} className={path}>
         <Icon name={icon} />
         {name}
       </Link>
@@ -303,23 +303,23 @@ const Where = ({
       <img src={`${base}icon.svg`} alt="" width="26" height="26" />
       <span className="min-w-0 text-left">
         <span className="block truncate text-sm font-semibold">
-          {workspaceId === undefined ? words.product : (name ?? words.workspace)}
+          {workspaceId === undefined ? labels.product : (name ?? labels.workspace)}
         </span>
         <span className="block text-2xs text-faint">
-          {workspaceId === undefined ? words.console : words.workspaceId(workspaceId)}
+          {workspaceId === undefined ? labels.console : labels.workspaceId(workspaceId)}
         </span>
       </span>
     </>
   )
-  const look =
+  const tone =
     "flex min-w-0 items-center gap-2.5 rounded-md px-2 py-1.5 max-md:mr-auto max-md:px-0 md:mb-2"
   return isOperator ? (
-    <Link to="/workspaces" aria-label={words.allWorkspaces} className={`${look} hover:bg-sunken`}>
+    <Link to="/workspaces" aria-label={labels.allWorkspaces} className={`${tone} hover:bg-sunken`}>
       {inner}
       <Icon name="switch" className="text-faint md:ml-auto" />
     </Link>
   ) : (
-    <div className={look}>{inner}</div>
+    <div className={tone}>{inner}</div>
   )
 }
 
@@ -334,13 +334,13 @@ const Live = ({ workspaceId }: { workspaceId: number }) => {
   const [paused, setPaused] = useState(false)
   const hasEnded = useSessionHasEnded()
   const state = useLive(workspaceId, paused || hasEnded)
-  const does = paused ? words.showNews : words.holdStill
+  const does = paused ? labels.showNews : labels.holdStill
   return (
     // Around the button: a screen reader takes what is inside of one for its name alone.
     <div role="status">
       <button
         type="button"
-        aria-label={`${liveWords[state]}: ${does}`}
+        aria-label={`${liveLabels[state]}: ${does}`}
         title={does}
         onClick={() => setPaused(!paused)}
         className="flex h-8 w-full cursor-pointer items-center gap-2 rounded-md px-2 text-sm text-soft hover:bg-sunken max-md:h-10"
@@ -348,7 +348,7 @@ const Live = ({ workspaceId }: { workspaceId: number }) => {
         <span className="grid size-4 place-items-center" aria-hidden="true">
           <span className={`size-2 rounded-full ${dots[state]}`} />
         </span>
-        {liveWords[state]}
+        {liveLabels[state]}
       </button>
     </div>
   )
@@ -372,7 +372,7 @@ const ServiceClock = () => {
     <p className="tabular-nums">
       <time dateTime={new Date(now).toISOString()}>{clock.format(now)} UTC</time>
       {ahead > sameTimeMillis && (
-        <span className="block text-violet">{words.movedOn(span(ahead))}</span>
+        <span className="block text-violet">{labels.movedOn(span(ahead))}</span>
       )}
     </p>
   )

@@ -9,7 +9,7 @@ interface Column<Item> {
   readonly name: string
   readonly cell: (item: Item) => ReactNode
   /** Classes of the cell's text. */
-  readonly look?: string
+  readonly tone?: string
   /** Hidden below 768 px. */
   readonly wide?: true
   readonly right?: true
@@ -69,10 +69,10 @@ export const Table = <Item extends HasKey>({
             >
               {columns.map((column) => (
                 <td key={column.name} className={body(column)}>
-                  {column.look === undefined ? (
+                  {column.tone === undefined ? (
                     column.cell(item)
                   ) : (
-                    <span className={column.look}>{column.cell(item)}</span>
+                    <span className={column.tone}>{column.cell(item)}</span>
                   )}
                 </td>
               ))}

@@ -45,20 +45,20 @@ export const When = ({ at, how = "ago" }: { at: string; how?: "ago" | "clock" })
   const now = useServiceTime()
   const instant = Date.parse(at)
   const exact = `${absolute.format(instant)} · ${utc.format(instant)} UTC`
-  const shown = how === "ago" ? fromNow(instant, now) : clockTime(instant, now)
+  const formatted = how === "ago" ? fromNow(instant, now) : clockTime(instant, now)
   return (
     <time dateTime={at} title={exact} aria-label={exact} className="tabular-nums">
-      {shown}
+      {formatted}
     </time>
   )
 }
 
 /** A time that is still to come, after its words; nothing once it has passed. */
-export const Ahead = ({ at, words }: { at: string; words: string }) => {
+export const Ahead = ({ at, text }: { at: string; text: string }) => {
   const now = useServiceTime()
   return Date.parse(at) <= now ? null : (
     <>
-      {words}
+      {text}
       <When at={at} />
     </>
   )
@@ -80,5 +80,5 @@ export const left = (millis: number): string => {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`
 }
 
-export const hourOf = (at: number): string => minute.format(at)
-export const dayOf = (at: number): string => day.format(at)
+export const formatHour = (at: number): string => minute.format(at)
+export const formatDay = (at: number): string => day.format(at)

@@ -1,7 +1,7 @@
 /** Charts of few marks: columns over time, a line of two percentiles, a meter. No library. */
 import { useState } from "react"
-import { dayOf, hourOf } from "./Time.tsx"
-import { chartWords as words } from "./words.ts"
+import { formatDay, formatHour } from "./Time.tsx"
+import { chartLabels as labels } from "./words.ts"
 
 const hourMillis = 3_600_000
 const dayMillis = 86_400_000
@@ -9,7 +9,7 @@ const dayMillis = 86_400_000
 export interface Series {
   readonly name: string
   /** A class for the colour of its marks. */
-  readonly look: string
+  readonly tone: string
   readonly values: ReadonlyArray<number>
 }
 
@@ -38,7 +38,7 @@ const namer = (at: ReadonlyArray<string>) => {
   const stepMillis = at.length > 1 ? Date.parse(at[1] ?? "") - Date.parse(at[0] ?? "") : hourMillis
   return (index: number): string => {
     const instant = Date.parse(at[index] ?? "")
-    return stepMillis < dayMillis ? hourOf(instant) : dayOf(instant)
+    return stepMillis < dayMillis ? formatHour(instant) : formatDay(instant)
   }
 }
 
@@ -46,14 +46,14 @@ const sumOf = ({ values }: Series) => values.reduce((sum, value) => sum + value,
 
 /** One column for each span of time, the latest at the right. The legend reads out what the pointer is on. */
 export const Columns = ({ at, height = "h-40", series, title }: ColumnsProps) => {
-  const [shown, setShown] = useState<number | null>(null)
+  const [visible, setVisible] = useState<number | null>(null)
   const total = (index: number) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)
   const top = roundUp(Math.max(0, ...at.map((_, index) => total(index))))
-  const nameOf = namer(at)
+  const toName = namer(at)
 
   return (
     <figure className="flex min-w-0 flex-col gap-2">
-      <Legend at={at} nameOf={nameOf} series={series} shown={shown} title={title} />
+      <Legend at={at} nameOf={toName} series={series} visible={visible} title={title} />
       <div className="grid grid-cols-[2rem_1fr] gap-x-2">
         <div
           className={`flex flex-col justify-between text-right text-2xs text-faint tabular-nums ${height}`}
@@ -66,7 +66,7 @@ export const Columns = ({ at, height = "h-40", series, title }: ColumnsProps) =>
         <div
           role="img"
           aria-label={`${title}: ${series.map((one) => `${one.name} ${sumOf(one)}`).join(", ")}`}
-          onPointerLeave={() => setShown(null)}
+          onPointerLeave={() => setVisible(null)}
           className={`relative flex border-b border-edge ${height}`}
         >
           <span className="absolute inset-x-0 top-0 border-t border-line" />
@@ -74,19 +74,19 @@ export const Columns = ({ at, height = "h-40", series, title }: ColumnsProps) =>
           {at.map((start, index) => (
             <div
               key={start}
-              onPointerEnter={() => setShown(index)}
-              className={`relative flex h-full min-w-0 grow basis-0 flex-col justify-end gap-px px-px md:px-1 ${shown === index ? "bg-sunken" : ""}`}
+              onPointerEnter={() => setVisible(index)}
+              className={`relative flex h-full min-w-0 grow basis-0 flex-col justify-end gap-px px-px md:px-1 ${visible === index ? "bg-sunken" : ""}`}
             >
               <Column
                 index={index}
                 series={series}
                 top={top}
-                faded={shown !== null && shown !== index}
+                faded={visible !== null && visible !== index}
               />
             </div>
           ))}
         </div>
-        <Marks count={at.length} nameOf={nameOf} />
+        <Marks count={at.length} nameOf={toName} />
       </div>
     </figure>
   )
@@ -96,27 +96,27 @@ const Legend = ({
   at,
   nameOf,
   series,
-  shown,
+  visible,
   title,
 }: Pick<ColumnsProps, "at" | "series" | "title"> & {
   nameOf: (index: number) => string
-  shown: number | null
+  visible: number | null
 }) => (
   <figcaption className="flex flex-wrap items-baseline gap-x-4 gap-y-1 text-xs text-soft">
     <span className="mr-auto text-sm font-semibold text-ink">{title}</span>
     {series.map((one) => (
       <span key={one.name} className="flex items-center gap-1.5 tabular-nums">
-        <span className={`size-2 rounded-[2px] ${one.look}`} aria-hidden="true" />
+        <span className={`size-2 rounded-[2px] ${one.tone}`} aria-hidden="true" />
         {one.name}
         <b className="font-semibold text-ink">
-          {(shown === null ? sumOf(one) : (one.values[shown] ?? 0)).toLocaleString()}
+          {(visible === null ? sumOf(one) : (one.values[visible] ?? 0)).toLocaleString()}
         </b>
       </span>
     ))}
     <span className="w-20 text-right tabular-nums max-md:hidden">
-      {shown === null
-        ? words.inAll
-        : `${nameOf(shown)}–${shown + 1 < at.length ? nameOf(shown + 1) : words.now}`}
+      {visible === null
+        ? labels.inAll
+        : `${nameOf(visible)}–${visible + 1 < at.length ? nameOf(visible + 1) : labels.now}`}
     </span>
   </figcaption>
 )
@@ -138,7 +138,7 @@ const Column = ({
       value > 0 && (
         <span
           key={one.name}
-          className={`block min-h-[2px] w-full max-w-6 self-center first:rounded-t-[2px] ${one.look} ${faded ? "opacity-50" : ""}`}
+          className={`block min-h-[2px] w-full max-w-6 self-center first:rounded-t-[2px] ${one.tone} ${faded ? "opacity-50" : ""}`}
           style={{ height: `${(value / top) * 100}%` }}
         />
       )
@@ -160,12 +160,12 @@ const Marks = ({ count, nameOf }: { count: number; nameOf: (index: number) => st
         {nameOf(index)}
       </span>
     ))}
-    <span className="absolute right-0">{words.now}</span>
+    <span className="absolute right-0">{labels.now}</span>
   </div>
 )
 
 /** The shape of a few values, without axes. */
-export const Spark = ({ look, values }: { values: ReadonlyArray<number>; look: string }) => {
+export const Spark = ({ tone, values }: { values: ReadonlyArray<number>; tone: string }) => {
   const top = Math.max(1, ...values)
   return (
     <div className="flex h-8 items-end gap-px" aria-hidden="true">
@@ -174,7 +174,7 @@ export const Spark = ({ look, values }: { values: ReadonlyArray<number>; look: s
           // Their place is all that tells them apart.
           // oxlint-disable-next-line react/no-array-index-key
           key={index}
-          className={`min-h-px grow rounded-t-[1px] ${value === 0 ? "bg-line" : look}`}
+          className={`min-h-px grow rounded-t-[1px] ${value === 0 ? "bg-line" : tone}`}
           style={{ height: `${(value / top) * 100}%` }}
         />
       ))}
@@ -185,7 +185,7 @@ export const Spark = ({ look, values }: { values: ReadonlyArray<number>; look: s
 /** How much of a limit is used. */
 export const Meter = ({ label, limit, value }: { label: string; value: number; limit: number }) => {
   const part = limit === 0 ? 1 : Math.min(1, value / limit)
-  const look = part >= 1 ? "bg-mark-red" : part >= 0.8 ? "bg-amber" : "bg-mark"
+  const tone = part >= 1 ? "bg-mark-red" : part >= 0.8 ? "bg-amber" : "bg-mark"
   return (
     <div
       role="meter"
@@ -193,10 +193,10 @@ export const Meter = ({ label, limit, value }: { label: string; value: number; l
       aria-valuemin={0}
       aria-valuemax={limit}
       aria-valuenow={value}
-      aria-valuetext={words.of(value.toLocaleString(), limit.toLocaleString())}
+      aria-valuetext={labels.of(value.toLocaleString(), limit.toLocaleString())}
       className="h-1.5 overflow-hidden rounded-full bg-sunken"
     >
-      <div className={`h-full rounded-full ${look}`} style={{ width: `${part * 100}%` }} />
+      <div className={`h-full rounded-full ${tone}`} style={{ width: `${part * 100}%` }} />
     </div>
   )
 }

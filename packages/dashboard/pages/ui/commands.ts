@@ -5,9 +5,9 @@ import type { Command } from "./Palette.tsx"
 import { consolePages } from "./pages.ts"
 import type { WorkspacePage } from "./pages.ts"
 import { changeTheme } from "./theme.ts"
-import { buttonNames, shellWords as words } from "./words.ts"
+import { buttonNames, shellLabels as labels } from "./words.ts"
 
-interface Place {
+interface Position {
   readonly workspaceId: string | undefined
   readonly isOperator: boolean
   readonly pages: ReadonlyArray<WorkspacePage>
@@ -16,7 +16,7 @@ interface Place {
   readonly signOut: () => void
 }
 
-const { groups } = words
+const { groups } = labels
 
 /** Phones have at least this many digits, numbers of messages at most one more than that at first. */
 const phoneDigitsMin = 7
@@ -35,14 +35,14 @@ type GoTo = (
 const ofSending = (goTo: GoTo): ReadonlyArray<Command> => [
   {
     name: buttonNames.newMessage,
-    also: [words.keys.write],
+    also: [labels.keys.write],
     icon: "send",
     group: groups.action,
     keys: "c",
     act: () => goTo("/w/$workspaceId/messages/new"),
   },
   {
-    name: words.sendFile,
+    name: labels.sendFile,
     icon: "file",
     group: groups.action,
     act: () => goTo("/w/$workspaceId/messages/file"),
@@ -59,13 +59,13 @@ const ofSending = (goTo: GoTo): ReadonlyArray<Command> => [
 const ofDigits = (letters: string, goTo: GoTo): ReadonlyArray<Command> => {
   if (!/^\+?\d{1,20}$/.test(letters)) return []
   const find: Command = {
-    name: words.messagesTo(letters),
+    name: labels.messagesTo(letters),
     icon: "search",
     group: groups.find,
     act: () => goTo("/w/$workspaceId/messages", { find: letters }),
   }
   const open: Command = {
-    name: words.message(letters),
+    name: labels.message(letters),
     icon: "message",
     group: groups.open,
     act: () => goTo("/w/$workspaceId/messages", { open: Number(letters) }),
@@ -81,7 +81,7 @@ export const useCommands = ({
   signOut,
   workspaceId,
   workspaces,
-}: Place) => {
+}: Position) => {
   const navigate = useNavigate()
   const goTo: GoTo = (to, search = {}) => {
     if (workspaceId !== undefined) void navigate({ to, params: { workspaceId }, search })
@@ -104,16 +104,16 @@ export const useCommands = ({
   const ofWorkspaces = workspaces.map(({ id, name }): Command => ({
     name,
     icon: "switch",
-    group: words.workspaceId(id),
+    group: labels.workspaceId(id),
     act: () => void navigate({ to: "/w/$workspaceId", params: { workspaceId: String(id) } }),
   }))
   const commands: ReadonlyArray<Command> = [
     ...(workspaceId === undefined ? [] : [...ofSending(goTo), ...ofPages]),
     ...(isOperator ? ofConsole : []),
     ...ofWorkspaces,
-    { name: words.changeTheme, icon: "half", group: groups.action, act: changeTheme },
-    { name: words.showKeys, icon: "keyboard", group: groups.action, keys: "?", act: showKeys },
-    { name: words.signOut, icon: "exit", group: groups.action, act: signOut },
+    { name: labels.changeTheme, icon: "half", group: groups.action, act: changeTheme },
+    { name: labels.showKeys, icon: "keyboard", group: groups.action, keys: "?", act: showKeys },
+    { name: labels.signOut, icon: "exit", group: groups.action, act: signOut },
   ]
   const guess = (letters: string) => (workspaceId === undefined ? [] : ofDigits(letters, goTo))
   return { commands, guess, goTo }

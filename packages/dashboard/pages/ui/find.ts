@@ -7,28 +7,31 @@ export interface Findable {
 }
 
 /** The better, the lower; undefined for no match. */
-const rank = (name: string, wanted: string): number | undefined => {
+const rank = (name: string, query: string): number | undefined => {
   const text = name.toLowerCase()
-  if (text.startsWith(wanted)) return 0
-  const words = text.split(/[^\p{L}\p{N}]+/u)
-  if (wanted.split(/\s+/).every((each) => words.some((word) => word.startsWith(each)))) return 1
-  return text.includes(wanted) ? 2 : undefined
+  if (text.startsWith(query)) return 0
+  const labels = text.split(/[^\p{L}\p{N}]+/u)
+  if (query.split(/\s+/).every((each) => labels.some((label) => label.startsWith(each)))) return 1
+  return text.includes(query) ? 2 : undefined
 }
 
 /** More than every rank of a name. */
 const afterNames = 3
 
 /** The best first; those as good as each other in their order. */
-export const findByWords = <Item extends Findable>(
+export const findByLabels = <Item extends Findable>(
   items: ReadonlyArray<Item>,
   letters: string,
 ): ReadonlyArray<Item> => {
-  const wanted = letters.trim().toLowerCase()
+  const query = letters.trim().toLowerCase()
   return items
     .map((item) => {
-      const others = (item.also ?? []).map((name) => rank(name, wanted) ?? Number.NaN)
-      const places = [rank(item.name, wanted) ?? Number.NaN, ...others.map((at) => at + afterNames)]
-      return { item, place: Math.min(...places.filter((at) => !Number.isNaN(at))) }
+      const others = (item.also ?? []).map((name) => rank(name, query) ?? Number.NaN)
+      const positions = [
+        rank(item.name, query) ?? Number.NaN,
+        ...others.map((at) => at + afterNames),
+      ]
+      return { item, place: Math.min(...positions.filter((at) => !Number.isNaN(at))) }
     })
     .filter(({ place }) => Number.isFinite(place))
     .toSorted((a, b) => a.place - b.place)

@@ -9,7 +9,7 @@ import type {
 } from "react"
 import { Refused } from "../api/call.ts"
 import { Button, Failure } from "./parts.tsx"
-import { dialogWords as words } from "./words.ts"
+import { dialogLabels as labels } from "./words.ts"
 
 /** `to[3].phone` is within `to`. */
 const isWithin = (path: string | null, field: string): boolean =>
@@ -19,13 +19,13 @@ const isWithin = (path: string | null, field: string): boolean =>
 export const fieldProblem = (error: Error | null, field: string): string | undefined =>
   error instanceof Refused && isWithin(error.field, field) ? error.message : undefined
 
-interface FieldWords {
+interface FieldLabels {
   readonly label: string
   readonly about?: ReactNode
   readonly problem?: string | undefined
 }
 
-interface FieldProps extends FieldWords {
+interface FieldProps extends FieldLabels {
   readonly children: (ids: {
     readonly id: string
     readonly "aria-invalid": boolean
@@ -65,7 +65,7 @@ export const TextField = ({
   label,
   problem,
   ...attributes
-}: FieldWords & Attributes<InputHTMLAttributes<HTMLInputElement>>) => (
+}: FieldLabels & Attributes<InputHTMLAttributes<HTMLInputElement>>) => (
   <Field label={label} about={about} problem={problem}>
     {(ids) => (
       <input {...attributes} {...ids} className={`${input} ${attributes.className ?? ""}`} />
@@ -77,7 +77,7 @@ export const TextField = ({
 export const FileField = ({
   choose,
   ...attributes
-}: FieldWords & {
+}: FieldLabels & {
   accept?: string
   required?: boolean
   choose: (file: File | undefined) => void
@@ -95,7 +95,7 @@ export const TextArea = ({
   label,
   problem,
   ...attributes
-}: FieldWords & Attributes<TextareaHTMLAttributes<HTMLTextAreaElement>>) => (
+}: FieldLabels & Attributes<TextareaHTMLAttributes<HTMLTextAreaElement>>) => (
   <Field label={label} about={about} problem={problem}>
     {(ids) => (
       <textarea
@@ -115,7 +115,7 @@ export const SelectField = ({
   options,
   problem,
   ...attributes
-}: FieldWords & Attributes<SelectHTMLAttributes<HTMLSelectElement>> & { options: Options }) => (
+}: FieldLabels & Attributes<SelectHTMLAttributes<HTMLSelectElement>> & { options: Options }) => (
   <Field label={label} about={about} problem={problem}>
     {(ids) => (
       <select {...attributes} {...ids} className={input}>
@@ -148,11 +148,11 @@ export const CheckField = ({
 )
 
 /** The fields of the contract whose refusals a field shows. */
-type Shows = string | ReadonlyArray<string>
+type ShownFields = string | ReadonlyArray<string>
 
-type DataField = FieldWords & {
+type DataField = FieldLabels & {
   readonly name: string
-  readonly shows?: Shows
+  readonly shows?: ShownFields
   /** Takes what the user writes, of a field whose value the page holds. */
   readonly change?: (value: string) => void
 } & (
@@ -163,7 +163,7 @@ type DataField = FieldWords & {
 
 /** A part of the page that shows refusals of its own. */
 interface DrawnField {
-  readonly shows: Shows
+  readonly shows: ShownFields
   readonly draw: (problem: string | undefined) => ReactNode
 }
 
@@ -175,37 +175,37 @@ export type FormFields = ReadonlyArray<FormField | ReadonlyArray<FormField>>
 const shownBy = (field: FormField): ReadonlyArray<string> =>
   [field.shows ?? ("name" in field ? field.name : [])].flat()
 
-const problemOf = (error: Error | null, field: FormField): string | undefined =>
+const toProblem = (error: Error | null, field: FormField): string | undefined =>
   ("problem" in field ? field.problem : undefined) ??
   shownBy(field)
     .map((name) => fieldProblem(error, name))
     .find((problem) => problem !== undefined)
 
-const keyOf = (field: FormField): string => ("name" in field ? field.name : shownBy(field).join())
+const toKey = (field: FormField): string => ("name" in field ? field.name : shownBy(field).join())
 
 interface Changed {
   readonly target: { readonly value: string }
 }
 
 const OneField = ({ error, field }: { error: Error | null; field: FormField }) => {
-  const problem = problemOf(error, field)
+  const problem = toProblem(error, field)
   if ("draw" in field) return field.draw(problem)
   const { change, shows: _, ...attributes } = field
   const onChange = change && { onChange: (event: Changed) => change(event.target.value) }
-  const given = { ...attributes, ...onChange, problem }
-  if ("rows" in given) return <TextArea {...given} />
-  if ("options" in given) return <SelectField {...given} />
-  return given.type === "checkbox" ? <CheckField {...given} /> : <TextField {...given} />
+  const options = { ...attributes, ...onChange, problem }
+  if ("rows" in options) return <TextArea {...options} />
+  if ("options" in options) return <SelectField {...options} />
+  return options.type === "checkbox" ? <CheckField {...options} /> : <TextField {...options} />
 }
 
 export const Fields = ({ error, fields }: { error: Error | null; fields: FormFields }) =>
   fields.map((one) =>
     "length" in one ? (
-      <div key={one.map(keyOf).join()} className="grid items-start gap-[inherit] sm:grid-cols-2">
+      <div key={one.map(toKey).join()} className="grid items-start gap-[inherit] sm:grid-cols-2">
         <Fields error={error} fields={one} />
       </div>
     ) : (
-      <OneField key={keyOf(one)} error={error} field={one} />
+      <OneField key={toKey(one)} error={error} field={one} />
     ),
   )
 
@@ -225,12 +225,12 @@ interface FormEndProps {
 /** The end of a form: a refusal that no field shows, the way back, and the button that sends it. */
 const FormEnd = ({ action, call: { error, isPending }, close, fields }: FormEndProps) => (
   <>
-    {error && fields.flat().every((field) => problemOf(error, field) === undefined) && (
+    {error && fields.flat().every((field) => toProblem(error, field) === undefined) && (
       <Failure error={error} />
     )}
     <div className="flex flex-wrap justify-end gap-2">
-      {close && <Button onClick={close}>{words.back}</Button>}
-      <Button type="submit" look="primary" busy={isPending}>
+      {close && <Button onClick={close}>{labels.back}</Button>}
+      <Button type="submit" variant="primary" busy={isPending}>
         {action}
       </Button>
     </div>
@@ -272,7 +272,7 @@ export const Form = ({
 )
 
 /** The text of a field of a form, without spaces around it. */
-export const textOf = (data: FormData, name: string): string => {
+export const formText = (data: FormData, name: string): string => {
   const value = data.get(name)
   return typeof value === "string" ? value.trim() : ""
 }

@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import type { Query, QueryFunction, UseQueryResult } from "@tanstack/react-query"
 import { useNavigate, useSearch } from "@tanstack/react-router"
-import { asked } from "../api/call.ts"
+import { operationQuery } from "../api/call.ts"
 import type { Input } from "../api/call.ts"
 import type { Answer, OperationName } from "../api/operations.ts"
 
@@ -41,7 +41,7 @@ export const useList = <N extends OperationName>(
 ): List<ItemOf<N>> => {
   const { trail = [] } = useSearch({ strict: false })
   const navigate = useNavigate()
-  const { queryFn, queryKey } = asked(name, {
+  const { queryFn, queryKey } = operationQuery(name, {
     ...input,
     query: { limit: 50, ...filters, cursor: trail.at(-1) },
   } as unknown as Input<N>)

@@ -5,9 +5,9 @@ import { Refused } from "../api/call.ts"
 import { saysSessionEnded } from "../api/session.ts"
 import { Icon } from "./Icon.tsx"
 import type { IconName } from "./Icon.tsx"
-import { secretWords, shellWords, stateWords as words } from "./words.ts"
+import { secretLabels, shellLabels, stateLabels as labels } from "./words.ts"
 
-const looks = {
+const variants = {
   plain: "control hover:bg-sunken",
   primary: "control border-accent bg-accent font-medium text-on-accent hover:opacity-90",
   danger: "control border-red text-red hover:bg-red-wash",
@@ -17,9 +17,12 @@ const looks = {
 
 export const Button = ({
   busy = false,
-  look = "plain",
+  variant = "plain",
   ...attributes
-}: ButtonHTMLAttributes<HTMLButtonElement> & { look?: keyof typeof looks; busy?: boolean }) => (
+}: ButtonHTMLAttributes<HTMLButtonElement> & {
+  variant?: keyof typeof variants
+  busy?: boolean
+}) => (
   <button
     type="button"
     {...attributes}
@@ -28,7 +31,7 @@ export const Button = ({
     aria-disabled={busy || attributes["aria-disabled"]}
     // A busy button that submits a form would submit it twice.
     onClick={busy ? (event) => event.preventDefault() : attributes.onClick}
-    className={`${looks[look]} cursor-pointer aria-disabled:cursor-default aria-disabled:opacity-55 ${attributes.className ?? ""}`}
+    className={`${variants[variant]} cursor-pointer aria-disabled:cursor-default aria-disabled:opacity-55 ${attributes.className ?? ""}`}
   />
 )
 
@@ -79,25 +82,25 @@ const isRoleRefusal = (error: Error): boolean =>
   error instanceof Refused && ["role_required", "operator_required"].includes(error.code)
 
 /** Of a part of the page that cannot be drawn. */
-export const notShown = new Error(words.notShown)
+export const notVisible = new Error(labels.notVisible)
 
-const sentenceOf = (error: Error): string => {
-  if (error === notShown) return error.message
-  if (!(error instanceof Refused)) return words.away
+const toSentence = (error: Error): string => {
+  if (error === notVisible) return error.message
+  if (!(error instanceof Refused)) return labels.away
   // The dialog over the page signs in again; what the user asked for is still to be done.
-  if (saysSessionEnded(error)) return words.sessionEnded
-  if (isRoleRefusal(error)) return words.roleRefused
-  return error.status === 404 ? words.gone : error.message
+  if (saysSessionEnded(error)) return labels.sessionEnded
+  if (isRoleRefusal(error)) return labels.roleRefused
+  return error.status === 404 ? labels.gone : error.message
 }
 
 /** Whatever is repeated, it stays refused. */
 const isFinal = (error: Error): boolean =>
   isRoleRefusal(error) || (error instanceof Refused && error.status === 404)
 
-const detailOf = (error: Error): string => {
-  if (!(error instanceof Refused)) return words.mayBeOld
-  const later = error.retryAfter === null ? "" : words.againIn(error.retryAfter)
-  return `${error.code} · ${error.requestId ?? words.noRequestId}${later}`
+const toDetail = (error: Error): string => {
+  if (!(error instanceof Refused)) return labels.mayBeOld
+  const later = error.retryAfter === null ? "" : labels.againIn(error.retryAfter)
+  return `${error.code} · ${error.requestId ?? labels.noRequestId}${later}`
 }
 
 /** What went wrong, what the user can do, and the id that an operator finds in the log. */
@@ -108,10 +111,10 @@ export const Failure = ({ again, error }: { error: Error; again?: () => void }) 
   >
     <Icon name="warning" />
     <div className="mr-auto min-w-0">
-      <p className="font-medium break-words">{sentenceOf(error)}</p>
-      <p className="text-xs break-words">{detailOf(error)}</p>
+      <p className="font-medium break-words">{toSentence(error)}</p>
+      <p className="text-xs break-words">{toDetail(error)}</p>
     </div>
-    {again && !isFinal(error) && <Button onClick={again}>{words.again}</Button>}
+    {again && !isFinal(error) && <Button onClick={again}>{labels.again}</Button>}
   </div>
 )
 
@@ -126,15 +129,15 @@ export const QueryFailure = ({ again, error }: { error: Error | null; again: () 
 export const Bar = ({
   children,
   icon,
-  says,
+  message,
 }: {
   icon: IconName
-  says: string
+  message: string
   children: ReactNode
 }) => (
   <p className="flex flex-wrap items-center gap-2 border-b border-line bg-amber-wash px-4 py-2 text-sm text-amber md:px-6">
     <Icon name={icon} />
-    <span className="mr-auto tabular-nums">{says}</span>
+    <span className="mr-auto tabular-nums">{message}</span>
     {children}
   </p>
 )
@@ -149,13 +152,13 @@ export const Secret = ({ about, label, text }: { label: string; text: string; ab
       </code>
       <Copy text={text} secret />
     </p>
-    <p className="text-xs">{about ?? secretWords.once}</p>
+    <p className="text-xs">{about ?? secretLabels.once}</p>
   </div>
 )
 
 /** Rows to come, in the height that they will have. */
 export const Loading = ({ rows = 8 }: { rows?: number }) => (
-  <div role="status" aria-label={words.loading} className="flex flex-col">
+  <div role="status" aria-label={labels.loading} className="flex flex-col">
     {Array.from({ length: rows }, (_, index) => (
       // Their place is all that tells them apart.
       // oxlint-disable-next-line react/no-array-index-key
@@ -177,8 +180,8 @@ export const Copy = ({ secret = false, text }: { text: string; secret?: boolean 
   return (
     <button
       type="button"
-      title={words.copy}
-      aria-label={done ? words.copied : secret ? words.copy : words.copyText(text)}
+      title={labels.copy}
+      aria-label={done ? labels.copied : secret ? labels.copy : labels.copyText(text)}
       onClick={() => void copy()}
       className="inline-grid size-6 cursor-pointer place-items-center rounded align-middle text-faint hover:bg-sunken hover:text-ink"
     >
@@ -236,6 +239,6 @@ export const Section = ({
 /** The title of the document, by which tabs and screen readers tell pages apart. */
 export const useTitle = (title: string): void => {
   useEffect(() => {
-    document.title = shellWords.titleOf(title)
+    document.title = shellLabels.toTitle(title)
   }, [title])
 }

@@ -1,9 +1,9 @@
 /** Light or dark: the system's, unless the user chose. This browser keeps that choice, and what it sent of files. */
-const place = "theme"
+const path = "theme"
 
 export const applyTheme = (): void => {
-  const kept = localStorage.getItem(place)
-  if (kept === "light" || kept === "dark") document.documentElement.dataset["theme"] = kept
+  const stored = localStorage.getItem(path)
+  if (stored === "light" || stored === "dark") document.documentElement.dataset["theme"] = stored
 }
 
 export const changeTheme = (): void => {
@@ -12,5 +12,5 @@ export const changeTheme = (): void => {
     root.dataset["theme"] ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")
   const next = now === "dark" ? "light" : "dark"
   root.dataset["theme"] = next
-  localStorage.setItem(place, next)
+  localStorage.setItem(path, next)
 }

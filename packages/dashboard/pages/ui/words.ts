@@ -1,7 +1,7 @@
 /** The words around every page. Each page has its own file of words, so that a language can be added. */
 import type { LiveState } from "../api/live.ts"
 
-export const paletteWords = {
+export const paletteLabels = {
   title: "Go to or do",
   field: "What for",
   example: (isOperator: boolean) =>
@@ -40,7 +40,7 @@ export const buttonNames = {
   makeWorkspace: "Make a workspace",
 }
 
-export const shellWords = {
+export const shellLabels = {
   skip: "Skip to the page",
   goTo: "Go to…",
   pages: "Pages",
@@ -49,7 +49,7 @@ export const shellWords = {
   operator: "operator",
   signedInAs: (role: string) => `Signed in as ${role}`,
   product: "Messaging",
-  titleOf: (page: string) => `${page} · Messaging`,
+  toTitle: (page: string) => `${page} · Messaging`,
   console: "Console",
   workspace: "Workspace",
   workspaceId: (id: string | number) => `Workspace ${id}`,
@@ -84,30 +84,30 @@ export const shellWords = {
   },
 }
 
-export const liveWords: Readonly<Record<LiveState, string>> = {
+export const liveLabels: Readonly<Record<LiveState, string>> = {
   connecting: "Connecting",
   live: "Live",
   offline: "No connection",
   paused: "Paused",
 }
 
-export const dialogWords = { back: "Back", done: "Done" }
+export const dialogLabels = { back: "Back", done: "Done" }
 
-export const pagerWords = {
+export const pagerLabels = {
   pages: "Pages of the list",
-  page: (page: number, shown: number) => `Page ${page} · ${shown} shown`,
-  lastPage: (page: number, shown: number) => `Page ${page}, the last · ${shown} shown`,
-  all: (shown: number) => (shown === 0 ? "" : `${shown} in all`),
+  page: (page: number, visible: number) => `Page ${page} · ${visible} shown`,
+  lastPage: (page: number, visible: number) => `Page ${page}, the last · ${visible} shown`,
+  all: (visible: number) => (visible === 0 ? "" : `${visible} in all`),
   asking: "Asking…",
   newer: "Newer",
   older: "Older",
 }
 
-export const secretWords = {
+export const secretLabels = {
   once: "Copy it now: this is the only time that it is shown.",
 }
 
-export const signedOutWords = {
+export const signedOutLabels = {
   title: "Your session has ended",
   operator: "Sign in again. What you typed on this page stays.",
   portal:
@@ -115,10 +115,10 @@ export const signedOutWords = {
 }
 
 /** The states that every page has. */
-export const stateWords = {
+export const stateLabels = {
   loading: "Loading",
   away: "The service does not answer.",
-  notShown: "This part of the page cannot be shown.",
+  notVisible: "This part of the page cannot be shown.",
   roleRefused: "Your role does not allow this.",
   sessionEnded: "Your session had ended, so this was not done. Do it again.",
   gone: "It is no longer there. It was deleted, or the address is wrong.",
@@ -131,7 +131,7 @@ export const stateWords = {
   copyText: (text: string) => `Copy ${text}`,
 }
 
-export const chartWords = {
+export const chartLabels = {
   inAll: "in all",
   now: "now",
   of: (a: string, b: string) => `${a} of ${b}`,

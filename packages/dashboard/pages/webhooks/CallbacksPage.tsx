@@ -6,14 +6,14 @@ import { PageHead } from "../ui/parts.tsx"
 import { PagedTable, mono } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { resultColumns } from "./AttemptResult.tsx"
-import { callbacksWords as words, logWords } from "./words.ts"
+import { callbacksLabels as labels, logLabels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks/callbacks")
 
 const columns: Columns<CallbackDelivery> = [
-  { name: logWords.event, look: "font-medium", cell: ({ type }) => type },
-  { name: words.address, wide: true, look: mono, cell: ({ url }) => url },
-  { name: logWords.attempt, wide: true, right: true, cell: ({ attempt }) => attempt },
+  { name: logLabels.event, tone: "font-medium", cell: ({ type }) => type },
+  { name: labels.address, wide: true, tone: mono, cell: ({ url }) => url },
+  { name: logLabels.attempt, wide: true, right: true, cell: ({ attempt }) => attempt },
   ...resultColumns,
 ]
 
@@ -22,16 +22,16 @@ export const CallbacksPage = () => {
   const path = { id: Number(workspaceId) }
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} about={words.about}>
+      <PageHead title={labels.title} about={labels.about}>
         <Link className="control" to="/w/$workspaceId/webhooks" params={{ workspaceId }}>
-          {words.back}
+          {labels.back}
         </Link>
       </PageHead>
       <PagedTable
         list={useList("GET /admin/v1/workspaces/{id}/callbacks/deliveries", { path })}
-        caption={words.caption}
+        caption={labels.caption}
         columns={columns}
-        empty={["hook", words.empty, words.emptyAbout]}
+        empty={["hook", labels.empty, labels.emptyAbout]}
       />
     </main>
   )

@@ -1,13 +1,13 @@
 /** One attempt: what was sent, and the beginning of what the receiver answered. Both are shown as text only. */
 import { useQuery } from "@tanstack/react-query"
 import type { Delivery } from "@messaging-service/client"
-import { asked } from "../api/call.ts"
+import { operationQuery } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Button } from "../ui/parts.tsx"
-import { dialogWords } from "../ui/words.ts"
+import { dialogLabels } from "../ui/words.ts"
 import type { WebhookPath } from "./EndpointFields.tsx"
-import { bodyWords as words, logWords } from "./words.ts"
+import { bodyLabels as labels, logLabels } from "./words.ts"
 
 /** JSON with its lines; any other text as it is. */
 const readable = (text: string): string => {
@@ -47,19 +47,19 @@ export const DeliveryDialog = ({
   close: () => void
 }) => {
   const delivery = useQuery(
-    asked("GET /admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries/{delivery_id}", {
+    operationQuery("GET /admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries/{delivery_id}", {
       path: { ...path, delivery_id: attempt.id },
     }),
   )
   return (
-    <Dialog title={words.title(attempt.type, attempt.attempt)} close={close}>
+    <Dialog title={labels.title(attempt.type, attempt.attempt)} close={close}>
       <Answer query={delivery} rows={4}>
         {({ request_body: sent, response_body: answered }) => (
           <div className="flex min-w-0 flex-col gap-4">
-            <Body label={words.sent} none={words.erased} text={sent} />
+            <Body label={labels.sent} none={labels.erased} text={sent} />
             <Body
-              label={words.answered}
-              none={answered === "" ? words.empty : words.nothing}
+              label={labels.answered}
+              none={answered === "" ? labels.empty : labels.nothing}
               text={answered}
             />
           </div>
@@ -73,11 +73,11 @@ export const DeliveryDialog = ({
               close()
             }}
           >
-            {logWords.redeliver}
+            {logLabels.redeliver}
           </Button>
         )}
-        <Button look="primary" onClick={close}>
-          {dialogWords.done}
+        <Button variant="primary" onClick={close}>
+          {dialogLabels.done}
         </Button>
       </div>
     </Dialog>

@@ -1,15 +1,15 @@
 /** The fields of an endpoint, of a new one and of one to change. */
 import type { Webhook } from "@messaging-service/client"
-import { CheckField, textOf } from "../ui/forms.tsx"
+import { CheckField, formText } from "../ui/forms.tsx"
 import type { FormFields } from "../ui/forms.tsx"
-import { eventWords, newWebhookWords as words } from "./words.ts"
+import { eventLabels, newWebhookLabels as labels } from "./words.ts"
 
-const events = Object.keys(eventWords) as ReadonlyArray<Webhook["events"][number]>
+const events = Object.keys(eventLabels) as ReadonlyArray<Webhook["events"][number]>
 
 /** What the form holds. */
-export const endpointOf = (data: FormData) => ({
-  url: textOf(data, "url"),
-  description: textOf(data, "description"),
+export const toEndpoint = (data: FormData) => ({
+  url: formText(data, "url"),
+  description: formText(data, "description"),
   events: events.filter((one) => data.has(one)),
 })
 
@@ -18,23 +18,23 @@ export const endpointFields = (webhook?: Webhook): FormFields => [
   {
     name: "url",
     type: "url",
-    label: words.url,
-    about: words.urlAbout,
-    placeholder: words.example,
+    label: labels.url,
+    about: labels.urlAbout,
+    placeholder: labels.example,
     defaultValue: webhook?.url,
     required: true,
   },
-  { name: "description", label: words.description, defaultValue: webhook?.description },
+  { name: "description", label: labels.description, defaultValue: webhook?.description },
   {
     shows: "events",
     draw: (problem) => (
       <fieldset className="flex flex-col gap-2">
-        <legend className="pb-1 text-sm font-medium">{words.events}</legend>
+        <legend className="pb-1 text-sm font-medium">{labels.events}</legend>
         {events.map((one) => (
           <CheckField
             key={one}
             name={one}
-            label={eventWords[one]}
+            label={eventLabels[one]}
             defaultChecked={webhook?.events.includes(one) ?? true}
           />
         ))}

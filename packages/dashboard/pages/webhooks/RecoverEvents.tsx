@@ -3,9 +3,9 @@ import { useState } from "react"
 import { useCall } from "../api/call.ts"
 import { useServiceTime } from "../api/serviceTime.ts"
 import { DoneDialog, FormDialog } from "../ui/Dialog.tsx"
-import { textOf } from "../ui/forms.tsx"
+import { formText } from "../ui/forms.tsx"
 import type { WebhookPath } from "./EndpointFields.tsx"
-import { recoverWords as words } from "./words.ts"
+import { recoverLabels as labels } from "./words.ts"
 
 const minuteMillis = 60_000
 const dayMillis = 86_400_000
@@ -30,35 +30,35 @@ export const RecoverEvents = ({
   const recover = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/recover")
   const [isMissing, setMissing] = useState(false)
   const submit = (data: FormData) => {
-    const since = textOf(data, "since")
+    const since = formText(data, "since")
     setMissing(since === "")
     if (since !== "") recover.mutate({ path, body: { since: new Date(since).toISOString() } })
   }
   if (recover.data !== undefined)
     return (
-      <DoneDialog title={words.title} close={close}>
+      <DoneDialog title={labels.title} close={close}>
         <p role="status">
-          {words.queued(recover.data.queued)} {recover.data.more && words.more}
+          {labels.queued(recover.data.queued)} {recover.data.more && labels.more}
         </p>
       </DoneDialog>
     )
   return (
     <FormDialog
-      title={words.title}
-      action={words.action}
+      title={labels.title}
+      action={labels.action}
       call={recover}
       submit={submit}
       close={close}
       noValidate
-      intro={<p className="text-sm text-soft">{words.about}</p>}
+      intro={<p className="text-sm text-soft">{labels.about}</p>}
       fields={[
         {
           name: "since",
           type: "datetime-local",
           defaultValue: toField(proposed),
-          label: words.since,
-          about: words.sinceAbout,
-          problem: isMissing ? words.sinceMissing : undefined,
+          label: labels.since,
+          about: labels.sinceAbout,
+          problem: isMissing ? labels.sinceMissing : undefined,
           required: true,
         },
       ]}

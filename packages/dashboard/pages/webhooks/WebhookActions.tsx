@@ -5,43 +5,43 @@ import type { Webhook } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"
 import { Confirm, ConfirmCall, DoneDialog, FormDialog } from "../ui/Dialog.tsx"
 import { Button, Failure, Secret } from "../ui/parts.tsx"
-import { endpointFields, endpointOf } from "./EndpointFields.tsx"
+import { endpointFields, toEndpoint } from "./EndpointFields.tsx"
 import type { WebhookPath } from "./EndpointFields.tsx"
-import { webhookActionWords as words } from "./words.ts"
+import { webhookActionLabels as labels } from "./words.ts"
 
 export const WebhookActions = ({ path, webhook }: { path: WebhookPath; webhook: Webhook }) => {
-  const [asking, setAsking] = useState<"change" | "rotate" | "remove" | null>(null)
-  const close = () => setAsking(null)
+  const [requesting, setIsConfirming] = useState<"change" | "rotate" | "remove" | null>(null)
+  const close = () => setIsConfirming(null)
   const navigate = useNavigate()
   const test = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/test")
   return (
     <div className="flex flex-wrap items-center gap-2">
       <Button busy={test.isPending} onClick={() => test.mutate({ path })}>
-        {words.test}
+        {labels.test}
       </Button>
-      <Button onClick={() => setAsking("change")}>{words.change}</Button>
-      <Button onClick={() => setAsking("rotate")}>{words.rotate}</Button>
-      <Button look="danger" onClick={() => setAsking("remove")}>
-        {words.remove}
+      <Button onClick={() => setIsConfirming("change")}>{labels.change}</Button>
+      <Button onClick={() => setIsConfirming("rotate")}>{labels.rotate}</Button>
+      <Button variant="danger" onClick={() => setIsConfirming("remove")}>
+        {labels.remove}
       </Button>
       {test.error && <Failure error={test.error} />}
       <p role="status" className="text-sm text-soft empty:hidden">
-        {test.isSuccess && words.tested}
+        {test.isSuccess && labels.tested}
       </p>
-      {asking === "change" && <ChangeWebhook path={path} webhook={webhook} close={close} />}
-      {asking === "rotate" && <Rotate path={path} close={close} />}
-      {asking === "remove" && (
+      {requesting === "change" && <ChangeWebhook path={path} webhook={webhook} close={close} />}
+      {requesting === "rotate" && <Rotate path={path} close={close} />}
+      {requesting === "remove" && (
         <ConfirmCall
           name="DELETE /admin/v1/workspaces/{id}/webhooks/{webhook_id}"
           input={{ path }}
           done={() =>
             navigate({ to: "/w/$workspaceId/webhooks", params: { workspaceId: String(path.id) } })
           }
-          title={words.removeTitle}
-          action={words.remove}
+          title={labels.removeTitle}
+          action={labels.remove}
           close={close}
         >
-          {words.removeAbout}
+          {labels.removeAbout}
         </ConfirmCall>
       )}
     </div>
@@ -52,19 +52,19 @@ const Rotate = ({ close, path }: { path: WebhookPath; close: () => void }) => {
   const rotate = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/rotate-secret")
   if (rotate.data !== undefined)
     return (
-      <DoneDialog title={words.rotate} close={close}>
-        <Secret label={words.secret} text={rotate.data.secret} />
+      <DoneDialog title={labels.rotate} close={close}>
+        <Secret label={labels.secret} text={rotate.data.secret} />
       </DoneDialog>
     )
   return (
     <Confirm
-      title={words.rotateTitle}
-      action={words.rotate}
+      title={labels.rotateTitle}
+      action={labels.rotate}
       call={rotate}
       act={() => rotate.mutate({ path })}
       close={close}
     >
-      {words.rotateAbout}
+      {labels.rotateAbout}
     </Confirm>
   )
 }
@@ -82,14 +82,14 @@ const ChangeWebhook = ({
   const change = useCall("PATCH /admin/v1/workspaces/{id}/webhooks/{webhook_id}", close)
   return (
     <FormDialog
-      title={words.change}
-      action={words.save}
+      title={labels.change}
+      action={labels.save}
       call={change}
-      submit={(data) => change.mutate({ path, body: endpointOf(data) })}
+      submit={(data) => change.mutate({ path, body: toEndpoint(data) })}
       close={close}
       fields={endpointFields(webhook)}
     >
-      <p className="text-xs text-soft">{words.changeAbout}</p>
+      <p className="text-xs text-soft">{labels.changeAbout}</p>
     </FormDialog>
   )
 }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Delivery, Webhook } from "@messaging-service/client"
-import { asked, useCall } from "../api/call.ts"
+import { operationQuery, useCall } from "../api/call.ts"
 import { PagedAnswer } from "../ui/Answer.tsx"
 import { useList } from "../ui/list.ts"
 import { Button, Failure, PageHead } from "../ui/parts.tsx"
@@ -16,7 +16,7 @@ import type { WebhookPath } from "./EndpointFields.tsx"
 import { RecoverEvents } from "./RecoverEvents.tsx"
 import { WebhookActions } from "./WebhookActions.tsx"
 import { WebhookState } from "./WebhookState.tsx"
-import { logWords as words, recoverWords, stoppedWords } from "./words.ts"
+import { logLabels as labels, recoverLabels, stoppedLabels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks/$webhookId")
 
@@ -28,7 +28,7 @@ export const WebhookPage = () => {
   // A member sees no bodies, and changes nothing.
   const mayChange = session.role !== "member"
   const webhooks = useQuery(
-    asked("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: path.id } }),
+    operationQuery("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: path.id } }),
   )
   const log = useList("GET /admin/v1/workspaces/{id}/webhooks/{webhook_id}/deliveries", {
     path,
@@ -38,9 +38,9 @@ export const WebhookPage = () => {
   const webhook = webhooks.data?.data.find(({ id }) => id === path.webhook_id)
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title(path.webhook_id)}>
+      <PageHead title={labels.title(path.webhook_id)}>
         <Link className="control" to="/w/$workspaceId/webhooks" params={{ workspaceId }}>
-          {words.all}
+          {labels.all}
         </Link>
       </PageHead>
       {webhook && <About webhook={webhook} path={path} mayChange={mayChange} />}
@@ -49,8 +49,8 @@ export const WebhookPage = () => {
         {mayChange && webhook?.active && (
           <Missed
             path={path}
-            says={failed === true && attempts?.length !== 0}
-            firstFailure={firstFailureOf(attempts ?? [])}
+            message={failed === true && attempts?.length !== 0}
+            firstFailure={findFirstFailure(attempts ?? [])}
           />
         )}
       </div>
@@ -65,7 +65,7 @@ export const WebhookPage = () => {
 
 /** All attempts, or those alone that failed. */
 const Which = ({ failed, path }: { path: WebhookPath; failed: boolean }) => (
-  <nav aria-label={words.which} className="flex rounded-md bg-sunken p-0.5">
+  <nav aria-label={labels.which} className="flex rounded-md bg-sunken p-0.5">
     {[false, true].map((onlyFailed) => (
       <Link
         key={String(onlyFailed)}
@@ -76,7 +76,7 @@ const Which = ({ failed, path }: { path: WebhookPath; failed: boolean }) => (
         data-on={onlyFailed === failed}
         className="flex h-7 items-center rounded px-2.5 text-xs text-soft hover:text-ink data-[on=true]:bg-raised data-[on=true]:font-medium data-[on=true]:text-ink data-[on=true]:shadow-card"
       >
-        {onlyFailed ? words.onlyFailed : words.allAttempts}
+        {onlyFailed ? labels.onlyFailed : labels.allAttempts}
       </Link>
     ))}
   </nav>
@@ -86,28 +86,32 @@ const Which = ({ failed, path }: { path: WebhookPath; failed: boolean }) => (
 const Missed = ({
   firstFailure,
   path,
-  says,
+  message,
 }: {
   path: WebhookPath
   /** Beside the failed attempts alone: what the button does. */
-  says: boolean
+  message: boolean
   firstFailure: number | null
 }) => {
-  const [isAsking, setAsking] = useState(false)
+  const [isAsking, setIsConfirming] = useState(false)
   return (
     <>
-      {says && <p className="min-w-0 text-sm text-soft">{words.missed}</p>}
-      <Button className="ml-auto" onClick={() => setAsking(true)}>
-        {recoverWords.title}
+      {message && <p className="min-w-0 text-sm text-soft">{labels.missed}</p>}
+      <Button className="ml-auto" onClick={() => setIsConfirming(true)}>
+        {recoverLabels.title}
       </Button>
       {isAsking && (
-        <RecoverEvents path={path} firstFailure={firstFailure} close={() => setAsking(false)} />
+        <RecoverEvents
+          path={path}
+          firstFailure={firstFailure}
+          close={() => setIsConfirming(false)}
+        />
       )}
     </>
   )
 }
 
-const firstFailureOf = (attempts: ReadonlyArray<Delivery>): number | null => {
+const findFirstFailure = (attempts: ReadonlyArray<Delivery>): number | null => {
   const failed = attempts.filter(({ error }) => error !== null)
   if (failed.length === 0) return null
   return Math.min(...failed.map(({ attempted_at: at }) => Date.parse(at)))
@@ -128,14 +132,14 @@ const About = ({
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <WebhookState webhook={webhook} />
         <p className="min-w-0 font-mono text-sm break-all">{webhook.url}</p>
-        <p className="text-xs text-soft">{words.secret(webhook.secret_last4)}</p>
+        <p className="text-xs text-soft">{labels.secret(webhook.secret_last4)}</p>
       </div>
       {webhook.disabled_reason !== null && (
         <p className="flex flex-wrap items-center gap-3 rounded-md bg-red-wash px-3 py-2 text-sm text-red">
-          <span className="mr-auto">{stoppedWords[webhook.disabled_reason]}</span>
+          <span className="mr-auto">{stoppedLabels[webhook.disabled_reason]}</span>
           {mayChange && (
             <Button busy={resume.isPending} onClick={() => resume.mutate({ path })}>
-              {words.resume}
+              {labels.resume}
             </Button>
           )}
         </p>
@@ -146,44 +150,44 @@ const About = ({
   )
 }
 
-const columnsOf = (
+const getColumns = (
   mayChange: boolean,
   show: (attempt: Delivery) => void,
   redeliver: (attempt: Delivery) => void,
 ): Columns<Delivery> => [
   {
-    name: words.event,
+    name: labels.event,
     cell: ({ attempt, event_id: event, type }) => (
       <>
         <span className="font-medium">{type}</span>
         <p className="truncate text-2xs text-faint">
-          {words.attemptOf(attempt)} <span className="font-mono max-lg:hidden">{event}</span>
+          {labels.findAttempt(attempt)} <span className="font-mono max-lg:hidden">{event}</span>
         </p>
       </>
     ),
   },
   ...resultColumns,
   {
-    name: words.actions,
+    name: labels.actions,
     right: true,
     silent: true,
     cell: (one) =>
       mayChange && (
         <>
           <RowButton
-            aria-label={words.showAttempt(one.event_id, one.attempt)}
+            aria-label={labels.showAttempt(one.event_id, one.attempt)}
             onClick={() => show(one)}
           >
-            {words.show}
+            {labels.show}
           </RowButton>
           {one.type !== "ping" && (
             <RowButton
-              aria-label={words.redeliverEvent(one.event_id)}
+              aria-label={labels.redeliverEvent(one.event_id)}
               onClick={() => redeliver(one)}
               // A narrow row has no room for it: what "Show" opens has it too.
               className="max-md:hidden"
             >
-              {words.redeliver}
+              {labels.redeliver}
             </RowButton>
           )}
         </>
@@ -202,31 +206,31 @@ const Log = ({
   mayChange: boolean
   isFiltered: boolean
 }) => {
-  const [shown, setShown] = useState<Delivery | null>(null)
+  const [visible, setVisible] = useState<Delivery | null>(null)
   const call = useCall("POST /admin/v1/workspaces/{id}/webhooks/{webhook_id}/redeliver")
   const redeliver = ({ event_id }: Delivery) => call.mutate({ path, body: { event_id } })
   return (
     <div className="flex flex-col gap-3">
       {call.error && <Failure error={call.error} />}
       <p role="status" className="text-sm text-soft empty:hidden">
-        {call.data && words.queued(call.data.type)}
+        {call.data && labels.queued(call.data.type)}
       </p>
       <Table
-        caption={words.caption}
-        columns={columnsOf(mayChange, setShown, redeliver)}
+        caption={labels.caption}
+        columns={getColumns(mayChange, setVisible, redeliver)}
         rows={countedOn(attempts)}
         empty={
           isFiltered
-            ? ["tick", words.noneFailed, words.noneFailedAbout]
-            : ["hook", words.empty, words.emptyAbout]
+            ? ["tick", labels.noneFailed, labels.noneFailedAbout]
+            : ["hook", labels.empty, labels.emptyAbout]
         }
       />
-      {shown && (
+      {visible && (
         <DeliveryDialog
-          attempt={shown}
+          attempt={visible}
           path={path}
-          redeliver={() => redeliver(shown)}
-          close={() => setShown(null)}
+          redeliver={() => redeliver(visible)}
+          close={() => setVisible(null)}
         />
       )}
     </div>

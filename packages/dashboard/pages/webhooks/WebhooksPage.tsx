@@ -3,22 +3,22 @@ import { useQuery } from "@tanstack/react-query"
 import { Link, getRouteApi, useRouteContext } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Webhook } from "@messaging-service/client"
-import { asked, useCall } from "../api/call.ts"
+import { operationQuery, useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { DoneDialog, FormDialog } from "../ui/Dialog.tsx"
 import { Button, PageHead, Secret } from "../ui/parts.tsx"
 import { Table, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { endpointFields, endpointOf } from "./EndpointFields.tsx"
+import { endpointFields, toEndpoint } from "./EndpointFields.tsx"
 import { WebhookState } from "./WebhookState.tsx"
-import { callbacksWords, newWebhookWords, webhooksWords as words } from "./words.ts"
+import { callbacksLabels, newWebhookLabels, webhooksLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/w/$workspaceId/webhooks")
 
-const columnsOf = (workspaceId: string): Columns<Webhook> => [
+const toColumns = (workspaceId: string): Columns<Webhook> => [
   {
-    name: words.endpoint,
+    name: labels.endpoint,
     cell: ({ description, id, url }) => (
       <>
         <Link
@@ -33,19 +33,19 @@ const columnsOf = (workspaceId: string): Columns<Webhook> => [
     ),
   },
   {
-    name: words.events,
+    name: labels.events,
     wide: true,
-    look: "text-soft",
+    tone: "text-soft",
     cell: ({ events }) => events.map((event) => event.replace("message.", "")).join(", "),
   },
-  { name: words.state, cell: (webhook) => <WebhookState webhook={webhook} /> },
+  { name: labels.state, cell: (webhook) => <WebhookState webhook={webhook} /> },
   {
-    name: words.last,
+    name: labels.last,
     wide: true,
     right: true,
     cell: ({ last_delivery: last }) =>
       last === null ? (
-        <span className="text-soft">{words.none}</span>
+        <span className="text-soft">{labels.none}</span>
       ) : (
         <span className={last.error === null ? "" : "text-red"}>
           {last.status} <When at={last.attempted_at} />
@@ -59,27 +59,27 @@ export const WebhooksPage = () => {
   const { session } = useRouteContext({ from: "/inside" })
   const [isAdding, setAdding] = useState(false)
   const webhooks = useQuery(
-    asked("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: Number(workspaceId) } }),
+    operationQuery("GET /admin/v1/workspaces/{id}/webhooks", { path: { id: Number(workspaceId) } }),
   )
   return (
     <main className="flex max-w-6xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} about={words.about}>
+      <PageHead title={labels.title} about={labels.about}>
         <Link className="control" to="/w/$workspaceId/webhooks/callbacks" params={{ workspaceId }}>
-          {callbacksWords.title}
+          {callbacksLabels.title}
         </Link>
         {session.role !== "member" && (
-          <Button look="primary" onClick={() => setAdding(true)}>
-            {newWebhookWords.title}
+          <Button variant="primary" onClick={() => setAdding(true)}>
+            {newWebhookLabels.title}
           </Button>
         )}
       </PageHead>
       <Answer query={webhooks}>
         {({ data }) => (
           <Table
-            caption={words.caption}
-            columns={columnsOf(workspaceId)}
+            caption={labels.caption}
+            columns={toColumns(workspaceId)}
             rows={data}
-            empty={["hook", words.empty, words.emptyAbout]}
+            empty={["hook", labels.empty, labels.emptyAbout]}
           />
         )}
       </Answer>
@@ -93,20 +93,20 @@ const NewWebhook = ({ close, id }: { id: number; close: () => void }) => {
   const add = useCall("POST /admin/v1/workspaces/{id}/webhooks")
   if (add.data !== undefined)
     return (
-      <DoneDialog title={newWebhookWords.title} close={close}>
+      <DoneDialog title={newWebhookLabels.title} close={close}>
         {"secret" in add.data ? (
-          <Secret label={newWebhookWords.secret} text={add.data.secret} />
+          <Secret label={newWebhookLabels.secret} text={add.data.secret} />
         ) : (
-          <p>{newWebhookWords.known}</p>
+          <p>{newWebhookLabels.known}</p>
         )}
       </DoneDialog>
     )
   return (
     <FormDialog
-      title={newWebhookWords.title}
-      action={newWebhookWords.action}
+      title={newWebhookLabels.title}
+      action={newWebhookLabels.action}
       call={add}
-      submit={(data) => add.mutate({ path: { id }, body: endpointOf(data) })}
+      submit={(data) => add.mutate({ path: { id }, body: toEndpoint(data) })}
       close={close}
       fields={endpointFields()}
     />

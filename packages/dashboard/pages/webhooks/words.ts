@@ -2,7 +2,7 @@
 import type { Delivery, Webhook } from "@messaging-service/client"
 import { buttonNames } from "../ui/words.ts"
 
-export const webhooksWords = {
+export const webhooksLabels = {
   title: "Webhooks",
   about: "Your programs hear of events at these addresses",
   caption: "Webhook endpoints",
@@ -19,13 +19,13 @@ export const webhooksWords = {
   stopped: "stopped",
 }
 
-export const stoppedWords: Readonly<Record<NonNullable<Webhook["disabled_reason"]>, string>> = {
+export const stoppedLabels: Readonly<Record<NonNullable<Webhook["disabled_reason"]>, string>> = {
   delivery_failures:
     "Deliveries failed for too long, so the service stopped this endpoint. Repair it, then resume.",
   key_revoked: "The key that made this endpoint was revoked.",
 }
 
-export const logWords = {
+export const logLabels = {
   actions: "Actions",
   all: "All webhooks",
   title: (id: number) => `Webhook ${id}`,
@@ -41,7 +41,7 @@ export const logWords = {
   missed: "Events that your program has not accepted by now can be delivered again, all at once.",
   event: "Event",
   attempt: "Attempt",
-  attemptOf: (attempt: number) => `attempt ${attempt}`,
+  findAttempt: (attempt: number) => `attempt ${attempt}`,
   answer: "Answer",
   time: "Time",
   again: " · again ",
@@ -53,7 +53,7 @@ export const logWords = {
   secret: (last4: string) => `secret ends in ${last4}`,
 }
 
-const deliveryErrorWords: Readonly<Record<NonNullable<Delivery["error"]>, string>> = {
+const deliveryErrorLabels: Readonly<Record<NonNullable<Delivery["error"]>, string>> = {
   timeout: "no answer in time",
   dns: "the host has no address",
   tls: "the certificate is not valid",
@@ -63,14 +63,14 @@ const deliveryErrorWords: Readonly<Record<NonNullable<Delivery["error"]>, string
 }
 
 /** What came back from an attempt: the status, or why there is none. */
-export const answerWords = (error: string | null, status: Delivery["response_status"]): string => {
+export const answerLabels = (error: string | null, status: Delivery["response_status"]): string => {
   if (error === null) return String(status ?? "")
   if (error === "http_status" && status !== null) return `answered ${status}`
-  const named: Readonly<Record<string, string>> = deliveryErrorWords
+  const named: Readonly<Record<string, string>> = deliveryErrorLabels
   return named[error] ?? error
 }
 
-export const newWebhookWords = {
+export const newWebhookLabels = {
   title: buttonNames.addWebhook,
   url: "URL",
   urlAbout: "A public https address of your program, which answers 2xx within 15 seconds.",
@@ -83,7 +83,7 @@ export const newWebhookWords = {
     "The service had this request before, and showed the secret then. Replace the secret to get one.",
 }
 
-export const webhookActionWords = {
+export const webhookActionLabels = {
   test: "Send a test event",
   tested: "A test event is queued. Its attempt appears below.",
   change: "Change",
@@ -98,7 +98,7 @@ export const webhookActionWords = {
   removeAbout: "It receives no more events, and its log goes. This cannot be undone.",
 }
 
-export const recoverWords = {
+export const recoverLabels = {
   title: "Deliver what was missed",
   about:
     "Events since then that your program never accepted are delivered again, the oldest first. What it has accepted is not.",
@@ -111,7 +111,7 @@ export const recoverWords = {
   more: "There are more: do it once more for them.",
 }
 
-export const bodyWords = {
+export const bodyLabels = {
   title: (type: string, attempt: number) => `${type}, attempt ${attempt}`,
   sent: "What was sent",
   answered: "What your program answered",
@@ -120,14 +120,14 @@ export const bodyWords = {
   nothing: "No answer, or one that is not text.",
 }
 
-export const eventWords: Readonly<Record<Webhook["events"][number], string>> = {
+export const eventLabels: Readonly<Record<Webhook["events"][number], string>> = {
   "message.sent": "Sent",
   "message.failed": "Failed",
   "message.cancelled": "Cancelled",
   "message.expired": "Expired",
 }
 
-export const callbacksWords = {
+export const callbacksLabels = {
   title: "Callbacks",
   about: "Calls that messages of version 1 asked for. Their secret is in Settings.",
   back: "All webhooks",

@@ -5,20 +5,20 @@ import type { Workspace } from "@messaging-service/client"
 import { useCall } from "../api/call.ts"
 import { Answer } from "../ui/Answer.tsx"
 import { FormDialog } from "../ui/Dialog.tsx"
-import { textOf } from "../ui/forms.tsx"
+import { formText } from "../ui/forms.tsx"
 import { toTrail, useList } from "../ui/list.ts"
 import { Pager } from "../ui/Pager.tsx"
 import { Button, PageHead } from "../ui/parts.tsx"
 import { Table, rowLink } from "../ui/Table.tsx"
 import type { Columns } from "../ui/Table.tsx"
 import { When } from "../ui/Time.tsx"
-import { newWorkspaceWords, workspacesWords as words } from "./words.ts"
+import { newWorkspaceLabels, workspacesLabels as labels } from "./words.ts"
 
 const route = getRouteApi("/inside/workspaces")
 
 const columns: Columns<Workspace> = [
   {
-    name: words.name,
+    name: labels.name,
     cell: ({ id, name }) => (
       <>
         <Link
@@ -33,22 +33,22 @@ const columns: Columns<Workspace> = [
     ),
   },
   {
-    name: words.plan,
-    cell: ({ plan }) => plan?.name ?? <span className="text-amber">{words.noPlan}</span>,
+    name: labels.plan,
+    cell: ({ plan }) => plan?.name ?? <span className="text-amber">{labels.noPlan}</span>,
   },
   {
-    name: words.state,
+    name: labels.state,
     wide: true,
     cell: ({ account_disabled: isDisabled, demo }) =>
       isDisabled ? (
-        <span className="text-red">{words.disabled}</span>
+        <span className="text-red">{labels.disabled}</span>
       ) : demo ? (
-        words.demo
+        labels.demo
       ) : (
-        words.active
+        labels.active
       ),
   },
-  { name: words.made, wide: true, right: true, cell: (one) => <When at={one.created_at} /> },
+  { name: labels.made, wide: true, right: true, cell: (one) => <When at={one.created_at} /> },
 ]
 
 export const WorkspacesPage = () => {
@@ -61,25 +61,25 @@ export const WorkspacesPage = () => {
   } = useList("GET /admin/v1/workspaces", {
     query: { limit: 100 },
   })
-  const [isMaking, setMaking] = useState(false)
-  const look = (text: string) =>
+  const [isMaking, setIsCreating] = useState(false)
+  const tone = (text: string) =>
     void navigate({
       search: { ...toTrail(trail), ...(text === "" ? {} : { find: text }) },
       replace: true,
     })
   return (
     <main className="flex max-w-5xl flex-col gap-4 p-4 md:p-6">
-      <PageHead title={words.title} about={words.about}>
+      <PageHead title={labels.title} about={labels.about}>
         <input
           type="search"
-          aria-label={words.find}
-          placeholder={words.find}
+          aria-label={labels.find}
+          placeholder={labels.find}
           value={find}
-          onChange={(event) => look(event.target.value)}
+          onChange={(event) => tone(event.target.value)}
           className="control w-48 justify-start border-line"
         />
-        <Button look="primary" onClick={() => setMaking(true)}>
-          {newWorkspaceWords.title}
+        <Button variant="primary" onClick={() => setIsCreating(true)}>
+          {newWorkspaceLabels.title}
         </Button>
       </PageHead>
       <Answer query={workspaces}>
@@ -88,19 +88,19 @@ export const WorkspacesPage = () => {
           return (
             <div className="flex flex-col gap-4">
               <Table
-                caption={words.title}
+                caption={labels.title}
                 columns={columns}
                 rows={found}
                 empty={
                   data.length > 0
-                    ? ["search", words.notFound, words.fewerLetters]
-                    : ["grid", words.emptyTitle, words.empty]
+                    ? ["search", labels.notFound, labels.fewerLetters]
+                    : ["grid", labels.emptyTitle, labels.empty]
                 }
               />
               {(next !== null || trail.length > 0) && (
                 <Pager
                   trail={trail}
-                  shown={found.length}
+                  visible={found.length}
                   isFetching={workspaces.isFetching}
                   next={next}
                   go={go}
@@ -110,7 +110,7 @@ export const WorkspacesPage = () => {
           )
         }}
       </Answer>
-      {isMaking && <NewWorkspace close={() => setMaking(false)} />}
+      {isMaking && <NewWorkspace close={() => setIsCreating(false)} />}
     </main>
   )
 }
@@ -123,16 +123,16 @@ const NewWorkspace = ({ close }: { close: () => void }) => {
   )
   return (
     <FormDialog
-      title={newWorkspaceWords.title}
-      action={newWorkspaceWords.action}
+      title={newWorkspaceLabels.title}
+      action={newWorkspaceLabels.action}
       call={make}
-      submit={(data) => make.mutate({ body: { name: textOf(data, "name") } })}
+      submit={(data) => make.mutate({ body: { name: formText(data, "name") } })}
       close={close}
       fields={[
         {
           name: "name",
-          label: newWorkspaceWords.name,
-          about: newWorkspaceWords.about,
+          label: newWorkspaceLabels.name,
+          about: newWorkspaceLabels.about,
           required: true,
           maxLength: 100,
           autoFocus: true,

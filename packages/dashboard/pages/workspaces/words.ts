@@ -1,6 +1,6 @@
 /** The words of the workspaces' pages. */
 import { buttonNames } from "../ui/words.ts"
-export const workspacesWords = {
+export const workspacesLabels = {
   title: "Workspaces",
   about: "One for each customer, with its own numbers and keys",
   emptyTitle: "No workspace yet",
@@ -18,7 +18,7 @@ export const workspacesWords = {
   active: "active",
 }
 
-export const newWorkspaceWords = {
+export const newWorkspaceLabels = {
   title: buttonNames.makeWorkspace,
   name: "Name",
   about: "It begins with a plan without limits. Its settings change that.",

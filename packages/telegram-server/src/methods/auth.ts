@@ -4,7 +4,7 @@ import type { tl } from "@mtcute/node"
 import { randomBytes } from "node:crypto"
 import { ask, proves } from "../passwords.ts"
 import type { Call, Method } from "../sessions.ts"
-import { Refused, digitsOf, secondsNow, userFor } from "../ServerState.ts"
+import { Refused, toDigits, secondsNow, userFor } from "../ServerState.ts"
 import type { CodeWay, Person } from "../ServerState.ts"
 
 const codeTypes: Readonly<Record<CodeWay, (length: number) => tl.auth.TypeSentCodeType>> = {
@@ -61,7 +61,7 @@ const logInOrAsk = (call: Call, person: Person): tl.auth.RawAuthorization => {
 const sendCode = (request: tl.auth.RawSendCodeRequest, call: Call): tl.auth.TypeSentCode => {
   const { key, state } = call
   checkApplication(request, call)
-  const phone = digitsOf(request.phoneNumber)
+  const phone = toDigits(request.phoneNumber)
   if (phone.length < 7) throw new Refused(406, "PHONE_NUMBER_INVALID")
   const person = state.people.get(phone) ?? null
   if (person?.isBanned === true) throw new Refused(400, "PHONE_NUMBER_BANNED")
@@ -73,11 +73,11 @@ const sendCode = (request: tl.auth.RawSendCodeRequest, call: Call): tl.auth.Type
   return sentCode(person, hash, 0)
 }
 
-const codeOf = (
+const getCode = (
   { phoneCodeHash, phoneNumber }: { readonly phoneNumber: string; readonly phoneCodeHash: string },
   { state }: Call,
 ) => {
-  const phone = digitsOf(phoneNumber)
+  const phone = toDigits(phoneNumber)
   const code = state.codes.get(phone)
   if (code === undefined || code.hash !== phoneCodeHash) {
     throw new Refused(400, "PHONE_CODE_EXPIRED")
@@ -86,7 +86,7 @@ const codeOf = (
 }
 
 const resendCode = (request: tl.auth.RawResendCodeRequest, call: Call): tl.auth.TypeSentCode => {
-  const { code } = codeOf(request, call)
+  const { code } = getCode(request, call)
   if (code.repeats + 1 >= (code.person?.codeWays.length ?? 1)) {
     throw new Refused(400, "SEND_CODE_UNAVAILABLE")
   }
@@ -95,7 +95,7 @@ const resendCode = (request: tl.auth.RawResendCodeRequest, call: Call): tl.auth.
 }
 
 const signIn = (request: tl.auth.RawSignInRequest, call: Call): tl.auth.TypeAuthorization => {
-  const { code, phone } = codeOf(request, call)
+  const { code, phone } = getCode(request, call)
   const { emailVerification: byEmail } = request
   const isByEmail = code.person?.codeWays[code.repeats] === "email"
   const emailed = byEmail?._ === "emailVerificationCode" ? byEmail.code : undefined

@@ -7,14 +7,14 @@ import type { Call, Method } from "../sessions.ts"
 import {
   Refused,
   addEvent,
-  digitsOf,
+  toDigits,
   firstPts,
-  peerOf,
+  toPeer,
   personSeen,
   secondsNow,
   userFor,
 } from "../ServerState.ts"
-import type { Person, Shown } from "../ServerState.ts"
+import type { Person, DisplayedMessage } from "../ServerState.ts"
 
 /** The caller. */
 const self = ({ key }: Call): Person => {
@@ -26,7 +26,7 @@ const self = ({ key }: Call): Person => {
 
 const resolved = (viewer: Person, person: Person): tl.contacts.RawResolvedPeer => ({
   _: "contacts.resolvedPeer",
-  peer: peerOf(person),
+  peer: toPeer(person),
   chats: [],
   users: [userFor(viewer, person)],
 })
@@ -37,16 +37,16 @@ const resolveUsername = (
 ): tl.contacts.RawResolvedPeer => {
   const viewer = self(call)
   if (!/^[a-z]\w{3,31}$/i.test(username)) throw new Refused(400, "USERNAME_INVALID")
-  const wanted = username.toLowerCase()
+  const query = username.toLowerCase()
   const person = [...call.state.people.values()].find(
-    (each) => each.username?.toLowerCase() === wanted,
+    (each) => each.username?.toLowerCase() === query,
   )
   if (person === undefined) throw new Refused(400, "USERNAME_NOT_OCCUPIED")
   return resolved(viewer, person)
 }
 
 const foundByPhone = ({ state }: Call, phone: string): Person | undefined => {
-  const person = state.people.get(digitsOf(phone))
+  const person = state.people.get(toDigits(phone))
   return person?.isFoundByPhone === true ? person : undefined
 }
 
@@ -66,8 +66,8 @@ const importContacts = (
 ): tl.contacts.RawImportedContacts => {
   const viewer = self(call)
   const { takesContacts } = call.state
-  const taken = takesContacts ? contacts : []
-  const found = taken.flatMap(({ clientId, phone }) => {
+  const claimed = takesContacts ? contacts : []
+  const found = claimed.flatMap(({ clientId, phone }) => {
     const person = foundByPhone(call, phone)
     return person === undefined ? [] : [{ clientId, person }]
   })
@@ -84,7 +84,7 @@ const importContacts = (
   }
 }
 
-const userOf = (input: tl.TypeInputUser, call: Call): Person | undefined => {
+const toUser = (input: tl.TypeInputUser, call: Call): Person | undefined => {
   const viewer = self(call)
   if (input._ === "inputUserSelf") return viewer
   return input._ === "inputUser" ? personSeen(call.state, viewer, input) : undefined
@@ -93,14 +93,14 @@ const userOf = (input: tl.TypeInputUser, call: Call): Person | undefined => {
 const getUsers = ({ id }: tl.users.RawGetUsersRequest, call: Call): ReadonlyArray<tl.RawUser> => {
   const viewer = self(call)
   return id.flatMap((input) => {
-    const person = userOf(input, call)
+    const person = toUser(input, call)
     return person === undefined ? [] : [userFor(viewer, person)]
   })
 }
 
 const getFullUser = ({ id }: tl.users.RawGetFullUserRequest, call: Call): tl.users.RawUserFull => {
   const viewer = self(call)
-  const person = userOf(id, call)
+  const person = toUser(id, call)
   if (person === undefined) throw new Refused(400, "USER_ID_INVALID")
   return {
     _: "users.userFull",
@@ -144,9 +144,9 @@ const takeFile = (
 ): ReadonlyArray<Uint8Array> => {
   const parts = uploads.get(id.toString())
   if (parts === undefined || count < 1) throw new Refused(400, "FILE_PARTS_INVALID")
-  const found = Array.from({ length: count }, (_, place) => {
-    const part = parts.get(place)
-    if (part === undefined) throw new Refused(400, `FILE_PART_${place}_MISSING`)
+  const found = Array.from({ length: count }, (_, index) => {
+    const part = parts.get(index)
+    if (part === undefined) throw new Refused(400, `FILE_PART_${index}_MISSING`)
     return part
   })
   uploads.delete(id.toString())
@@ -171,7 +171,10 @@ const pictureType = (bytes: Uint8Array): string => {
 const uploaded = (
   sender: Person,
   media: tl.TypeInputMedia,
-): { readonly shown: NonNullable<Shown["media"]>; readonly media: tl.TypeMessageMedia } => {
+): {
+  readonly displayed: NonNullable<DisplayedMessage["media"]>
+  readonly media: tl.TypeMessageMedia
+} => {
   const isPhoto = media._ === "inputMediaUploadedPhoto"
   if (!isPhoto && media._ !== "inputMediaUploadedDocument") throw new Refused(400, "MEDIA_INVALID")
   const { file } = media
@@ -190,14 +193,14 @@ const uploaded = (
     const pictureMime = pictureType(parts[0] ?? new Uint8Array())
     const sizes: ReadonlyArray<tl.RawPhotoSize> = [{ _: "photoSize", type: "x", w: 1, h: 1, size }]
     return {
-      shown: { kind: "photo", fileName: null, mimeType: pictureMime, size, sha256 },
+      displayed: { kind: "photo", fileName: null, mimeType: pictureMime, size, sha256 },
       media: { _: "messageMediaPhoto", photo: { _: "photo", ...common, sizes: [...sizes] } },
     }
   }
   const { attributes, mimeType } = media
   const named = attributes.find((attribute) => attribute._ === "documentAttributeFilename")
   return {
-    shown: { kind: "document", fileName: named?.fileName ?? null, mimeType, size, sha256 },
+    displayed: { kind: "document", fileName: named?.fileName ?? null, mimeType, size, sha256 },
     media: {
       _: "messageMediaDocument",
       document: { _: "document", ...common, mimeType, size, attributes },
@@ -205,7 +208,7 @@ const uploaded = (
   }
 }
 
-const recipientOf = (peer: tl.TypeInputPeer, sender: Person, { state }: Call): Person => {
+const getRecipient = (peer: tl.TypeInputPeer, sender: Person, { state }: Call): Person => {
   const person =
     peer._ === "inputPeerSelf"
       ? sender
@@ -231,7 +234,7 @@ const deliver = (
   file: ReturnType<typeof uploaded> | null,
 ): Written => {
   const sender = self(call)
-  const recipient = recipientOf(request.peer, sender, call)
+  const recipient = getRecipient(request.peer, sender, call)
   const randomId = request.randomId.toString()
   if (sender.sent.has(randomId)) throw new Refused(500, "RANDOM_ID_DUPLICATE")
   const { entities = [], message: text } = request
@@ -243,30 +246,30 @@ const deliver = (
   const message: tl.RawMessage = {
     _: "message",
     id,
-    peerId: peerOf(recipient),
-    fromId: peerOf(sender),
+    peerId: toPeer(recipient),
+    fromId: toPeer(sender),
     out: true,
     date,
     message: text,
     entities,
     ...media,
   }
-  const shown: Shown = {
+  const displayed: DisplayedMessage = {
     from: sender.phone,
     to: recipient.phone,
     text,
     entities,
-    media: file?.shown ?? null,
+    media: file?.displayed ?? null,
     randomId,
   }
-  recipient.shown.push(shown)
-  call.state.sent.push(shown)
+  recipient.displayed.push(displayed)
+  call.state.sent.push(displayed)
   const { pts } = addEvent(sender, recipient, (at) => newMessage(message, at))
   if (recipient !== sender) {
     const theirs = {
       ...message,
       id: ++recipient.lastMessageId,
-      peerId: peerOf(sender),
+      peerId: toPeer(sender),
       out: false,
     }
     const event = addEvent(recipient, sender, (at) => newMessage(theirs, at))
@@ -313,12 +316,12 @@ const sendMessage = (
 const sendMedia = (request: tl.messages.RawSendMediaRequest, call: Call): tl.RawUpdates => {
   const sender = self(call)
   if (request.message.length > longestCaption) throw new Refused(400, "MEDIA_CAPTION_TOO_LONG")
-  recipientOf(request.peer, sender, call)
+  getRecipient(request.peer, sender, call)
   if (sender.sent.has(request.randomId.toString())) throw new Refused(500, "RANDOM_ID_DUPLICATE")
   const file = uploaded(sender, request.media)
   const { id, message, pts, recipient } = deliver(request, call, file)
-  const told: tl.RawUpdateMessageID = { _: "updateMessageID", id, randomId: request.randomId }
-  return boxUpdates(sender, recipient, told, newMessage(message, pts))
+  const reported: tl.RawUpdateMessageID = { _: "updateMessageID", id, randomId: request.randomId }
+  return boxUpdates(sender, recipient, reported, newMessage(message, pts))
 }
 
 const getState = (_: tl.updates.RawGetStateRequest, call: Call): tl.updates.RawState => ({
@@ -354,7 +357,7 @@ const getDifference = (
 }
 
 /** The messages between two people, as one of them has them; the latest first. */
-const dialogOf = ({ events }: Person, other: Person): ReadonlyArray<tl.RawMessage> =>
+const getDialog = ({ events }: Person, other: Person): ReadonlyArray<tl.RawMessage> =>
   events
     .flatMap(({ update }) =>
       update._ === "updateNewMessage" && update.message._ === "message" ? [update.message] : [],
@@ -367,10 +370,10 @@ const getHistory = (
   call: Call,
 ): tl.messages.RawMessages => {
   const person = self(call)
-  const other = recipientOf(peer, person, call)
+  const other = getRecipient(peer, person, call)
   return {
     _: "messages.messages",
-    messages: dialogOf(person, other).slice(0, limit),
+    messages: getDialog(person, other).slice(0, limit),
     topics: [],
     chats: [],
     users: [userFor(person, other)],
@@ -383,15 +386,15 @@ const getPeerDialogs = (
 ): tl.messages.RawPeerDialogs => {
   const person = self(call)
   const others = peers.flatMap((each) =>
-    each._ === "inputDialogPeer" ? [recipientOf(each.peer, person, call)] : [],
+    each._ === "inputDialogPeer" ? [getRecipient(each.peer, person, call)] : [],
   )
-  const tops = others.flatMap((other) => dialogOf(person, other).slice(0, 1))
+  const tops = others.flatMap((other) => getDialog(person, other).slice(0, 1))
   return {
     _: "messages.peerDialogs",
     dialogs: others.map((other) => ({
       _: "dialog",
-      peer: peerOf(other),
-      topMessage: dialogOf(person, other)[0]?.id ?? 0,
+      peer: toPeer(other),
+      topMessage: getDialog(person, other)[0]?.id ?? 0,
       readInboxMaxId: 0,
       readOutboxMaxId: Math.max(
         0,
