@@ -6,7 +6,7 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
-import type { WorkspaceId } from "@messaging-service/core"
+import type { EventId, WorkspaceId } from "@messaging-service/core"
 import { EmbeddedPostgres, accepted, delivering, noon, sending } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
 import { layer as layerStores } from "../src/index.ts"
@@ -39,6 +39,13 @@ insert into messaging.media_files (
 select w.id, 'live', 'a.png', 'image', 'image/png', 1, place::text, '2025-01-01', 'kept'
 from messaging.workspaces w
 cross join generate_series(1, ${past}) place`
+
+const events = `
+insert into messaging.outbox (workspace_id, message_id, created_at, event_id, type, mode, body)
+select
+  1, place, to_timestamp(${noon} / 1000.0) + place * interval '1 second',
+  'evt_' || lpad(place::text, 24, '0'), 'message.sent', 'live', repeat('body', 100)
+from generate_series(1, ${past}) place`
 
 const aFile = (workspaceId: WorkspaceId) => ({
   workspaceId,
@@ -111,6 +118,39 @@ layer(EmbeddedPostgres.layer({ settings: { autovacuum: "off" } }), {
           assertLookedUp(plan.Plan, textOf(plan))
           assert.isAtMost(rowsRead(plan.Plan), mostRows, JSON.stringify(plan))
         }
+      }).pipe(Effect.provide(stores))
+    }),
+  )
+
+  it.effect("of events is not read to deliver one of them again", () =>
+    Effect.gen(function* () {
+      const database = yield* aBareDatabase
+      const { key, workspace } = yield* Effect.provide(
+        delivering.aStageWithKey(),
+        yield* aProcess(database),
+      )
+      assert.strictEqual(workspace.id, 1)
+      const door = yield* aDoor(database)
+      yield* door.query("past", events)
+      yield* door.query("analysed", "vacuum analyze")
+      const { plansOf, pool } = yield* anExplainingPool(database)
+      const stores = yield* Layer.build(layerStores({ pool }))
+
+      yield* Effect.gen(function* () {
+        const endpoint = yield* delivering.anEndpoint(key)
+        const { webhooks } = yield* Store
+        const scope = { workspaceId: workspace.id, mode: key.mode }
+        const eventId = `evt_${String(past / 2).padStart(24, "0")}` as EventId
+        let answer: unknown
+        const plans = yield* plansOf(
+          Effect.map(
+            webhooks.redeliver(scope, endpoint.id, eventId, noon),
+            (one) => (answer = one),
+          ),
+        )
+        assert.deepStrictEqual(answer, { _tag: "Queued", type: "message.sent" })
+        const read = plans.reduce((sum, { Plan }) => sum + rowsRead(Plan), 0)
+        assert.isAtMost(read, past / 20)
       }).pipe(Effect.provide(stores))
     }),
   )

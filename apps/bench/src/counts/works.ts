@@ -141,7 +141,7 @@ const postWork: Work = {
 export const works: ReadonlyArray<Work> = [
   dispatchWork("dispatch", "dispatch, 1 worker, 10 messages of each number", [1000, 10_000], {
     wal: 2700,
-    entries: 15,
+    entries: 14,
     dead: 3.2,
     buffers: 85,
     statements: 0.1,

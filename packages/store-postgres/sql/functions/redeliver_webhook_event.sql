@@ -25,13 +25,18 @@ begin
   from webhook_lanes l
   where l.endpoint_id = p_id;
 
-  -- Index outbox_by_event_id.
+  -- Index outbox_by_event_id alone: together with that of the workspace all its events would be read.
   select o.id as outbox_id, o.type, null::text as body
   into v_event
-  from outbox o
+  from (
+    select named.id
+    from outbox named
+    where named.event_id collate "C" = p_event_id
+    offset 0
+  ) found
+  join outbox o on o.id = found.id
   join webhook_endpoints e on e.id = p_id
-  where o.event_id collate "C" = p_event_id
-    and can_be_redelivered(o, e)
+  where can_be_redelivered(o, e)
   -- Its erasure waits, and then sees this delivery.
   for key share of o;
   if not found then
