@@ -1,8 +1,9 @@
 /** Which of a reminder's due times gets a run. */
 import { assert, describe, it } from "@effect/vitest"
 
-import type { ReminderId, WorkspaceId } from "../../src/index.ts"
-import { planRun } from "../../src/model/Reminder.ts"
+import type { Code, NumberId, ReminderId, WorkspaceId } from "../../src/index.ts"
+import { catalogue } from "../../src/model/Refusal.ts"
+import { planRun, runRefusalMessage } from "../../src/model/Reminder.ts"
 import type { Reminder } from "../../src/model/Reminder.ts"
 import type { TimeZone } from "../../src/model/Cron.ts"
 
@@ -55,5 +56,21 @@ describe("planRun", () => {
     const plan = planAt(dueAt + 3 * 60 * minute + second)
     assert.strictEqual(plan?.run.dueAt, dueAt + 3 * 60 * minute)
     assert.isNull(plan?.instead)
+  })
+})
+
+describe("the message of a refused run", () => {
+  const told = (code: Code, from: NumberId | null = null) => runRefusalMessage(code, { from })
+
+  it("says that no number is connected, where any would do", () => {
+    const anyNumber = "No number that reaches this recipient is connected."
+    assert.strictEqual(told("from_required"), anyNumber)
+    assert.strictEqual(told("username_needs_telegram"), "No Telegram account is connected.")
+  })
+
+  it("is the catalogue's otherwise", () => {
+    assert.strictEqual(told("no_credits"), catalogue.no_credits.message)
+    const code = "username_needs_telegram"
+    assert.strictEqual(told(code, 7 as NumberId), catalogue[code].message)
   })
 })
