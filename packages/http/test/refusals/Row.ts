@@ -73,14 +73,12 @@ export const byPart = (v2: Making<Change>, operator: Making<Change>): Row => ({
 export const nameOf = ({ id }: Pick<Placed, "id">): string =>
   id === "linkNumber" ? "connectNumber" : id.replace("Workspace", "")
 
-export const isV2 = ({ part }: Pick<Placed, "part">): boolean => part === "v2"
+const isV2 = ({ part }: Pick<Placed, "part">): boolean => part === "v2"
 
 export const takesFile = ({ bodies }: Placed): boolean => "multipart/form-data" in bodies
 
 const exampleOf = ({ bodies }: Placed): object | undefined =>
   Object.values(bodies["application/json"]?.examples ?? {})[0]?.value as object | undefined
-
-export const takesJson = (operation: Placed): boolean => exampleOf(operation) !== undefined
 
 /** No record has it. */
 export const nothing = 987_654

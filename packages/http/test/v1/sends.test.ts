@@ -4,9 +4,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import type { Answer } from "../Doors.ts"
 import { layerService } from "../Service.ts"
-import { aKey, aNumber, bodyOf, settle } from "../Records.ts"
-import type { MessageBody, PageBody } from "../Records.ts"
-import { get } from "../v2/Asking.ts"
+import { aNumber, settle } from "../Records.ts"
 import { aClient, aText, answered, ask, call, onV2, saysNo, sends, shapeOf } from "./Asking.ts"
 import type { SentBody } from "./Asking.ts"
 
@@ -212,24 +210,6 @@ layer(layerService())("a send of version 1", (it) => {
         body: body.toString(),
       })
       assert.strictEqual(answered<{ msg_ids: Array<number> }>(answer).msg_ids.length, 3)
-    }),
-  )
-
-  it.effect("to many is all or nothing", () =>
-    Effect.gen(function* () {
-      const { credentials, workspace } = yield* aClient()
-      const fields = { ...credentials, msg: "Hi" }
-      saysNo(
-        yield* ask("send_msg/multi/", { ...fields, phones: "15550001234,nothing" }),
-        400,
-        "Invalid Contact Number",
-      )
-      const { key } = yield* aKey(workspace)
-      const page = bodyOf<PageBody<MessageBody>>(yield* get(key, "/api/v2/messages"), 200)
-      assert.deepStrictEqual(page.data, [])
-      const many = Array.from({ length: 1000 }, (_, index) => 15_550_000_000 + index)
-      const answer = yield* ask("send_msg/multi/", { ...fields, phones: many })
-      assert.strictEqual(answered<{ msg_ids: Array<number> }>(answer).msg_ids.length, 1000)
     }),
   )
 })

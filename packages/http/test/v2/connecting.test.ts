@@ -109,19 +109,6 @@ layer(layerService())("connecting by QR code", (it) => {
       assert.strictEqual((yield* connect(token, { number_id: id })).status, "connecting")
     }),
   )
-
-  it.effect("several numbers may connect at once", () =>
-    Effect.gen(function* () {
-      const { token } = yield* aToken()
-      const [first, second] = [yield* connect(token), yield* connect(token)]
-      assert.notStrictEqual(
-        yield* scanned(yield* qrLink(token, first.id)),
-        yield* scanned(yield* qrLink(token, second.id)),
-      )
-      yield* scan(second.id)
-      assert.strictEqual((yield* read(token, first.id)).status, "connecting")
-    }),
-  )
 })
 
 layer(layerService())("connecting by pairing code", (it) => {

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
-export const minute = 60
+const minute = 60
 export const hour = 60 * minute
 
 /** The delays after each failed attempt, in seconds. */
