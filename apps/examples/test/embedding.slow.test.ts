@@ -21,6 +21,7 @@ const printed: Readonly<Record<string, RegExp>> = {
   "transaction.ts": /^Order 1 is refused: invalid_phone\nOrders: 2\nOrder 2 is placed\. sent\n$/,
   "repeated.ts":
     /^\{"message":(\d+),"repeated":false\}\n\{"message":\1,"repeated":true\}\nsent: 1\n$/,
+  "moved.ts": /^moved: true\nthe old reminder is cancelled\n$/,
   "errors.ts": /^422 to\.phone to\.phone: [^\n]+\n$/,
   "events.ts": /^message\.sent \nmessage\.failed group_not_found\n2\n$/,
   "subscription.ts": /^message\.sent order 4711\n$/,

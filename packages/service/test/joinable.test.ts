@@ -1,4 +1,4 @@
-/** `joinable` of the entries for Drizzle and Kysely, with a program's own schema and its strict types. */
+/** Transactions of pg and postgres.js, and `joinable` of Drizzle and Kysely with a program's own schema and strict types. */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres } from "@messaging-service/testkit"
 import { relations } from "drizzle-orm"
@@ -51,6 +51,39 @@ interface Database {
 
 /** As programs open them. */
 const libraries: Readonly<Record<string, (database: Database) => Library>> = {
+  pg: ({ url }) => {
+    const pool = new Pool({ connectionString: url })
+    return {
+      transact: async (work) => {
+        const client = await pool.connect()
+        await client.query("begin")
+        try {
+          await work(client, (id) => client.query("insert into orders values ($1, 1)", [id]))
+          await client.query("commit")
+        } catch (error) {
+          await client.query("rollback")
+          throw error
+        } finally {
+          client.release()
+        }
+      },
+      close: () => pool.end(),
+    }
+  },
+  "postgres.js": ({ database, path, username }) => {
+    const sql = postgres({ path, username, database, onnotice: () => undefined })
+    return {
+      transact: async (work) => {
+        await sql.begin((tx) =>
+          work(
+            { query: async (text, values) => ({ rows: await tx.unsafe(text, values) }) },
+            (id) => tx`insert into orders values (${id}, 1)`,
+          ),
+        )
+      },
+      close: () => sql.end(),
+    }
+  },
   "Drizzle with a schema, on pg": ({ url }) => {
     const db = drizzleOnPg(url, { schema })
     // @ts-expect-error The database is no transaction.
@@ -105,7 +138,7 @@ const libraries: Readonly<Record<string, (database: Database) => Library>> = {
   },
 }
 
-layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("a send joins", (it) => {
+layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("sends and cancels join", (it) => {
   for (const [name, open] of Object.entries(libraries)) {
     it.effect(`a transaction of ${name}`, () =>
       Effect.gen(function* () {
@@ -150,6 +183,31 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })("a send joins", (
           assert.sameMembers(
             items.map((message) => message.text),
             [words, "null"],
+          )
+
+          // One is moved, in a transaction that is rolled back first.
+          const [first] = items
+          const move = (id: number, text: string, ends: () => void) =>
+            library.transact(async (transaction, insert) => {
+              await insert(id)
+              const cancelled = await api.messages.cancel(first?.id ?? 0, { transaction })
+              assert.strictEqual(cancelled.status, "cancelled")
+              const again = await failure(api.messages.cancel(first?.id ?? 0, { transaction }))
+              assert.strictEqual(again.code, "not_cancellable")
+              await api.messages.send({ to: { phone }, text }, { transaction })
+              ends()
+            })
+          await move(3, "Never", () => {
+            throw changed
+          }).catch((error: unknown) => assert.strictEqual(error, changed))
+          assert.strictEqual((await api.messages.get(first?.id ?? 0)).status, "queued")
+          await move(3, "Moved", () => undefined)
+          const after = await api.messages.list({ status: ["queued", "cancelled"] }).page()
+          assert.sameMembers(
+            after.items.map(({ status, text }) => `${text} ${status}`),
+            items
+              .map(({ id, text }) => `${text} ${id === first?.id ? "cancelled" : "queued"}`)
+              .concat("Moved queued"),
           )
           await library.close()
           await own.end()

@@ -1,6 +1,5 @@
 /**
- * A killed program that sends inside its own transaction: its rows and its message exist together or
- * not at all, and the next process continues from there.
+ * A killed program that sends and cancels inside its own transaction: all of it is there, or nothing, and the next process continues from there.
  */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
@@ -16,8 +15,13 @@ const home = join(import.meta.dirname, "..")
 const command = { to: { phone }, text: "Order 1" }
 const idempotencyKey = "order 1"
 
-/** Orders and sends in one transaction, and kills itself with a signal that leaves no time. */
-const programOf = (address: PoolConfig, dataDirectory: string, isCommitted: boolean) => `
+/** Orders, sends and cancels in one transaction, and kills itself with a signal that leaves no time. */
+const programOf = (
+  address: PoolConfig,
+  dataDirectory: string,
+  cancelled: number,
+  isCommitted: boolean,
+) => `
 import { writeSync } from "node:fs"
 import { Pool } from "pg"
 import { open } from ${JSON.stringify(join(home, "src/index.ts"))}
@@ -32,6 +36,7 @@ const { id } = await api.messages.send(${JSON.stringify(command)}, {
   idempotencyKey: ${JSON.stringify(idempotencyKey)},
   transaction: client,
 })
+await api.messages.cancel(${cancelled}, { transaction: client })
 writeSync(1, String(id))
 ${isCommitted ? 'await client.query("commit")' : ""}
 process.kill(process.pid, "SIGKILL")
@@ -63,7 +68,7 @@ const untilGone = async (pool: Pool): Promise<void> => {
 }
 
 layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
-  "a process that is killed while it sends inside its own transaction",
+  "a process that is killed while it sends and cancels inside its own transaction",
   (it) => {
     /** State that the next process finds after a kill at that point. */
     const afterKill = (isCommitted: boolean) =>
@@ -76,11 +81,18 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           await pool.query("create table public.orders (id integer)")
           const messaging = await opened({ store: { pool }, dataDirectory, worker: false })
           const { api } = await aShop(messaging)
-          const { signal, written } = await killed(programOf(address, dataDirectory, isCommitted))
+          const earlier = await api.messages.send({
+            to: { phone },
+            text: "Earlier",
+            sendAt: new Date(Date.now() + 3_600_000),
+          })
+          const program = programOf(address, dataDirectory, earlier.id, isCommitted)
+          const { signal, written } = await killed(program)
           assert.deepStrictEqual([signal, Number(written) > 0], ["SIGKILL", true])
           await untilGone(pool)
           const { rowCount: orders } = await pool.query("select 1 from public.orders")
-          const there = (await all(api.messages.list())).map(({ id }) => id)
+          const there = (await all(api.messages.list({ status: "queued" }))).map(({ id }) => id)
+          const { status: earlierIs } = await api.messages.get(earlier.id)
           // The next process repeats the killed one's work, under the same key.
           const again = await api.messages.send(command, { idempotencyKey })
           const heard = first(1)
@@ -93,6 +105,7 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
             sentId: Number(written),
             orders,
             there,
+            earlierIs,
             again,
             sent: drains.map(({ sent }) => sent),
             told: heard.heard.map(({ message }) => message.id),
@@ -102,16 +115,18 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
 
     it.effect("before the commit leaves nothing, and its key is free for the next process", () =>
       Effect.gen(function* () {
-        const { again, orders, sent, there, told } = yield* afterKill(false)
+        const { again, earlierIs, orders, sent, there, told } = yield* afterKill(false)
         assert.deepStrictEqual([orders, there, again.replayed], [0, [], false])
+        assert.strictEqual(earlierIs, "scheduled")
         assert.deepStrictEqual([sent, told], [[1, 0], [again.id]])
       }),
     )
 
     it.effect("right after the commit leaves the message, which the next process sends once", () =>
       Effect.gen(function* () {
-        const { again, orders, sent, sentId, there, told } = yield* afterKill(true)
+        const { again, earlierIs, orders, sent, sentId, there, told } = yield* afterKill(true)
         assert.deepStrictEqual([orders, there, again.replayed], [1, [sentId], true])
+        assert.strictEqual(earlierIs, "cancelled")
         assert.deepStrictEqual([sent, told, again.id], [[1, 0], [sentId], sentId])
       }),
     )

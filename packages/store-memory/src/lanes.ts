@@ -462,6 +462,7 @@ const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
 function* dueLanes(tables: Tables, { now, owned }: ClaimQuery): Generator<Lane> {
   for (const { at, lane } of tables.agenda) {
     if (at > now) return
+    if (tables.heldByCallers.has(lane)) continue
     if (isOwned(lane.number.id, owned)) yield lane
   }
 }
@@ -586,11 +587,17 @@ export const laneQueue = (tables: Tables): Steps<LaneQueue> => ({
 
   settle: (settlements, now) => {
     const settled = new Set<MessageId>()
+    const blockedByLock: Array<Settlement> = []
     for (const settlement of settlements) {
+      const lane = tables.lanes.get(settlement.numberId)
+      if (lane !== undefined && tables.heldByCallers.has(lane)) {
+        blockedByLock.push(settlement)
+        continue
+      }
       const id = settleOne(tables, settlement, now)
       if (id !== undefined) settled.add(id)
     }
-    return { settled, blockedByLock: [] }
+    return { settled, blockedByLock }
   },
 
   pause: (numberId, pause, now) =>

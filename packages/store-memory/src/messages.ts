@@ -217,7 +217,10 @@ const insertRefused = (tables: Tables, refused: RefusedMessage): MessageChange |
   return change
 }
 
-const isSeen = ({ workspaceId, mode, restriction }: CallerScope, message: Message): boolean =>
+export const isSeen = (
+  { workspaceId, mode, restriction }: CallerScope,
+  message: Message,
+): boolean =>
   message.workspaceId === workspaceId &&
   message.mode === mode &&
   (restriction === null || restriction.includes(message.from.id))

@@ -390,6 +390,8 @@ export class Tables {
   readonly keysByHash = new Map<string, KeyRow>()
   readonly lanes = new Table<NumberId, Lane>()
   readonly agenda = new Sorted(byTurn)
+  /** Lanes that callers' transactions hold until they end: each with its transaction. */
+  readonly heldByCallers = new Map<Lane, object>()
   readonly inFlight = new Set<NumberId>()
   readonly linkings = new Map<NumberId, LinkingRow>()
   readonly sessions = new Map<NumberId, SessionRow>()

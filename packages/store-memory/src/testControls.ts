@@ -1,14 +1,17 @@
 /**
  * What tests do to a store in memory, and no program: they fill a number's quota, and open
- * transactions that sends join, as on PostgreSQL.
+ * transactions that sends and cancels join, as on PostgreSQL.
  */
-import { CannotJoin, countExactly, Store } from "@messaging-service/core"
+import { CannotJoin, countExactly, Store, StoreUnavailable } from "@messaging-service/core"
 import type {
   Acceptance,
   AcceptanceFacts,
   AcceptanceQuery,
   BrokenGuard,
+  CallerScope,
+  FoundMessage,
   Message,
+  MessageChange,
   MessageId,
   NumberId,
   QuotaLimit,
@@ -17,8 +20,8 @@ import type {
 } from "@messaging-service/core"
 import { Context, Data, Effect, Layer } from "effect"
 import { memoryStore } from "./MemoryStore.ts"
-import { plannedAfter } from "./lanes.ts"
-import { accept, brokenGuard } from "./messages.ts"
+import { finish, isLeased, plannedAfter } from "./lanes.ts"
+import { accept, brokenGuard, isSeen } from "./messages.ts"
 import { newMessageRow, Tables } from "./tables.ts"
 import type { Lane, MessageRow } from "./tables.ts"
 
@@ -28,15 +31,27 @@ export class CommitRefused extends Data.TaggedError("CommitRefused")<{
 }> {}
 
 /** An acceptance that waits for the end of its transaction. */
-interface Staged {
+interface StagedSend {
   readonly acceptance: Acceptance
   readonly ids: ReadonlyArray<MessageId>
 }
 
+/** A cancel that does; of a message of the same transaction there is no lane to hold. */
+interface StagedCancel {
+  readonly change: MessageChange
+  readonly lane: Lane | null
+}
+
+type Staged = StagedSend | StagedCancel
+
+const isSend = (one: Staged): one is StagedSend => "acceptance" in one
+
 interface Transaction {
   readonly staged: Array<Staged>
-  /** The latest last; `length` is how many sends came before. */
+  /** The latest last; `length` is how many calls came before. */
   readonly savepoints: Array<{ readonly name: string; readonly length: number }>
+  /** What it is asked from then on fails. */
+  isOver: boolean
 }
 
 /**
@@ -45,9 +60,13 @@ interface Transaction {
  */
 export const whichClient = "select client from openTest"
 
-const newTransaction = (): Transaction => ({ staged: [], savepoints: [] })
+const newTransaction = (): Transaction => ({
+  staged: [],
+  savepoints: [],
+  isOver: false,
+})
 
-/** The transaction that the running send has joined. */
+/** The transaction that the running call has joined. */
 const Joined = Context.Reference<Transaction | null>("store-memory/Joined", {
   defaultValue: () => null,
 })
@@ -70,12 +89,14 @@ const earlierIn = (
   transaction: Transaction,
   { idempotency }: AcceptanceQuery,
 ): AcceptanceFacts["claim"] => {
-  const found = transaction.staged.find(
-    ({ acceptance }) =>
-      idempotency !== null &&
-      acceptance.idempotency?.key === idempotency.key &&
-      acceptance.idempotency.keyId === idempotency.keyId,
-  )
+  const found = transaction.staged
+    .filter(isSend)
+    .find(
+      ({ acceptance }) =>
+        idempotency !== null &&
+        acceptance.idempotency?.key === idempotency.key &&
+        acceptance.idempotency.keyId === idempotency.keyId,
+    )
   if (found === undefined) return null
   const { acceptance, ids } = found
   const fingerprint = acceptance.idempotency?.fingerprint ?? ""
@@ -83,7 +104,7 @@ const earlierIn = (
 }
 
 const stagedMessages = (transaction: Transaction | null): ReadonlyArray<Message> =>
-  (transaction?.staged ?? []).flatMap(({ acceptance, ids }) =>
+  (transaction?.staged ?? []).filter(isSend).flatMap(({ acceptance, ids }) =>
     acceptance.messages.map((message, index) => ({
       ...message,
       id: ids[index] ?? (0 as MessageId),
@@ -92,6 +113,62 @@ const stagedMessages = (transaction: Transaction | null): ReadonlyArray<Message>
       error: null,
     })),
   )
+
+const stagedCancel = ({ staged }: Transaction, id: MessageId): StagedCancel | undefined =>
+  staged.find((one): one is StagedCancel => !isSend(one) && one.change.message.id === id)
+
+/** The message as the transaction sees it, where that has changed it. */
+const foundIn = (
+  transaction: Transaction | null,
+  scope: CallerScope,
+  id: MessageId,
+): FoundMessage | null => {
+  const message =
+    transaction === null
+      ? undefined
+      : (stagedCancel(transaction, id)?.change.message ??
+        stagedMessages(transaction).find((one) => one.id === id))
+  return message === undefined || !isSeen(scope, message) ? null : { message, inFlight: false }
+}
+
+/** On PostgreSQL it waits for the other transaction, which here only the test can end. */
+const heldUp = new StoreUnavailable({
+  operation: "end",
+  cause: new Error("another transaction holds the number"),
+  retryAfter: 5,
+})
+
+/** Ends a message at the commit, and holds its lane until then. */
+const stageEnd = (
+  tables: Tables,
+  transaction: Transaction,
+  change: MessageChange,
+): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> =>
+  Effect.suspend(() => {
+    const { id } = change.message
+    const row = tables.messages.get(id)
+    const isOwn = stagedMessages(transaction).some((one) => one.id === id)
+    const isFree = row?.message.state === "waiting" && !isLeased(row)
+    if (transaction.isOver) return heldUp
+    if (stagedCancel(transaction, id) !== undefined || !(isOwn || isFree)) {
+      return Effect.succeed(new Set<MessageId>())
+    }
+    const lane = row?.lane ?? null
+    if (lane !== null) {
+      if ((tables.heldByCallers.get(lane) ?? transaction) !== transaction) return heldUp
+      tables.heldByCallers.set(lane, transaction)
+    }
+    transaction.staged.push({ change, lane })
+    return Effect.succeed(new Set([id]))
+  })
+
+/** Gives lanes back that nothing of the transaction holds any longer. */
+const releaseLanes = (tables: Tables, transaction: Transaction): void => {
+  const held = new Set(transaction.staged.map((one) => (isSend(one) ? null : one.lane)))
+  for (const [lane, holder] of tables.heldByCallers) {
+    if (holder === transaction && !held.has(lane)) tables.heldByCallers.delete(lane)
+  }
+}
 
 /** The client itself, or the one that its function asks; null for any other. */
 const clientOf = (given: TransactionClient): Effect.Effect<object | null> =>
@@ -129,6 +206,23 @@ const joinable = (
           const facts = messages.loadAcceptance({ ...query, idempotency: null })
           return Effect.map(facts, (found) => ({ ...found, claim }))
         }),
+      end: (changes, options) =>
+        Effect.flatMap(Joined, (joined) => {
+          const [change] = changes
+          if (joined !== null && change !== undefined) return stageEnd(tables, joined, change)
+          const free = changes.filter(({ message }) => {
+            const lane = tables.messages.get(message.id)?.lane
+            return lane === undefined || !tables.heldByCallers.has(lane)
+          })
+          return free.length < changes.length && options?.passesOver !== true
+            ? heldUp
+            : messages.end(free)
+        }),
+      get: (scope, id) =>
+        Effect.flatMap(Joined, (joined) => {
+          const found = foundIn(joined, scope, id)
+          return found === null ? messages.get(scope, id) : Effect.succeed(found)
+        }),
       byIds: (ids) =>
         Effect.flatMap(Joined, (joined) => {
           const staged = stagedMessages(joined).filter(({ id }) => ids.includes(id))
@@ -142,17 +236,41 @@ const joinable = (
           const client = open.has(given) ? given : yield* clientOf(given)
           const transaction = client === null ? undefined : open.get(client)
           if (transaction === undefined) return yield* notBegun
-          return yield* Effect.provideService(effect, Joined, transaction)
+          const { length } = transaction.staged
+          return yield* Effect.provideService(effect, Joined, transaction).pipe(
+            Effect.onError(() => undo(tables, transaction, length)),
+          )
         }),
     },
   }
 }
 
+/** Undoes what came after so many calls. */
+const undo = (tables: Tables, transaction: Transaction, kept: number): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const store = memoryStore(tables).messages
+    const undone = transaction.staged.splice(kept)
+    releaseLanes(tables, transaction)
+    return Effect.forEach(
+      undone.filter(isSend),
+      ({ acceptance: { idempotency } }) =>
+        idempotency === null ? Effect.void : Effect.orDie(store.releaseClaim(idempotency)),
+      { discard: true },
+    )
+  })
+
 const commit = (tables: Tables, transaction: Transaction): Effect.Effect<void, CommitRefused> =>
   Effect.suspend(() => {
-    for (const { acceptance, ids } of transaction.staged) {
-      const outcome = accept(tables, acceptance, ids)
-      if (outcome._tag === "Broken") return new CommitRefused({ guard: outcome.guard })
+    const staged = transaction.staged.splice(0)
+    releaseLanes(tables, transaction)
+    for (const one of staged) {
+      if (isSend(one)) {
+        const outcome = accept(tables, one.acceptance, one.ids)
+        if (outcome._tag === "Broken") return new CommitRefused({ guard: outcome.guard })
+        continue
+      }
+      const row = tables.messages.get(one.change.message.id)
+      if (row?.message.state === "waiting") finish(tables, row, one.change)
     }
     return Effect.void
   })
@@ -209,16 +327,8 @@ export const layerForTests: Layer.Layer<Store | TestControls> = Layer.syncContex
   const end = (client: TransactionClient): Transaction => {
     const transaction = open.get(client) ?? newTransaction()
     open.delete(client)
+    transaction.isOver = true
     return transaction
-  }
-  const undo = (sends: ReadonlyArray<Staged>) => {
-    const store = memoryStore(tables).messages
-    return Effect.forEach(
-      sends,
-      ({ acceptance: { idempotency } }) =>
-        idempotency === null ? Effect.void : Effect.orDie(store.releaseClaim(idempotency)),
-      { discard: true },
-    )
   }
   const controls = TestControls.of({
     fillQuota: (id, leave, limit, now) =>
@@ -236,7 +346,7 @@ export const layerForTests: Layer.Layer<Store | TestControls> = Layer.syncContex
     begin: (client) =>
       Effect.sync(() => void open.set(client, open.get(client) ?? newTransaction())),
     commit: (client) => Effect.suspend(() => commit(tables, end(client))),
-    rollback: (client) => Effect.suspend(() => undo(end(client).staged)),
+    rollback: (client) => Effect.suspend(() => undo(tables, end(client), 0)),
     savepoint: (client, name) =>
       Effect.sync(() => {
         const { savepoints, staged } = open.get(client) ?? newTransaction()
@@ -244,11 +354,12 @@ export const layerForTests: Layer.Layer<Store | TestControls> = Layer.syncContex
       }),
     rollbackTo: (client, name) =>
       Effect.suspend(() => {
-        const { savepoints, staged } = open.get(client) ?? newTransaction()
+        const transaction = open.get(client) ?? newTransaction()
+        const { savepoints, staged } = transaction
         const at = savepoints.findLastIndex((savepoint) => savepoint.name === name)
         const kept = savepoints[at]?.length ?? staged.length
         if (at >= 0) savepoints.splice(at + 1)
-        return undo(staged.splice(kept))
+        return undo(tables, transaction, kept)
       }),
   })
   return Context.make(Store, joinable(tables, memoryStore(tables), open)).pipe(

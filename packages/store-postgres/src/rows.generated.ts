@@ -76,7 +76,7 @@ export const sqlTypes = {
     columns: { answer: "bigint[]?" },
   },
   "end_messages": {
-    params: { now: "timestamptz", numberId: "bigint[]", messageId: "bigint[]", state: "text[]", sentAt: "timestamptz[]", errorCode: "text[]", errorMessage: "text[]", foundMediaType: "text[]", endPhone: "text[]", givesBack: "boolean[]", eventId: "text[]", eventType: "text[]", eventAt: "timestamptz[]", eventBody: "text[]", callbackTarget: "text[]", callbackUrl: "text[]", callbackBody: "text[]" },
+    params: { now: "timestamptz", lockTimeout: "integer", numberId: "bigint[]", messageId: "bigint[]", state: "text[]", sentAt: "timestamptz[]", errorCode: "text[]", errorMessage: "text[]", foundMediaType: "text[]", endPhone: "text[]", givesBack: "boolean[]", eventId: "text[]", eventType: "text[]", eventAt: "timestamptz[]", eventBody: "text[]", callbackTarget: "text[]", callbackUrl: "text[]", callbackBody: "text[]" },
     columns: { message_id: "bigint", queued: "boolean" },
   },
   "end_portal": {

@@ -11,7 +11,7 @@ import {
   WorkGate,
   Store,
 } from "@messaging-service/core"
-import type { IdempotencyKey, Plan, TransactionClient } from "@messaging-service/core"
+import type { IdempotencyKey, MessageId, Plan, TransactionClient } from "@messaging-service/core"
 import { aNumber, aPlan, aWorkspace, noon, remaining } from "@messaging-service/testkit"
 import type { TestDatabase } from "@messaging-service/testkit"
 import { Effect, Layer } from "effect"
@@ -76,6 +76,8 @@ const aShop = Effect.fnUntraced(function* (plan: Plan, limits: Partial<DatabaseO
   const caller = Caller.trusted(workspace)
   const send = (phone: string, idempotency: IdempotencyKey | null = null) =>
     Messages.use((messages) => messages.send(caller, { to: { phone }, text: "Hello" }, idempotency))
+  const cancel = (id: MessageId | undefined) =>
+    Messages.use((messages) => messages.cancel(caller, id, true))
   return {
     database,
     client,
@@ -84,6 +86,7 @@ const aShop = Effect.fnUntraced(function* (plan: Plan, limits: Partial<DatabaseO
     workspace,
     inStores,
     send,
+    cancel,
     join: <A, E, R>(given: TransactionClient, effect: Effect.Effect<A, E, R>) =>
       Store.use(({ system: transactions }) => transactions.joinTransaction(given, effect)),
     /** Remains of sends: messages, allowance and idempotency records. */

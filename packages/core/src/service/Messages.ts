@@ -646,6 +646,38 @@ const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
   }
 })
 
+/**
+ * As `cancelFound`, in the caller's transaction: it waits for no attempt, and leaves what has expired to
+ * the sweep. The transaction undoes what a refusal did.
+ */
+const cancelJoined = Effect.fnUntraced(function* cancelJoined<C extends Code>(
+  sending: Sending,
+  look: Effect.Effect<FoundMessage, Failure<C>>,
+): Effect.fn.Return<Message, Failure<C | "not_cancellable">> {
+  const { gate, ids, link, store, wakeUp } = sending
+  let found = yield* look
+  for (let attempt = 0; ; attempt++) {
+    const { inFlight, message } = found
+    const now = yield* Clock.currentTimeMillis
+    if (inFlight && message.state === "waiting") return yield* stillSending(message, now)
+    const over = hasExpired(message, now) && !gate.causes().has("clock")
+    const change = over
+      ? undefined
+      : endMessage(
+          yield* marked(sending, message),
+          { trigger: "cancel" },
+          eventId(ids, now),
+          now,
+          link,
+        )
+    // Behind the lock of its lane nothing changes: the second look is the last.
+    if (change === undefined || attempt > 1) return yield* notCancellable(message, now)
+    const ended = yield* commitAndWake(store.end([change]), wakeUp.wake("lanes"))
+    if (ended.has(message.id)) return change.message
+    found = yield* look
+  }
+})
+
 /** How many of a choice of messages were cancelled. */
 export interface CancelledMany {
   readonly cancelled: number
@@ -745,11 +777,13 @@ export class Messages extends Context.Service<
     >
     /**
      * DELETE /messages/{id}: cancels a waiting message. Waits up to 5 s for one in flight, then
-     * answers that it is `sending`. Fails with `message_not_found`, `not_cancellable`.
+     * answers that it is `sending`. Fails with `message_not_found`, `not_cancellable`. With
+     * `isJoined`, in the caller's transaction, it answers that at once.
      */
     cancel(
       caller: Caller,
       id: MessageId | undefined,
+      isJoined?: boolean,
     ): Effect.Effect<Message, Failure<AuthorizationCode | "message_not_found" | "not_cancellable">>
     /** As `cancel`, for a message of either mode. */
     cancelIn(
@@ -811,9 +845,10 @@ export class Messages extends Context.Service<
           const caller = yield* authorize(given, "listMessages")
           return yield* listOf(sending, cursors, caller, query)
         }),
-        cancel: Effect.fn("Messages.cancel")(function* cancelOwn(given, id) {
+        cancel: Effect.fn("Messages.cancel")(function* cancelOwn(given, id, isJoined = false) {
           const caller = yield* authorize(given, "cancelMessage")
-          return yield* cancelFound(sending, find(sending, caller, id))
+          const look = find(sending, caller, id)
+          return yield* isJoined ? cancelJoined(sending, look) : cancelFound(sending, look)
         }),
         cancelIn: Effect.fn("Messages.cancelIn")(function* cancelIn(workspaceId, id) {
           return yield* cancelFound(sending, findOfEitherMode(sending, workspaceId, id))

@@ -100,8 +100,8 @@ export const layerCountedStore = Layer.effect(
             change === null ? Effect.void : ended([change]),
           ),
         // A caller that hangs up must not keep the event from this process's listeners.
-        end: (changes) =>
-          Effect.tap(messages.end(changes), (done) =>
+        end: (changes, options) =>
+          Effect.tap(messages.end(changes, options), (done) =>
             ended(changes.filter(({ message }) => done.has(message.id))),
           ).pipe(Effect.uninterruptible),
       },

@@ -3,16 +3,18 @@
  * standby took over. Such a store reuses ids and has forgotten what left. The process then claims
  * and accepts nothing until `restored` begins another epoch, or it restarts.
  *
+ * It also shows for how long callers' transactions hold numbers, and names those that do for long.
+ *
  * It looks every two seconds. After a store failure it looks before any claim or acceptance: a
  * store that went back in time was away first.
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { StoreUnavailable } from "../model/Refusal.ts"
 import type { MessageId } from "../model/Ids.ts"
-import type { SeenMessages, StorePosition, StoreRisk } from "../store/SystemStore.ts"
-import { showStoreRisks } from "../store/Metrics.ts"
+import type { HeldNumber, SeenMessages, StorePosition, StoreRisk } from "../store/SystemStore.ts"
+import { showCallersHold, showStoreRisks } from "../store/Metrics.ts"
 import { logFailure } from "./logThrottled.ts"
-import { sleep } from "../model/Time.ts"
+import { RealTime, sleep } from "../model/Time.ts"
 import { WorkGate } from "./Readiness.ts"
 import { Store } from "../store/Store.ts"
 
@@ -108,10 +110,44 @@ const unlessJoined = (note: () => void) =>
     if (!isJoined) note()
   })
 
+/** Real milliseconds after which a number that a caller's transaction holds is named. */
+const longHoldMillis = 10_000
+
+interface Hold {
+  readonly heldMillis: () => number
+  isNamed: boolean
+}
+
+/** Each transaction's holds, from the look that first found them. */
+const makeHolds = () => {
+  let before: ReadonlyMap<string, Hold> = new Map()
+  return Effect.fnUntraced(function* showHolds(held: ReadonlyArray<HeldNumber>) {
+    const { stopwatch } = yield* RealTime
+    const holds = new Map<string, Hold>()
+    for (const { numberId, transaction } of held) {
+      const key = `${numberId} ${transaction}`
+      const hold = before.get(key) ?? { heldMillis: yield* stopwatch, isNamed: false }
+      holds.set(key, hold)
+      if (hold.isNamed || hold.heldMillis() < longHoldMillis) continue
+      hold.isNamed = true
+      yield* Effect.annotateLogs(
+        Effect.logWarning(
+          "a transaction of the program's that cancelled a message is still open: until it ends, its number sends nothing",
+        ),
+        { number: numberId },
+      )
+    }
+    before = holds
+    const longest = Math.max(0, ...[...holds.values()].map(({ heldMillis }) => heldMillis()))
+    yield* showCallersHold(longest / 1000)
+  })
+}
+
 const makeWatch = Effect.fnUntraced(function* makeWatch(first: StorePosition) {
   const gate = yield* WorkGate
   const store = (yield* Store).system
   const one = yield* Semaphore.make(1)
+  const showHolds = makeHolds()
   let seen = seenOf(first, null)
   /** Whether the store failed since it was last looked at. */
   let isSuspect = false
@@ -122,6 +158,7 @@ const makeWatch = Effect.fnUntraced(function* makeWatch(first: StorePosition) {
     const position = yield* store.position(before)
     if (position === null) return
     yield* showStoreRisks(position.risks)
+    yield* showHolds(position.heldByCallers)
     const because = behindBecause(before, position)
     if (because !== null) {
       return yield* gate.close(
@@ -201,7 +238,8 @@ const watchedStore = (store: typeof Store.Service, watch: Watch): typeof Store.S
     messages: {
       ...messages,
       accept: (acceptance) => accept(messages.accept(acceptance)),
-      end: (changes) => Effect.tap(watch.watched(messages.end(changes)), watch.ended),
+      end: (changes, options) =>
+        Effect.tap(watch.watched(messages.end(changes, options)), watch.ended),
     },
     reminders: {
       ...reminders,
@@ -241,6 +279,7 @@ export const layerWatchedStore = Layer.effect(
   Effect.gen(function* () {
     const store = yield* Store
     const first = yield* store.system.position({ accepted: [], ended: [] })
+    yield* showCallersHold(0)
     if (first === null) {
       yield* showStoreRisks([])
       return store

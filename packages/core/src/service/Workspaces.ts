@@ -44,7 +44,7 @@ export const makeOrphaned = Effect.gen(function* makeOrphaned() {
     const changes = messages.flatMap(
       (message) => endMessage(message, { trigger: "cancel" }, eventId(ids, now), now, link) ?? [],
     )
-    return changes.length === 0 ? 0 : (yield* store.end(changes)).size
+    return changes.length === 0 ? 0 : (yield* store.end(changes, { passesOver: true })).size
   })
   /**
    * Removes a number or workspace, and cancels all messages that it orphans. The worker completes

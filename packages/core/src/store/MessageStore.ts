@@ -148,10 +148,12 @@ export interface MessageStore {
   /**
    * Ends waiting messages without a lease: cancels, expiries, test mode. Each must still be
    * waiting and not in flight. One commit writes state, event and refunds; returns the ids that
-   * it ended.
+   * it ended. A number whose lane a caller's transaction holds is waited for, unless `passesOver`
+   * leaves its messages for the next time. In a caller's transaction it takes one change.
    */
   end(
     changes: ReadonlyArray<MessageChange>,
+    options?: { readonly passesOver?: boolean },
   ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable>
   /** Waiting, not in flight, `expiresAt` reached; earliest first. Live and test. */
   expired(now: number, limit: number): Effect.Effect<ReadonlyArray<Message>, StoreUnavailable>

@@ -128,6 +128,14 @@ export const showStoreRisks = (risks: ReadonlyArray<StoreRisk>): Effect.Effect<v
     },
   )
 
+const callersHoldSeconds = Metric.gauge("messaging_callers_hold_seconds", {
+  description:
+    "Seconds for which the longest open transaction of the program's has held a number that it cancelled a message of, as of the last look; 0 without one.",
+})
+
+export const showCallersHold = (seconds: number): Effect.Effect<void> =>
+  Metric.update(callersHoldSeconds, seconds)
+
 export const showClockSkew = (seconds: number): Effect.Effect<void> =>
   Metric.update(clockSkewSeconds, seconds)
 

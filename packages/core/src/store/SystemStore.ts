@@ -1,6 +1,6 @@
 /**
  * What the store keeps of the service as a whole: its secrets, its epochs since restores, and the
- * transactions of callers that a send can join.
+ * transactions of callers that a send or a cancel can join.
  */
 import { Data, Effect } from "effect"
 import type { StoreUnavailable } from "../model/Refusal.ts"
@@ -57,6 +57,13 @@ export const storeRisks = ["asynchronous_commit", "asynchronous_standby"] as con
 
 export type StoreRisk = (typeof storeRisks)[number]
 
+/** A number that an open transaction of a caller's holds, having cancelled a message of it. */
+export interface HeldNumber {
+  readonly numberId: NumberId
+  /** Tells one transaction from others. */
+  readonly transaction: string
+}
+
 /** How far a shared store has come. */
 export interface StorePosition {
   readonly epoch: number
@@ -65,6 +72,7 @@ export interface StorePosition {
   /** Tells one start of a server from others. */
   readonly server: string
   readonly risks: ReadonlyArray<StoreRisk>
+  readonly heldByCallers: ReadonlyArray<HeldNumber>
   /** The first of the accepted messages that is not there; null when all are. */
   readonly missing: MessageId | null
   /** The first of the ended messages that waits; null when none does. */
@@ -154,12 +162,14 @@ export class CannotJoin extends Data.TaggedError("CannotJoin")<{ readonly messag
 
 export interface CallersTransactions {
   /**
-   * Joins `Messages.send` or `Messages.sendBatch`, and nothing else, to the transaction. The
-   * message leaves after the caller's commit; a refusal leaves the transaction usable.
+   * Joins `Messages.send`, `Messages.sendBatch` or a joined `Messages.cancel`, and nothing else, to
+   * the transaction. The message leaves, or is cancelled, with the caller's commit; a refusal leaves
+   * the transaction usable, and undoes what was joined.
    *
-   * Until it ends, it locks the sending number, and the workspace if its plan counts messages.
-   * Other sends and outcomes of these wait; other numbers proceed. The server ends a transaction
-   * that idles for 5 seconds. One transaction runs one send at a time; others queue.
+   * Until it ends, a send locks the sending number, and the workspace if its plan counts messages.
+   * Other sends and outcomes of these wait; other numbers proceed. A cancel holds its number's lane,
+   * which sends nothing meanwhile. The server ends a transaction that idles for 5 seconds. One
+   * transaction runs one call at a time; others queue.
    *
    * Fails with `CannotJoin` when the transaction cannot be joined. Fails with `StoreUnavailable`
    * when a statement fails; only the joined part is undone. Dies when the store has no such

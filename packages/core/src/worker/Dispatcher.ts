@@ -584,7 +584,7 @@ const makeEndingLoop = (
         (message) => endMessage(message, endingOf(message), eventId(ids, now), now, link) ?? [],
       )
       if (changes.length === 0) return 0
-      const ended = yield* store.end(changes)
+      const ended = yield* store.end(changes, { passesOver: true })
       // The number's limits may have held back the expired message but not the next one.
       if (work === "expiry") yield* wakeUp.wake("lanes")
       return ended.size

@@ -1,7 +1,7 @@
 /** A process whose store goes back in time while it runs. */
 import { assert, describe, it } from "@effect/vitest"
 import { layer as layerStore } from "@messaging-service/store-memory"
-import { Effect, Layer, Logger, Metric } from "effect"
+import { Effect, Layer, Logger, Metric, References } from "effect"
 import type { Scope } from "effect"
 import { TestClock } from "effect/testing"
 import {
@@ -12,7 +12,7 @@ import {
   WorkGate,
   refusalOfStore,
 } from "../../src/index.ts"
-import type { MessageId, StorePosition } from "../../src/index.ts"
+import type { MessageId, NumberId, StorePosition } from "../../src/index.ts"
 import {
   behindBecause,
   layerWatchedStore,
@@ -30,6 +30,7 @@ const position = (overrides: Partial<StorePosition> = {}): StorePosition => ({
   events: { given: 200, highest: 190 },
   server: "first",
   risks: [],
+  heldByCallers: [],
   missing: null,
   waitsAgain: null,
   ...overrides,
@@ -148,6 +149,45 @@ describe("a process whose store could lose commits", () => {
         lines.filter((line) => line.startsWith("Warn the database has a standby that is not sync")),
         1,
       )
+    }),
+  )
+})
+
+describe("a process whose store a caller's transaction holds", () => {
+  it.effect("shows for how long, and names the number once", () =>
+    Effect.gen(function* () {
+      const lines: Array<unknown> = []
+      const log = Logger.layer([
+        Logger.make(({ fiber, logLevel, message }) => {
+          if (logLevel !== "Warn") return
+          const { number } = fiber.getRef(References.CurrentLogAnnotations)
+          lines.push([number, String(message)])
+        }),
+      ])
+      const seconds = Effect.map(Metric.snapshot, (all) =>
+        all
+          .filter(({ id }) => id === "messaging_callers_hold_seconds")
+          .map(({ state }) => ("value" in state ? state.value : null)),
+      )
+      const hold = (transaction: string) => [{ numberId: 7 as NumberId, transaction }]
+      yield* onSharedStore((server) =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* seconds, [0])
+          // One after the other is no long one.
+          for (const transaction of ["a", "b", "c"]) {
+            server.at = { heldByCallers: hold(transaction) }
+            yield* TestClock.adjust(8 * second)
+          }
+          assert.deepStrictEqual(lines, [])
+          yield* TestClock.adjust(52 * second)
+          assert.isAtLeast(Number((yield* seconds)[0]), 50)
+          assert.lengthOf(lines, 1)
+          assert.match(JSON.stringify(lines), /\[7,"a transaction of the program's that cancelled/)
+          server.at = {}
+          yield* TestClock.adjust(4 * second)
+          assert.deepStrictEqual(yield* seconds, [0])
+        }),
+      ).pipe(Effect.provide(log), Effect.provideService(Metric.MetricRegistry, new Map()))
     }),
   )
 })

@@ -256,6 +256,7 @@ describe("the store", () => {
           assert.deepStrictEqual([...down.families.keys()].toSorted(), [
             "messaging_build_info",
             "messaging_callback_attempts_total",
+            "messaging_callers_hold_seconds",
             "messaging_clock_skew_seconds",
             "messaging_http_request_duration_seconds",
             "messaging_http_requests_total",

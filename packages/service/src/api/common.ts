@@ -68,7 +68,7 @@ export interface RepeatOptions {
 /**
  * A transaction that you opened on the service's own database, and that you commit or roll back. A
  * client of `pg` is one. For other libraries, write one function that runs a statement with values for
- * `$1`, `$2` … and returns its rows. Create one object per transaction, because sends in one
+ * `$1`, `$2` … and returns its rows. Create one object per transaction, because calls in one
  * transaction wait for each other through it:
  *
  * - postgres.js: `{ query: async (text, values) => ({ rows: await tx.unsafe(text, values) }) }`
@@ -98,6 +98,17 @@ export interface SendOptions extends RepeatOptions {
    * seconds PostgreSQL closes the connection: the transaction rolls back, and your next statement fails. A pool, a client without a transaction, a failed or
    * read-only transaction and another database fail with `validation_failed`. `close` does not wait
    * for the transaction.
+   */
+  readonly transaction?: Transaction | undefined
+}
+
+/** Options of a cancel. */
+export interface CancelOptions {
+  /**
+   * Cancels the message inside this transaction, as a send joins one: it is cancelled, with its event, if
+   * you commit, and otherwise leaves as if nothing had happened. A message that an attempt is sending is
+   * `not_cancellable` at once, with `details.sending`. Until the transaction ends, its number sends
+   * nothing, and other calls for that number wait. So cancel late and commit soon.
    */
   readonly transaction?: Transaction | undefined
 }

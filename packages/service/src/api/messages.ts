@@ -10,6 +10,7 @@ import type {
   Platform,
   Recipient,
   RepeatOptions,
+  CancelOptions,
   SendOptions,
 } from "./common.ts"
 
@@ -297,12 +298,11 @@ export interface MessagesApi {
   readonly list: (query?: ListMessages) => Listing<Message>
   /**
    * Cancels a waiting message and resolves to it. While an attempt is sending it, the call waits for
-   * the result, at most 5 seconds. It takes effect at once, and joins no transaction of yours: cancel
-   * first, and commit what depends on it once the message is cancelled. Fails with
-   * `message_not_found`, and with `not_cancellable` when it was too late (`details.status`;
-   * `details.sending` when it may still leave).
+   * the result, at most 5 seconds. It takes effect at once, or with your commit inside a `transaction`,
+   * where it waits for no attempt. Fails with `message_not_found`, and with `not_cancellable` when it
+   * was too late (`details.status`; `details.sending` when it may still leave).
    */
-  readonly cancel: (id: number) => Promise<Message>
+  readonly cancel: (id: number, options?: CancelOptions) => Promise<Message>
 }
 
 /** A file to upload: at most 64 MiB. */

@@ -42,7 +42,7 @@ import type {
 } from "@messaging-service/core"
 import { Data, Effect, Stream } from "effect"
 import type { Scope } from "effect"
-import type { SendOptions, Transaction } from "../api/common.ts"
+import type { CancelOptions, SendOptions, Transaction } from "../api/common.ts"
 import type { MediaApi, MessagesApi, UploadFile } from "../api/messages.ts"
 import type { Account, Api } from "../api/Messaging.ts"
 import type { NumberChecksApi, NumbersApi, NumberView } from "../api/numbers.ts"
@@ -102,15 +102,13 @@ const noTransactions = refuseTransaction(
   "A transaction needs a store on PostgreSQL, which this service does not have.",
 )
 
-const noTransactionOfCancel = refuseTransaction(
-  "A cancel takes effect at once, and joins no transaction: cancel first, and commit what depends on it once the message is cancelled.",
-)
-
 const noQuery = refuseTransaction(
   "A transaction has a function query: a client of pg is one, and for other libraries the guide to embedding shows one.",
 )
 
 const sendOptions = fields<SendOptions>({ idempotencyKey: anything, transaction: anything })
+
+const cancelOptions = fields<CancelOptions>({ transaction: anything })
 
 const messagesApi: CallerApi<MessagesApi> = (calling) => {
   const { caller, run } = calling
@@ -161,12 +159,18 @@ const messagesApi: CallerApi<MessagesApi> = (calling) => {
         (who, asked) => Messages.use((messages) => messages.list(who, asked)),
         messageShownNow,
       ),
-    // Programs without types may hand a transaction over, as for a send.
-    cancel: (id: number, options?: SendOptions) =>
+    cancel: (id, options) =>
       run(
         Effect.gen(function* () {
-          if (options?.transaction !== undefined) return yield* noTransactionOfCancel
-          const message = yield* (yield* Messages).cancel(yield* caller, idOf<MessageId>(id))
+          const wrong = refusalOf(cancelOptions, options)
+          if (wrong !== undefined) return yield* wrong
+          const transaction = options?.transaction
+          const message = yield* acting(
+            calling,
+            transaction,
+          )((who) =>
+            Messages.use((all) => all.cancel(who, idOf<MessageId>(id), transaction !== undefined)),
+          )
           return (yield* messageShownNow)(message)
         }),
       ),

@@ -2,11 +2,18 @@
 -- Each change is independent: it skips a message that no longer waits or is in flight. Every array holds
 -- one element for each change; returns the ended messages.
 --
--- Locks: the lanes by id, then the workspaces that get allowance back, by id.
+-- Locks: the lanes by id, none of them waited for longer than p_lock_timeout milliseconds; then the workspaces
+-- that get allowance back, by id.
+--
+-- A caller's transaction says itself how long it waits, ends one message at a time and stays open. It makes
+-- the notes of accept_messages first, the plan's before the number's: so a send and a cancel of two callers
+-- never wait in a circle. What it gives back it notes too, and its commit writes that (finish_arrivals): no
+-- other number of the workspace waits.
 --
 -- Never null: message_id, queued
 create function end_messages(
   p_now timestamptz,
+  p_lock_timeout integer,
   p_number_id bigint[],
   p_message_id bigint[],
   p_state text[],
@@ -29,6 +36,8 @@ set search_path from current
 as $$
 #variable_conflict use_column
 declare
+  v_joined constant boolean := p_lock_timeout is null;
+  v_own_timeout constant text := current_setting('lock_timeout');
   -- Whether deliveries were queued.
   v_queued boolean;
   v_ended bigint[];
@@ -39,11 +48,34 @@ declare
   v_live_lanes bigint[];
   v_announcements announcement[];
 begin
+  if v_joined then
+    set constraints finish_arrivals deferred;
+    insert into plan_arrivals as mine (workspace_id, messages)
+    select w.id, 0
+    from messages m
+    join workspaces w on w.id = m.workspace_id
+    where m.id = p_message_id[1]
+      and m.mode = 'live'
+      and (messages_remaining(w)) is not null
+    on conflict (workspace_id) do update
+    set messages = mine.messages;
+    insert into lane_arrivals as mine (number_id, live, finish)
+    values (p_number_id[1], 0, current_schema())
+    on conflict (number_id) do update
+    set live = mine.live;
+    -- It holds up no other session, and shows every process which number is held (restore.position).
+    perform pg_try_advisory_xact_lock_shared(
+      'lanes'::regclass::oid::integer, (p_number_id[1] % 2147483648)::integer
+    );
+  else
+    perform set_config('lock_timeout', p_lock_timeout || 'ms', true);
+  end if;
   perform
   from lanes l
   where l.number_id = any (p_number_id)
   order by l.number_id
   for no key update;
+  perform set_config('lock_timeout', v_own_timeout, true);
 
   with ended as (
     update messages m
@@ -116,7 +148,11 @@ begin
     )
   where l.number_id = any (v_lanes);
 
-  if v_given_back is not null then
+  if v_given_back is not null and v_joined then
+    update plan_arrivals a
+    set messages = a.messages - cardinality(v_given_back)
+    where a.workspace_id = v_given_back[1];
+  elsif v_given_back is not null then
     perform
     from workspaces w
     where w.id = any (v_given_back)

@@ -178,6 +178,24 @@ select json_build_object(
     ],
     null
   ),
+  -- See end_messages.
+  'heldByCallers', (
+    select coalesce(
+      json_agg(json_build_object(
+        'numberId', held.objid::bigint, 'transaction', held.virtualtransaction
+      )),
+      '[]'
+    )
+    from pg_catalog.pg_locks held
+    where held.locktype = 'advisory'
+      and held.objsubid = 2
+      and held.classid = to_regclass(format('%I.%I', :schema, 'lanes'))
+      and held.database = (
+        select d.oid
+        from pg_catalog.pg_database d
+        where d.datname = current_database()
+      )
+  ),
   'missing', (
     select min(asked.id)
     from unnest(:accepted::bigint[]) asked (id)

@@ -3,12 +3,12 @@
  * store's statements runs on the caller's client, alone: nothing is shared with other callers, nothing
  * is tried again, and processes are woken by the caller's commit.
  *
- * A savepoint precedes what is joined, so a failed statement undoes no more than that. A refusal is no
- * failed statement, and writes nothing, as everywhere else.
+ * A savepoint precedes what is joined, so a failed statement undoes no more than that. A refusal undoes the
+ * same: it leaves no lock behind, so a number whose message was refused goes on.
  */
 import { CannotJoin, StoreUnavailable } from "@messaging-service/core"
 import type { CallersTransactions, TransactionClient } from "@messaging-service/core"
-import { Cause, Context, Effect, Exit, Semaphore } from "effect"
+import { Context, Effect, Exit, Semaphore } from "effect"
 import { sqlErrorOf, unavailable } from "./HostPool.ts"
 import { qualifier, workChannel } from "./Schema.ts"
 import { asText } from "./TextValues.ts"
@@ -232,7 +232,7 @@ const joinTransaction =
           const exit = yield* Effect.exit(
             restore(Effect.provideService(effect, JoinedTransaction, joined)),
           )
-          if (joined.failure === null && (Exit.isSuccess(exit) || onlyFails(exit.cause))) {
+          if (joined.failure === null && Exit.isSuccess(exit)) {
             yield* say(`release savepoint ${savepoint}`)
             return yield* exit
           }
@@ -244,9 +244,6 @@ const joinTransaction =
         }),
       ).pipe(turnOf(client).withPermits(1))
     })
-
-const onlyFails = (cause: Cause.Cause<unknown>): boolean =>
-  cause.reasons.every((reason) => Cause.isFailReason(reason))
 
 /** Those of a store on which there are such transactions. */
 export const callersTransactions = (schema: string, own: string): CallersTransactions => {

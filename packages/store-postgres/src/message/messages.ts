@@ -32,7 +32,7 @@ import type {
   WebhookId,
 } from "@messaging-service/core"
 import { Effect } from "effect"
-import { batched, batching, sharedLockTimeout } from "../database/Batcher.ts"
+import { batched, batching, batchOrSplit, sharedLockTimeout } from "../database/Batcher.ts"
 import type { DatabaseService } from "../database/Database.ts"
 import { idOrNull, millis, statement, toColumns } from "../database/Sql.ts"
 import type { Element, Params, Row } from "../database/Sql.ts"
@@ -188,7 +188,7 @@ export const endedIds = (
     return found[0]?.queued === true ? Effect.as(tell, ids) : Effect.succeed(ids)
   })
 
-const endMessages = statement("end_messages")
+const endMessages = statement("end_messages", { joinable: true })
 
 const toEndingElement = (change: MessageChange): Element<"end_messages"> => ({
   numberId: change.message.from.id,
@@ -196,13 +196,38 @@ const toEndingElement = (change: MessageChange): Element<"end_messages"> => ({
   ...toChangeElement(change),
 })
 
-/** Keeps the first of several changes to one message: else the server's plan would choose. */
-const toEndParams = (changes: ReadonlyArray<MessageChange>): Params<"end_messages"> => {
+/**
+ * Keeps the first of several changes to one message: else the server's plan would choose. `lockTimeout` as
+ * in `toAcceptParams`.
+ */
+const toEndParams = (
+  changes: ReadonlyArray<MessageChange>,
+  lockTimeout: number | null,
+): Params<"end_messages"> => {
   const now = changes.reduce((latest, { event }) => Math.max(latest, event.createdAt), -Infinity)
   const first = new Map(changes.toReversed().map((change) => [change.message.id, change]))
   const kept = changes.filter((one) => first.get(one.message.id) === one)
-  return { now, ...toColumns(kept.map(toEndingElement)) }
+  return { now, lockTimeout, ...toColumns(kept.map(toEndingElement)) }
 }
+
+/** Changes of one number, which wait for its lane together. */
+type LaneChanges = ReadonlyArray<MessageChange>
+
+const laneOf = ([first]: LaneChanges): NumberId | null => first?.message.from.id ?? null
+
+const byLane = (changes: ReadonlyArray<MessageChange>): ReadonlyArray<LaneChanges> => [
+  ...Map.groupBy(changes, ({ message }) => message.from.id).values(),
+]
+
+const endedOf = (all: ReadonlyArray<ReadonlySet<MessageId>>): ReadonlySet<MessageId> =>
+  new Set(all.flatMap((ids) => [...ids]))
+
+/** Ends the changes of several numbers in one statement. */
+const endLanes = (database: DatabaseService, tell: Effect.Effect<void>) =>
+  Effect.fnUntraced(function* endSome(lanes: ReadonlyArray<LaneChanges>) {
+    const params = toEndParams(lanes.flat(), yield* sharedLockTimeout)
+    return yield* endedIds(endMessages.rows(database, params), tell)
+  })
 
 const nextId = statement("message.nextId", { joinable: true })
 const insertRefused = statement("insert_refused_message", { joinable: true })
@@ -311,7 +336,7 @@ const toFacts = (query: AcceptanceQuery, loaded: Loaded): AcceptanceFacts => {
   }
 }
 
-const getMessage = statement("message.get")
+const getMessage = statement("message.get", { joinable: true })
 const messagesByIds = statement("message.byIds", { joinable: true })
 const expiredMessages = statement("message.expired")
 const dueTestMessages = statement("message.dueTest")
@@ -420,6 +445,10 @@ export const messageStore = Effect.fnUntraced(function* (
   database: DatabaseService,
   { tell }: DeliveriesQueued,
 ) {
+  const endSome = endLanes(database, tell)
+  const endEach = (lanes: ReadonlyArray<LaneChanges>) =>
+    Effect.map(endSome(lanes), (ids) => lanes.map(() => ids))
+  const endLane = yield* batched(endEach, batching(database), laneOf)
   const store: MessageStore = {
     loadAcceptance: yield* batched(loadAll(database), batching(database), claimOf),
     accept: yield* batched(acceptAll(database), batching(database), numberOf),
@@ -446,10 +475,12 @@ export const messageStore = Effect.fnUntraced(function* (
       return listMessages(database, scope, filter, page, now)
     },
     ...operatorReads(database),
-    end(changes) {
-      return changes.length === 0
-        ? Effect.succeed(new Set<MessageId>())
-        : endedIds(endMessages.rows(database, toEndParams(changes)), tell)
+    end(changes, { passesOver = false } = {}) {
+      const lanes = byLane(changes)
+      if (lanes.length === 0) return Effect.succeed(new Set<MessageId>())
+      return passesOver
+        ? Effect.map(batchOrSplit(lanes, endSome), ({ done }) => endedOf(done))
+        : Effect.map(Effect.forEach(lanes, endLane, { concurrency: "unbounded" }), endedOf)
     },
     expired(now, limit) {
       return expiredMessages.all(database, { now, limit }, toMessage)
