@@ -26,24 +26,17 @@ import { unknownId } from "./Side.ts"
 import type { Known, Side } from "./Side.ts"
 
 /** How far the clock moves before a command; mostly not at all, so that moments meet. */
-const steps = [
-  0,
-  0,
-  0,
-  1,
-  1,
-  oneSecond,
-  5 * oneSecond,
-  30 * oneSecond,
-  minute,
-  10 * minute,
-  hour,
-  6 * hour,
-  day,
-]
+const shortSteps = [0, 0, 0, 0, 0, 1, 1, oneSecond, 5 * oneSecond, 30 * oneSecond, minute]
+const longSteps = [10 * minute, hour, 6 * hour, day]
 
-export const stepOf = (choice: number | undefined): number =>
-  steps[(choice ?? 0) % steps.length] ?? 0
+/** Long steps end leases and links: every other sequence has few. */
+export const stepOf = (choice: number | undefined, sequence: number): number => {
+  const steps =
+    sequence % 2 === 0
+      ? [...shortSteps, ...longSteps]
+      : [...shortSteps, ...shortSteps, ...shortSteps, hour]
+  return steps[(choice ?? 0) % steps.length] ?? 0
+}
 
 /** A claim of an idempotency key, and when it was made: its holder has it for a while. */
 interface HeldClaim {
@@ -190,7 +183,7 @@ export class Chooser {
     return {
       workspaceId: this.workspaceOf(record),
       mode: this.modeOf(record),
-      restriction: this.once(6) ? this.ids<NumberId>("number") : null,
+      restriction: this.once(4) ? this.ids<NumberId>("number") : null,
     }
   }
 

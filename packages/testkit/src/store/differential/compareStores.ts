@@ -10,7 +10,7 @@ import { sequencesFor } from "./Command.ts"
 import type { Command } from "./Command.ts"
 import { finalReads } from "./finalReads.ts"
 import type { Call } from "./finalReads.ts"
-import { drawn } from "./methods/index.ts"
+import { drawnIn, methods } from "./methods/index.ts"
 import type { NamedMethod } from "./methods/index.ts"
 import { Side } from "./Side.ts"
 
@@ -41,7 +41,7 @@ interface Answer {
 const shown = (value: unknown): string => JSON.stringify(value) ?? "undefined"
 
 const methodOf = ({ name, namespace }: Call): NamedMethod => {
-  const found = drawn.find((one) => one.namespace === namespace && one.name === name)
+  const found = methods.find((one) => one.namespace === namespace && one.name === name)
   if (found === undefined) throw new Error(`no method ${namespace}.${name} is compared`)
   return found
 }
@@ -78,11 +78,16 @@ const inputFor = (method: NamedMethod, chooser: Chooser): ReadonlyArray<unknown>
   }
 }
 
+/** Before there is a workspace there is little to see. */
+const firstMethod = methodOf({ namespace: "workspaces", name: "insert", input: [] })
+
 /** Runs one sequence; fails with the first difference. */
 const runBoth = Effect.fnUntraced(function* (
   sides: readonly [Side, Side],
+  sequence: number,
   commands: ReadonlyArray<Command>,
 ) {
+  const drawn = drawnIn(sequence)
   const calls: Array<string> = []
   let given = 0
   let isLast = false
@@ -105,9 +110,9 @@ const runBoth = Effect.fnUntraced(function* (
   let now = beginning
   for (const [serial, { choices, method: place }] of commands.entries()) {
     given = serial + 1
-    const method = drawn[place]
+    const method = sides[0].known("workspace").length === 0 ? firstMethod : drawn[place]
     if (method === undefined) continue
-    now += stepOf(choices[0])
+    now += stepOf(choices[0], sequence)
     const moment = now
     yield* both((side) => {
       const chooser = new Chooser(side, moment, serial, choices)
@@ -117,11 +122,11 @@ const runBoth = Effect.fnUntraced(function* (
     })
   }
   isLast = true
-  const count = finalReads(sides[0], now).length
-  for (let place = 0; place < count; place++) {
+  const reads = new Map(sides.map((side) => [side, finalReads(side, now)]))
+  for (const place of reads.get(sides[0])?.keys() ?? []) {
     yield* both((side) => {
-      const call = finalReads(side, now)[place] ?? { namespace: "", name: "", input: [] }
-      return perform(side, methodOf(call), call.input, () => undefined)
+      const call = reads.get(side)?.[place]
+      return call === undefined ? null : perform(side, methodOf(call), call.input, () => undefined)
     })
   }
   return true
@@ -153,26 +158,26 @@ export const compareStores = Effect.fnUntraced(function* <E, R, F, S>(
   { length, seed, sequences, shrinks = 400 }: CompareOptions,
 ) {
   const failures = new Map<string, number>()
-  const property = (commands: ReadonlyArray<Command>) =>
+  const propertyOf = (sequence: number) => (commands: ReadonlyArray<Command>) =>
     Effect.scoped(
       Effect.gen(function* () {
         const sides = [
           yield* opened("the reference", reference),
           yield* opened("the store", store),
         ] as const
-        return yield* Effect.tapError(runBoth(sides, commands), (difference) =>
+        return yield* Effect.tapError(runBoth(sides, sequence, commands), (difference) =>
           Effect.sync(() => failures.set(shown(commands), difference.commands)),
         )
       }),
     )
-  const commands = sequencesFor(
-    drawn.length,
-    (failed) => failures.get(shown(failed)) ?? failed.length,
-  )
   for (let sequence = 0; sequence < sequences; sequence++) {
+    const commands = sequencesFor(
+      drawnIn(sequence).length,
+      (failed) => failures.get(shown(failed)) ?? failed.length,
+    )
     // One run at a time has the whole length.
     const options = { runs: 1, size: length, seed: `${seed} ${sequence}`, maxShrinks: shrinks }
-    const result = yield* Arbitrary.checkEffect(commands, property, options)
+    const result = yield* Arbitrary.checkEffect(commands, propertyOf(sequence), options)
     if (result._tag !== "Falsified") continue
     const { failure, initialInput, shrunkInput } = result
     const why = failure._tag === "PropertyError" ? failure.error.message : "a store gave no answer"

@@ -19,7 +19,7 @@ export const differentialSuite = <F, G, E, R>(
   name: string,
   reference: Layer.Layer<Store, F>,
   store: Layer.Layer<Store, G, R>,
-  { length = 300, sequences, shared }: DifferentialOptions<E, R>,
+  { length = 400, sequences, shared }: DifferentialOptions<E, R>,
 ): void => {
   tested(shared, { excludeTestServices: true })(name, (it) => {
     // A change runs the same sequences each time: others may find what is not its own.

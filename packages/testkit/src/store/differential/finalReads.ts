@@ -1,7 +1,22 @@
-/** All that the ports can read, of every record that a store is known to have had. */
-import { everyMessage, shardOf } from "@messaging-service/core"
-import type { Message, NumberId, WorkspaceId } from "@messaging-service/core"
-import { day } from "../Records.ts"
+/** All that the ports can read, of every record that a store is known to have had, and what workers could take. */
+import {
+  dayStart,
+  everyMessage,
+  figureStreams,
+  minuteStart,
+  shardOf,
+} from "@messaging-service/core"
+import type {
+  IdempotencyClaim,
+  Message,
+  MessageFilter,
+  Mode,
+  NumberId,
+  Phone,
+  WorkspaceId,
+} from "@messaging-service/core"
+import { day, hour } from "../Records.ts"
+import { countedUntil } from "./methods/ofService.ts"
 import { everyAttempt } from "./methods/ofWebhooks.ts"
 import type { Known, Side } from "./Side.ts"
 
@@ -11,6 +26,7 @@ export interface Call {
   readonly input: ReadonlyArray<unknown>
 }
 
+const firstTwo = { offset: 0, limit: 2 }
 const everything = { before: null, limit: 1000 }
 const sendCap = { messages: 1000, windowMillis: day }
 
@@ -27,6 +43,93 @@ const present = (side: Side): ReadonlyArray<number> => {
 const call = (place: string, ...input: ReadonlyArray<unknown>): Call => {
   const [namespace = "", name = ""] = place.split(".")
   return { namespace, name, input }
+}
+
+/** Each condition alone, and some together. */
+const messageFilters = (
+  side: Side,
+  now: number,
+  moments: ReadonlyArray<number>,
+): ReadonlyArray<Partial<MessageFilter>> => {
+  const numbers = idsOf(side, "number")
+    .slice(-4)
+    .map((id) => id as NumberId)
+  return [
+    {},
+    { statuses: ["queued"] },
+    { statuses: ["scheduled"] },
+    { statuses: ["sent", "failed"] },
+    { statuses: ["cancelled", "expired", "queued"] },
+    ...numbers.flatMap((from) => [{ from }, { from, statuses: ["sent", "queued"] as const }]),
+    { phone: "+15550000001" as Phone },
+    { phone: "+15550000002" as Phone, statuses: ["scheduled", "failed"] },
+    { reference: "order 1" },
+    { reference: "order 2", since: now - day },
+    { error: "send_failed" },
+    ...moments.flatMap((moment) => [{ since: moment }, { until: moment }]),
+  ]
+}
+
+/** The lists of a workspace that has messages, by every condition and page by page. */
+const listsOf = (side: Side, workspaceId: WorkspaceId, mode: Mode, now: number) => {
+  const scope = { workspaceId, mode, restriction: null }
+  const limited = { ...scope, restriction: idsOf(side, "number") }
+  const middle = idsOf(side, "message").at(-3) ?? null
+  const moments = (side.known("message") as ReadonlyArray<Message>)
+    .filter((one) => one.workspaceId === workspaceId && one.mode === mode)
+    .slice(-2)
+    .map(({ createdAt }) => createdAt)
+  const filters = messageFilters(side, now, moments)
+  const list = (of: object, filter: object, page: object) =>
+    call("messages.list", of, { ...everyMessage, ...filter }, page, now)
+  return [
+    ...filters.map((filter) => list(scope, filter, everything)),
+    ...filters.map((filter) => list(limited, filter, { before: middle, limit: 2 })),
+    ...["hello", "100 %"].map((pattern) =>
+      call("messages.search", scope, everyMessage, { pattern, most: 100 }, everything, now),
+    ),
+    ...[["queued", "scheduled"], ["queued"], ["scheduled"]].map((statuses) =>
+      call("messages.waitingIds", workspaceId, mode, { ...everyMessage, statuses }, now, 100),
+    ),
+    ...moments.flatMap((moment) => [
+      call("version1Lists.messages", scope, { since: moment, until: now + 1 }, firstTwo),
+      call("version1Lists.messages", scope, { since: now - 9 * day, until: moment }, firstTwo),
+    ]),
+    call(
+      "version1Lists.messages",
+      scope,
+      { since: now - 100 * day, until: now + 1 },
+      { offset: 1, limit: 100 },
+    ),
+    ...figureStreams.map((stream) =>
+      call("figures.entriesAfter", stream, {
+        workspaceId,
+        mode,
+        after: countedUntil(side, stream),
+        limit: 1000,
+      }),
+    ),
+  ]
+}
+
+/** The other lists of a workspace, by every condition. */
+const directoriesOf = (side: Side, workspaceId: WorkspaceId, mode: Mode) => {
+  const scope = { workspaceId, mode, restriction: null }
+  const limited = { ...scope, restriction: idsOf(side, "number").slice(-2) }
+  return [
+    ...["image", "file"].flatMap((type) => [
+      call("media.list", workspaceId, mode, type, { before: null, limit: 2 }),
+      call("version1Lists.media", { workspaceId, mode }, type, firstTwo),
+    ]),
+    call("version1Lists.media", { workspaceId, mode }, null, firstTwo),
+    call("version1Lists.reminders", { workspaceId, mode }, firstTwo),
+    call("numberChecks.list", limited, { before: null, limit: 2 }),
+    ...[true, false, null].flatMap((active) => [
+      call("reminders.list", limited, { active }, { before: null, limit: 2 }),
+      call("reminders.list", { ...scope, mode: null }, { active }, { before: null, limit: 2 }),
+    ]),
+    call("webhooks.list", { workspaceId, mode }, false),
+  ]
 }
 
 const ofWorkspace = (id: number, now: number): ReadonlyArray<Call> => {
@@ -75,9 +178,46 @@ const ofMessage = (message: Message, now: number): ReadonlyArray<Call> => [
   call("messages.byTransportId", message.from.id, message.transportId),
 ]
 
+/** What workers would take, and what stays counted: these calls are the last of all. */
+const lastCalls = (side: Side, now: number): ReadonlyArray<Call> => {
+  const lease = { now: now + hour, leaseUntil: now + 2 * hour, limit: 1000 }
+  const all = { ...lease, perWorkspace: 1000, held: new Map(), owned: "all" }
+  const issued = side.known("issued") as ReadonlyArray<{ readonly hash: string }>
+  const claims = side.known("claim") as ReadonlyArray<{ readonly claim: IdempotencyClaim }>
+  return [
+    ...issued.map(({ hash }) =>
+      call("workspaces.admit", {
+        hash,
+        now,
+        version: 2,
+        minuteStart: minuteStart(now),
+        dayStart: dayStart(now),
+        clientAddress: null,
+      }),
+    ),
+    ...claims.map(({ claim }) => call("messages.claimKey", { ...claim, token: "last" }, now)),
+    call("media.leftovers", { reservedBefore: now, limit: 1000 }),
+    call("queue.claim", { ...all, sendCap }),
+    call("numbers.claimLinkings", { ...all, now }),
+    call("numberChecks.claim", { ...all, chunk: 50 }),
+    call("webhooks.claimDeliveries", { ...all, perTarget: 1000, callbacks: all }),
+  ]
+}
+
 export const finalReads = (side: Side, now: number): ReadonlyArray<Call> => [
   call("workspaces.list", everything),
   ...idsOf(side, "workspace").flatMap((id) => ofWorkspace(id, now)),
+  ...present(side).flatMap((id) =>
+    (["live", "test"] as const).flatMap((mode) => {
+      const has = (side.known("message") as ReadonlyArray<Message>).some(
+        (one) => one.workspaceId === id && one.mode === mode,
+      )
+      return [
+        ...directoriesOf(side, id as WorkspaceId, mode),
+        ...(has ? listsOf(side, id as WorkspaceId, mode, now) : []),
+      ]
+    }),
+  ),
   ...present(side).flatMap((workspaceId) => [
     call("news.changedMessages", {
       workspaceId,
@@ -97,17 +237,23 @@ export const finalReads = (side: Side, now: number): ReadonlyArray<Call> => [
     call("sessions.credentials", id),
     call("sessions.keys", id, "session", ["1", "2", "3"]),
     call("sessions.keys", id, "pre-key", ["1", "2", "3"]),
-    call("sessions.holderOf", shardOf(id as NumberId)),
   ]),
   call("messages.byIds", idsOf(side, "message")),
   ...(side.known("message") as ReadonlyArray<Message>).flatMap((one) => ofMessage(one, now)),
   ...idsOf(side, "webhook").flatMap((id) => [
     call("webhooks.made", id),
     call("webhooks.attempts", id, everyAttempt, everything),
+    call("webhooks.attempts", id, { ...everyAttempt, failed: true }, { before: null, limit: 2 }),
+    call("webhooks.attempts", id, { ...everyAttempt, types: ["message.sent"] }, everything),
   ]),
   ...idsOf(side, "media").map((id) => call("media.find", id)),
   call("media.missing", idsOf(side, "media")),
-  ...idsOf(side, "check").map((id) => call("numberChecks.results", id, null, everything)),
+  ...idsOf(side, "check").flatMap((id) => [
+    call("numberChecks.results", id, null, everything),
+    call("numberChecks.results", id, ["registered", "failed"], { before: null, limit: 2 }),
+    call("version1Lists.checkResults", id, "pending", firstTwo),
+    call("version1Lists.checkResults", id, null, firstTwo),
+  ]),
   ...idsOf(side, "reminder").flatMap((id) => [
     call("reminders.made", id),
     call("reminders.runs", id, everything),
@@ -124,6 +270,7 @@ export const finalReads = (side: Side, now: number): ReadonlyArray<Call> => [
   call("queue.earliestDue"),
   call("queue.workload", now),
   call("sessions.list"),
+  ...[0, 1, 2, 3].map((id) => call("sessions.holderOf", shardOf(id as NumberId))),
   call("sessions.holders"),
   call("system.figures", now, 1000),
   call("system.processes", 100),
@@ -131,4 +278,8 @@ export const finalReads = (side: Side, now: number): ReadonlyArray<Call> => [
   call("system.epoch"),
   call("system.heldCounts"),
   call("system.retainedWorkspaces", 0, 1000),
+  ...(side.known("session") as ReadonlyArray<{ readonly hash: string }>).map(({ hash }) =>
+    call("browserSessions.isValid", { hash, now, tokenMark: "mark" }),
+  ),
+  ...lastCalls(side, now),
 ]

@@ -31,13 +31,29 @@ export interface NamedMethod extends Method<ReadonlyArray<unknown>, unknown> {
 }
 
 /** Those that are compared. */
-const compared: ReadonlyArray<NamedMethod> = Object.entries(table).flatMap(([namespace, methods]) =>
-  Object.entries(methods as Readonly<Record<string, string | NamedMethod>>).flatMap(
-    ([name, method]) => (typeof method === "string" ? [] : [{ ...method, namespace, name }]),
-  ),
+export const methods: ReadonlyArray<NamedMethod> = Object.entries(table).flatMap(
+  ([namespace, own]) =>
+    Object.entries(own as Readonly<Record<string, string | NamedMethod>>).flatMap(
+      ([name, method]) => (typeof method === "string" ? [] : [{ ...method, namespace, name }]),
+    ),
 )
 
-/** Each as often as it is to be drawn. */
-export const drawn: ReadonlyArray<NamedMethod> = compared.flatMap((method) =>
+const namespaces = [...new Set(methods.map(({ namespace }) => namespace))]
+
+/** Each as often as its weight says, among those of all. */
+const weighted = methods.flatMap((method) =>
   Array.from({ length: method.weight ?? 2 }, () => method),
 )
+
+/**
+ * What is drawn from in that sequence. Two thirds are of two namespaces, by turns each of all, and of every
+ * method of theirs as often: what follows from several calls of one is rare among calls of all.
+ */
+export const drawnIn = (sequence: number): ReadonlyArray<NamedMethod> => {
+  const more = [0, 1].flatMap((place) => {
+    const namespace = namespaces[(2 * sequence + place) % namespaces.length]
+    const own = methods.filter((method) => method.namespace === namespace)
+    return Array.from({ length: Math.round(weighted.length / own.length) }, () => own).flat()
+  })
+  return [...weighted, ...more]
+}

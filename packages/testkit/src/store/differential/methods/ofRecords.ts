@@ -321,8 +321,9 @@ export const ofBrowserSessions: Methods<"browserSessions"> = {
       {
         ...aHolder(c),
         codeHash: c.hash(),
-        codeExpiresAt: c.later(),
-        sessionMillis: c.one([day, minute]),
+        // A code ends before the session that it begins.
+        codeExpiresAt: c.now + c.one([minute, 1, hour]),
+        sessionMillis: c.one([day, hour]),
       },
       c.one([10, 2]),
     ],

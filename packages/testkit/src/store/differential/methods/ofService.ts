@@ -3,6 +3,7 @@ import { figureStreams, shardOf, tallyFigures } from "@messaging-service/core"
 import type {
   Fence,
   FigureEntry,
+  FigureStream,
   HeldShard,
   KeyChange,
   Message,
@@ -16,6 +17,7 @@ import { day, hour } from "../../Records.ts"
 import { PassedOver } from "../Chooser.ts"
 import type { Chooser } from "../Chooser.ts"
 import type { Methods } from "../Method.ts"
+import type { Side } from "../Side.ts"
 
 const keyTypes = ["session", "pre-key"] as const
 
@@ -26,15 +28,20 @@ const someKeys = (c: Chooser): ReadonlyArray<KeyChange> =>
     value: c.once(3) ? null : `value ${c.fresh()}`,
   }))
 
-/** Of few workers, in few shards. */
-const aFence = (c: Chooser, numberId: NumberId): Fence =>
+/** Of few, and of no number: stores may leave ids out, and so have other ones. */
+const aShard = (c: Chooser): Shard => shardOf(c.below(4) as NumberId)
+
+const aFence = (c: Chooser): Fence =>
   c.maybe(() => {
-    const held = c.record<HeldShard>("heldShard")
-    return { shard: shardOf(numberId), term: held?.term ?? 1 }
+    const { shard, term } = c.record<HeldShard>("heldShard") ?? { shard: aShard(c), term: 1 }
+    return { shard, term: term + (c.once(6) ? 1 : 0) }
   })
 
+/** They are taken in no order. */
+const inOrder = (held: ReadonlyArray<HeldShard>) => held.toSorted((a, b) => a.shard - b.shard)
+
 const someShards = (c: Chooser): ReadonlyArray<Shard> => [
-  ...new Set([0, ...c.some(2, () => 0)].map(() => shardOf(c.below(4) as NumberId))),
+  ...new Set([0, ...c.some(2, () => 0)].map(() => aShard(c))),
 ]
 
 /** Credentials that a number was given. */
@@ -51,7 +58,7 @@ export const ofSessions: Methods<"sessions"> = {
     input: (c) => {
       const numberId = c.id<NumberId>("number")
       const credentials = c.maybe(() => `credentials ${c.fresh()}`)
-      return [numberId, credentials, someKeys(c), c.now, aFence(c, numberId)]
+      return [numberId, credentials, someKeys(c), c.now, aFence(c)]
     },
     learn: (_, [id, credentials], c) => {
       if (credentials !== null) c.side.learn("written", { id, credentials })
@@ -60,7 +67,7 @@ export const ofSessions: Methods<"sessions"> = {
   replace: {
     input: (c) => {
       const id = c.id<NumberId>("number")
-      return [id, `credentials ${c.fresh()}`, someKeys(c), c.now, aFence(c, id)]
+      return [id, `credentials ${c.fresh()}`, someKeys(c), c.now, aFence(c)]
     },
     learn: (_, [id, credentials], c) => c.side.learn("written", { id, credentials }),
   },
@@ -73,7 +80,9 @@ export const ofSessions: Methods<"sessions"> = {
       const next = `credentials ${c.fresh()}`
       const after = before === null ? next : c.one([next, null])
       const account = c.maybe(() => ({ phone: c.one([c.phone().slice(1), null]) }))
-      return [numberId, before, after, someKeys(c), c.now, after === null ? null : account]
+      // A login replaces credentials that it wrote when it began.
+      const loggedIn = before === null || after === null ? null : account
+      return [numberId, before, after, someKeys(c), c.now, loggedIn]
     },
     learn: (_, [id, , credentials], c) => c.side.learn("written", { id, credentials }),
   },
@@ -105,9 +114,9 @@ export const ofSessions: Methods<"sessions"> = {
   takeShards: {
     input: (c) => [c.id("worker"), someShards(c)],
     learn: (held, _, c) => {
-      for (const one of held) c.side.learn("heldShard", one)
+      for (const one of inOrder(held)) c.side.learn("heldShard", one)
     },
-    compared: (held) => held.toSorted((a, b) => a.shard - b.shard),
+    compared: inOrder,
   },
   giveShards: {
     weight: 1,
@@ -117,7 +126,7 @@ export const ofSessions: Methods<"sessions"> = {
     },
   },
   removeWorker: { weight: 1, input: (c) => [c.id("worker")] },
-  holderOf: { weight: 1, input: (c) => [shardOf(c.below(4) as NumberId)] },
+  holderOf: { weight: 1, input: (c) => [aShard(c)] },
   holders: { weight: 1, input: () => [] },
 }
 
@@ -147,6 +156,12 @@ export const ofNews: Methods<"news"> = {
 
 const withoutPosition = (entry: FigureEntry) => ({ ...entry, position: 0 })
 
+/** What lies before it may be gone. */
+export const countedUntil = (side: Side, stream: FigureStream): number =>
+  (
+    side.known("counted") as ReadonlyArray<{ readonly stream: FigureStream; readonly to: number }>
+  ).findLast((one) => one.stream === stream)?.to ?? 0
+
 export const ofFigures: Methods<"figures"> = {
   readUncounted: {
     weight: 3,
@@ -167,13 +182,22 @@ export const ofFigures: Methods<"figures"> = {
         ? ["messages", { from: 0, to: 0 }, []]
         : [read.stream, { from: read.from, to: read.to }, tallyFigures(read.entries)]
     },
+    learn: (isCounted, [stream, { to }], c) => {
+      if (isCounted) c.side.learn("counted", { stream, to })
+    },
   },
   hours: {
     input: (c) => [{ ...ofMessage(c), from: c.now - 100 * day, until: c.now + day }],
     compared: ({ hours }) => hours,
   },
   entriesAfter: {
-    input: (c) => [c.one(figureStreams), { ...ofMessage(c), after: 0, limit: c.whole().limit }],
+    input: (c) => {
+      const stream = c.one(figureStreams)
+      return [
+        stream,
+        { ...ofMessage(c), after: countedUntil(c.side, stream), limit: c.whole().limit },
+      ]
+    },
     compared: (entries) => entries.map(withoutPosition),
   },
   presentFigures: {

@@ -43,7 +43,10 @@ const results = (c: Chooser): ReadonlyArray<DeliveryResult> => {
   const claimed = [0, ...c.some(3, () => 0)].flatMap(
     () => c.record<ClaimedDelivery>("claimedDelivery") ?? [],
   )
-  const each = new Map(claimed.map((one) => [`${one.kind} ${one.id}`, one]))
+  // The log of a workspace's callbacks has no order among those that one call settles.
+  const each = new Map(
+    claimed.map((one) => [one.kind === "callback" ? "callback" : `${one.kind} ${one.id}`, one]),
+  )
   return [...each.values()].map(({ id, kind, lease, targetId }) => {
     const isDelivered = c.below(2) === 0
     const nextAttemptAt = isDelivered || c.once(3) ? null : c.later()
@@ -67,7 +70,10 @@ const results = (c: Chooser): ReadonlyArray<DeliveryResult> => {
 }
 
 const learnDeliveries = (claimed: ReadonlyArray<ClaimedDelivery>, c: Chooser) => {
-  for (const one of claimed) {
+  const placeOf = ({ eventId, secretSalt, url }: ClaimedDelivery) =>
+    [eventId, url, secretSalt].join(" ")
+  // Stores hand them out in orders of their own.
+  for (const one of claimed.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))) {
     c.side.learn("claimedDelivery", one)
     c.side.learn("event", { id: 0, eventId: one.eventId })
   }
