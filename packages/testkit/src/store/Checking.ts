@@ -22,7 +22,7 @@ export const anUnknownId = 999_999_999 as NumberCheckId
 
 export const somePhones = (count: number): ReadonlyArray<Phone> => range(count).map(() => aPhone())
 
-export const aNewCheck = (
+const aNewCheck = (
   number: SendingNumber,
   overrides: Partial<Omit<NewNumberCheck, "workspaceId" | "numberId">> = {},
 ): NewNumberCheck => ({
@@ -35,7 +35,7 @@ export const aNewCheck = (
   ...overrides,
 })
 
-export const insert = (check: NewNumberCheck, idempotency: IdempotencyClaim | null = null) =>
+const insert = (check: NewNumberCheck, idempotency: IdempotencyClaim | null = null) =>
   Store.use(({ numberChecks: store }) => store.insert(check, idempotency))
 
 export const scopeOf = (check: Pick<NumberCheck, "workspaceId" | "mode">): CallerScope => ({

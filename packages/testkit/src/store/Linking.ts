@@ -30,7 +30,7 @@ export const anAttempt = (now: number, overrides: Partial<NewAttempt> = {}): New
   ...overrides,
 })
 
-export const aNewNumber = (
+const aNewNumber = (
   workspaceId: WorkspaceId,
   now: number,
   overrides: Partial<SendingNumber> = {},

@@ -27,7 +27,7 @@ const aContent = (overrides: Partial<ReminderContent> = {}): ReminderContent => 
   ...overrides,
 })
 
-export const aNewReminder = (
+const aNewReminder = (
   workspaceId: WorkspaceId,
   overrides: Partial<NewReminder> = {},
 ): NewReminder => ({
@@ -62,9 +62,6 @@ export const scopeOf = (
 
 export const get = (reminder: Reminder, scope = scopeOf(reminder)) =>
   Store.use(({ reminders: store }) => store.get(scope, reminder.id))
-
-export const toRun = (reminder: Reminder) =>
-  Store.use(({ reminders: store }) => store.toRun(scopeOf(reminder), reminder.id))
 
 export const list = (
   scope: ReminderScope,
@@ -111,7 +108,7 @@ export const run = (number: SendingNumber, advance: ReminderRun, mode: "live" | 
 
 export const guardOf = (outcome: RunCommit) => (outcome._tag === "Broken" ? outcome.guard : null)
 
-export const runsOf = (reminder: Reminder, page: { before: number | null; limit: number }) =>
+const runsOf = (reminder: Reminder, page: { before: number | null; limit: number }) =>
   Store.use(({ reminders: store }) => store.runs(reminder.id, page))
 
 export const logOf = (reminder: Reminder) =>

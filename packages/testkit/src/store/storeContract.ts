@@ -5,7 +5,7 @@
 import { beforeAll, describe, layer } from "@effect/vitest"
 import type { Store } from "@messaging-service/core"
 import type { Layer } from "effect"
-import { attachmentRaces, attachments } from "./contract/attachments.ts"
+import { attachmentRaces } from "./contract/attachments.ts"
 import { accepting } from "./contract/acceptance.ts"
 import { allowance } from "./contract/allowance.ts"
 import { browserSessions } from "./contract/browserSessions.ts"
@@ -35,7 +35,7 @@ import { linkingEnds } from "./contract/linkingEnds.ts"
 import { lists } from "./contract/lists.ts"
 import { media, mediaRaces } from "./contract/media.ts"
 import { messagePhones } from "./contract/messagePhones.ts"
-import { numberCheckRaces, numberChecks } from "./contract/numberChecks.ts"
+import { numberCheckRaces } from "./contract/numberChecks.ts"
 import { numberCheckWork } from "./contract/numberCheckWork.ts"
 import { news } from "./contract/news.ts"
 import { numbers } from "./contract/numbers.ts"
@@ -45,8 +45,7 @@ import { quota } from "./contract/quota.ts"
 import { connections } from "./contract/connections.ts"
 import { pacing } from "./contract/pacing.ts"
 import { pauses } from "./contract/pauses.ts"
-import { reminderRaces, reminderRuns } from "./contract/reminderRuns.ts"
-import { reminders } from "./contract/reminders.ts"
+import { reminderRaces } from "./contract/reminderRuns.ts"
 import { refusedMessages } from "./contract/refused.ts"
 import { acceptanceRaces } from "./contract/racesOfAcceptance.ts"
 import { callbackRaces } from "./contract/racesOfCallbacks.ts"
@@ -80,8 +79,6 @@ const topics = {
   "ends of linking": linkingEnds,
   contacts,
   media,
-  attachments,
-  "number checks": numberChecks,
   "work on number checks": numberCheckWork,
   "facts of an acceptance": acceptanceFacts,
   acceptance: accepting,
@@ -113,8 +110,6 @@ const topics = {
   erasure,
   callbacks,
   "callbacks of connections": connectionCallbacks,
-  reminders,
-  "runs of reminders": reminderRuns,
   "lists by offset": version1Lists,
   "what is due": workStatus,
   figures,

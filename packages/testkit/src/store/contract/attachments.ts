@@ -3,22 +3,10 @@ import { assert } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
 import type { MediaFile, MediaId, SendingNumber, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
-import { ids, present } from "../Expect.ts"
+import { present } from "../Expect.ts"
 import { atOnce } from "../Races.ts"
-import { facts } from "../Reading.ts"
-import { cancelled, end, sendNext } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import {
-  aMediaFile,
-  aMessage,
-  aNewMediaFile,
-  anEra,
-  aStage,
-  day,
-  hour,
-  minute,
-  noon,
-} from "../Records.ts"
+import { aMediaFile, aMessage, aNewMediaFile, anEra, aStage, hour, noon } from "../Records.ts"
 
 /** How long unused attachments are kept, in these tests. */
 const kept = 26 * hour
@@ -56,12 +44,6 @@ const isThere = (id: MediaId) => Effect.map(find(id), (found) => found?.deleted 
 const sweep = (now: number) =>
   Store.use(({ media: store }) => store.sweepAttachments({ now, unusedSince: now - kept }))
 
-/** Files with bytes to remove. */
-const leftOver = Effect.map(
-  Store.use(({ media: store }) => store.leftovers({ reservedBefore: 0, limit: 100_000 })),
-  ids,
-)
-
 const aMessageWith = (number: SendingNumber, attachmentId: MediaId, now = noon) =>
   aMessage(number, {
     now,
@@ -69,185 +51,6 @@ const aMessageWith = (number: SendingNumber, attachmentId: MediaId, now = noon) 
       media: { mediaId: null, attachmentId, url: null, type: "file", fileName: "a.pdf" },
     },
   })
-
-export const attachments: Topic = (it) => {
-  it.effect(
-    "an attachment is found as given, in no directory, and takes no directory storage",
-    () =>
-      Effect.gen(function* () {
-        const store = (yield* Store).media
-        const { workspace } = yield* aStage()
-        const given = aNewMediaFile(workspace.id, {
-          fileName: "Rechnung № 7.pdf",
-          size: 104_857_600,
-        })
-        const id = yield* attach(workspace.id, given)
-        assert.deepStrictEqual(yield* find(id), { file: { ...given, id }, deleted: false })
-        assert.isNull(yield* store.get(workspace.id, "live", id))
-        assert.isNull((yield* facts(workspace.id, { mediaId: id })).media)
-        assert.isNull(yield* store.delete(workspace.id, "live", id))
-        const page = yield* store.list(workspace.id, "live", null, { before: null, limit: 100 })
-        assert.deepStrictEqual(page.items, [])
-        const full = yield* store.reserve(aNewMediaFile(workspace.id), -1)
-        assert.deepStrictEqual(full, { _tag: "Full", used: 0 })
-        assert.isTrue(yield* isThere(id))
-      }),
-  )
-
-  it.effect("attachments have a separate bound for each workspace, for both modes together", () =>
-    Effect.gen(function* () {
-      const { workspace } = yield* aStage()
-      yield* aMediaFile(workspace.id, { size: 300 })
-      assert.isNotNull(yield* attachWithin(workspace.id, 100, { size: 60 }))
-      assert.isNull(yield* attachWithin(workspace.id, 100, { size: 41, mode: "test" }))
-      assert.isNotNull(yield* attachWithin(workspace.id, 100, { size: 40, mode: "test" }))
-      assert.strictEqual(yield* attachedBytes(workspace.id), 100)
-      assert.isNull(yield* attachWithin(workspace.id, 100, { size: 1 }))
-      assert.isNotNull(yield* attachWithin(workspace.id, 101, { size: 1 }))
-      assert.strictEqual(yield* attachedBytes((yield* aStage()).workspace.id), 0)
-    }),
-  )
-
-  it.effect("removal frees an attachment's storage, abandoned or swept", () =>
-    Effect.gen(function* () {
-      const era = anEra()
-      const { number, workspace } = yield* aStage()
-      const used = yield* attach(workspace.id, { size: 5 })
-      const givenUp = yield* attach(workspace.id, { size: 70 })
-      yield* attach(workspace.id, { size: 800 })
-      yield* aMessageWith(number, used, era)
-      assert.strictEqual(yield* attachedBytes(workspace.id), 875)
-      yield* detach(givenUp)
-      assert.strictEqual(yield* attachedBytes(workspace.id), 805)
-      yield* sweep(era)
-      yield* sweep(era + kept)
-      assert.strictEqual(yield* attachedBytes(workspace.id), 5)
-      yield* Store.use(({ workspaces }) => workspaces.delete(workspace.id, era))
-      yield* sweep(era + kept)
-      assert.strictEqual(yield* attachedBytes(workspace.id), 0)
-    }),
-  )
-
-  it.effect(
-    "an attachment is not a reservation: it is neither committed nor abandoned as one",
-    () =>
-      Effect.gen(function* () {
-        const store = (yield* Store).media
-        const era = anEra()
-        const id = yield* attach((yield* aStage()).workspace.id, { createdAt: era })
-        assert.strictEqual(yield* store.commit(id, null, era), "reservation")
-        yield* store.discard(id)
-        yield* store.leftovers({ reservedBefore: era + day, limit: 100_000 })
-        assert.isTrue(yield* isThere(id))
-      }),
-  )
-
-  it.effect("an attachment is abandoned once, while no message has it", () =>
-    Effect.gen(function* () {
-      const { workspace } = yield* aStage()
-      const id = yield* attach(workspace.id)
-      assert.notInclude(yield* leftOver, id)
-      assert.isTrue(yield* detach(id))
-      assert.isFalse(yield* detach(id))
-      assert.isNull(yield* find(id))
-      assert.include(yield* leftOver, id)
-      assert.isFalse(yield* detach((yield* aMediaFile(workspace.id)).id))
-    }),
-  )
-
-  it.effect("an attachment of a message is not abandoned, whatever happened to the message", () =>
-    Effect.gen(function* () {
-      const { number, workspace } = yield* aStage()
-      const id = yield* attach(workspace.id)
-      const message = yield* aMessageWith(number, id)
-      assert.isFalse(yield* detach(id))
-      yield* end(cancelled(message))
-      assert.isFalse(yield* detach(id))
-      assert.isTrue(yield* isThere(id))
-    }),
-  )
-
-  it.effect("an attachment goes exactly that long after its last waiting message", () =>
-    Effect.gen(function* () {
-      const era = anEra()
-      const { number, workspace } = yield* aStage()
-      const id = yield* attach(workspace.id)
-      const first = yield* aMessageWith(number, id, era)
-      yield* aMessageWith(number, id, era)
-      yield* sweep(era)
-      yield* end(cancelled(first, era))
-      yield* sweep(era + 10 * day)
-      assert.isTrue(yield* isThere(id))
-      yield* sendNext(number, era + 10 * day)
-
-      yield* sweep(era + 10 * day + minute)
-      yield* sweep(era + 10 * day + minute + kept - 1)
-      assert.isTrue(yield* isThere(id))
-      assert.notInclude(yield* leftOver, id)
-      yield* sweep(era + 10 * day + minute + kept)
-      assert.isFalse(yield* isThere(id))
-      assert.include(yield* leftOver, id)
-      assert.strictEqual((yield* find(id))?.deleted, true)
-    }),
-  )
-
-  it.effect("an attachment without a message lives as long, and may still get one", () =>
-    Effect.gen(function* () {
-      const era = anEra()
-      const { number, workspace } = yield* aStage()
-      const late = yield* attach(workspace.id)
-      const never = yield* attach(workspace.id)
-      yield* sweep(era)
-      const message = yield* aMessageWith(number, late, era + minute)
-      yield* sweep(era + kept)
-      assert.isTrue(yield* isThere(late))
-      assert.isFalse(yield* isThere(never))
-      // The time before it had a message does not count.
-      yield* end(cancelled(message, era + kept))
-      yield* sweep(era + kept + minute)
-      yield* sweep(era + 2 * kept)
-      assert.isTrue(yield* isThere(late))
-      yield* sweep(era + 2 * kept + minute)
-      assert.isFalse(yield* isThere(late))
-    }),
-  )
-
-  it.effect("the attachments of a deleted workspace go with it", () =>
-    Effect.gen(function* () {
-      const store = (yield* Store).media
-      const era = anEra()
-      const { number, workspace } = yield* aStage()
-      const id = yield* attach(workspace.id)
-      const other = yield* attach((yield* aStage()).workspace.id)
-      yield* aMessageWith(number, id, era)
-      yield* Store.use(({ workspaces }) => workspaces.delete(workspace.id, era))
-      yield* sweep(era)
-      assert.isFalse(yield* isThere(id))
-      assert.isTrue(yield* isThere(other))
-      assert.include(yield* leftOver, id)
-      const full = yield* store.reserve(aNewMediaFile(workspace.id), -1)
-      assert.deepStrictEqual(full, { _tag: "Full", used: 0 })
-    }),
-  )
-
-  it.effect("an old attachment without bytes is forgotten", () =>
-    Effect.gen(function* () {
-      const store = (yield* Store).media
-      const era = anEra()
-      const id = yield* attach((yield* aStage()).workspace.id, { createdAt: era })
-      yield* store.removed([id])
-      yield* sweep(era)
-      yield* sweep(era + kept)
-      assert.include(yield* leftOver, id)
-      yield* store.removed([id])
-      assert.notInclude(yield* leftOver, id)
-      yield* store.forget(era)
-      assert.isNotNull(yield* find(id))
-      yield* store.forget(era + 1)
-      assert.isNull(yield* find(id))
-    }),
-  )
-}
 
 export const attachmentRaces: Topic = (it, { parallel }) => {
   it.effect("concurrent attachments fill their bound to the byte, during uploads", () =>

@@ -5,14 +5,7 @@
  */
 import { assert } from "@effect/vitest"
 import { countFigures, readSpan, Store, tallyFigures } from "@messaging-service/core"
-import type {
-  FigureCounts,
-  FigureStream,
-  Message,
-  Mode,
-  SendingNumber,
-  Workspace,
-} from "@messaging-service/core"
+import type { FigureCounts, Message, Mode, SendingNumber, Workspace } from "@messaging-service/core"
 import { Effect } from "effect"
 import { aCallback } from "../Calling.ts"
 import {
@@ -25,14 +18,12 @@ import {
 } from "../Delivering.ts"
 import { at } from "../Expect.ts"
 import { atOnce } from "../Races.ts"
-import { cancelled, claimOne, end, expired, failed, sent, settle } from "../Sending.ts"
+import { cancelled, claimOne, end, failed, sent, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
 import {
   accepted,
   aKey,
-  aMediaFile,
   aMessage,
-  aNumber,
   anEra,
   aStage,
   below,
@@ -40,9 +31,7 @@ import {
   hour,
   minute,
   noon,
-  oneSecond,
 } from "../Records.ts"
-import { refused } from "./refused.ts"
 
 const figuresOf = ({ id }: Workspace, now: number, mode: Mode = "live") =>
   Store.use(({ figures }) => readSpan(figures, { workspaceId: id, mode }, "30d", now))
@@ -87,56 +76,6 @@ const sendOne = Effect.fnUntraced(function* sendOne(number: SendingNumber, now: 
 })
 
 export const hourlyFigures: Topic = (it, { parallel }) => {
-  it.effect("what happens to messages counts in its hour and mode, counted or not", () =>
-    Effect.gen(function* () {
-      const era = anEra()
-      const { number, workspace } = yield* aStage({ createdAt: era })
-      const messages = yield* accepted(number, { count: 4, now: era })
-      yield* aMessage(number, { now: era, mode: "test" })
-      yield* sendOne(number, era + oneSecond)
-      const claimed = yield* claimOne(number, { now: era + minute })
-      yield* settle([failed(claimed, era + hour)], era + hour)
-      yield* end(cancelled(at(messages, 2), era + hour), expired(at(messages, 3), era + 2 * hour))
-
-      const now = era + 3 * hour
-      const expected = { ...nothing, accepted: 4, sent: 1, failed: 1, expired: 1, cancelled: 1 }
-      const before = yield* figuresOf(workspace, now)
-      assert.deepStrictEqual(sumsOf(before.buckets), expected)
-      assert.deepStrictEqual(before.failures, [{ code: "send_failed", count: 1 }])
-      yield* countFigures
-      assert.deepStrictEqual(yield* figuresOf(workspace, now), before)
-      assert.deepStrictEqual(yield* countedOf(workspace, now), expected)
-      assert.deepStrictEqual(sumsOf((yield* figuresOf(workspace, now, "test")).buckets), {
-        ...nothing,
-        accepted: 1,
-      })
-      const { buckets } = yield* Store.use(({ figures }) =>
-        readSpan(figures, { workspaceId: workspace.id, mode: "live" }, "24h", now),
-      )
-      assert.deepStrictEqual(
-        buckets.slice(-4).map((one) => [one.accepted, one.sent, one.failed, one.expired]),
-        [
-          [4, 1, 0, 0],
-          [0, 0, 1, 0],
-          [0, 0, 0, 1],
-          [0, 0, 0, 0],
-        ],
-      )
-    }),
-  )
-
-  it.effect("a refused message counts as failed, and not as accepted", () =>
-    Effect.gen(function* () {
-      const era = anEra()
-      const { number, workspace } = yield* aStage({ createdAt: era })
-      yield* refused(number, {}, era)
-      const expected = { ...nothing, failed: 1 }
-      assert.deepStrictEqual(sumsOf((yield* figuresOf(workspace, era)).buckets), expected)
-      yield* countFigures
-      assert.deepStrictEqual(yield* countedOf(workspace, era), expected)
-    }),
-  )
-
   it.effect("attempts at webhook endpoints count by the endpoint's mode, callbacks do not", () =>
     Effect.gen(function* () {
       const era = anEra()
@@ -227,84 +166,6 @@ export const hourlyFigures: Topic = (it, { parallel }) => {
         accepted: 1,
         cancelled: 1,
       })
-    }),
-  )
-
-  it.effect("what is not counted is read in pages, of that workspace alone", () =>
-    Effect.gen(function* () {
-      const { figures } = yield* Store
-      const era = anEra()
-      const { number, workspace } = yield* aStage({ createdAt: era })
-      const { number: other } = yield* aStage({ createdAt: era })
-      yield* countFigures
-      const messages = yield* accepted(number, { count: 5, now: era })
-      yield* end(cancelled(yield* aMessage(other, { now: era }), era))
-      yield* end(...messages.map((one) => cancelled(one, era)))
-      const pages = Effect.fnUntraced(function* pages(stream: FigureStream) {
-        const query = { workspaceId: workspace.id, mode: "live" as const, limit: 2 }
-        const sizes: Array<number> = []
-        let after = 0
-        for (;;) {
-          const page = yield* figures.entriesAfter(stream, { ...query, after })
-          if (page.length === 0) return sizes
-          sizes.push(page.length)
-          after = page.at(-1)?.position ?? after
-        }
-      })
-      assert.deepStrictEqual(yield* pages("messages"), [2, 2, 1])
-      assert.deepStrictEqual(yield* pages("events"), [2, 2, 1])
-      const { entries } = yield* figures.readUncounted("messages", 3)
-      assert.isAtMost(entries.length, 3)
-    }),
-  )
-
-  it.effect(
-    "waiting messages count by status, with the first that fell due and the files' bytes",
-    () =>
-      Effect.gen(function* () {
-        const { figures } = yield* Store
-        const era = anEra()
-        const { number, workspace } = yield* aStage({ createdAt: era })
-        const other = yield* aNumber(workspace.id, { createdAt: era })
-        const query = { workspaceId: workspace.id, mode: "live" as const, countAtMost: 100 }
-        assert.deepStrictEqual(yield* figures.presentFigures({ ...query, now: era }), {
-          queued: 0,
-          scheduled: 0,
-          oldestDueAt: null,
-          usedBytes: 0,
-        })
-        const messages = [
-          ...(yield* accepted(number, { count: 2, now: era + minute })),
-          yield* aMessage(other, { now: era }),
-          yield* aMessage(other, { now: era, sendAt: era + hour }),
-          yield* aMessage(other, { now: era, mode: "test" }),
-        ]
-        const file = yield* aMediaFile(workspace.id)
-        const present = yield* figures.presentFigures({ ...query, now: era + 2 * minute })
-        assert.deepStrictEqual(present, {
-          queued: 3,
-          scheduled: 1,
-          oldestDueAt: era,
-          usedBytes: file.size,
-        })
-        const early = yield* figures.presentFigures({ ...query, now: era })
-        assert.deepStrictEqual([early.queued, early.scheduled, early.oldestDueAt], [3, 1, era])
-        const few = yield* figures.presentFigures({ ...query, now: era + 2 * hour, countAtMost: 2 })
-        assert.deepStrictEqual([few.queued, few.scheduled], [2, 0])
-        yield* end(...messages.map((one) => cancelled(one, era + hour)))
-      }),
-  )
-
-  it.effect("old hours are forgotten", () =>
-    Effect.gen(function* () {
-      const { figures } = yield* Store
-      const era = anEra()
-      const { number, workspace } = yield* aStage({ createdAt: era })
-      yield* end(cancelled(yield* aMessage(number, { now: era }), era + hour))
-      yield* countFigures
-      const kept = Math.floor((era + hour) / hour) * hour
-      yield* figures.forgetFigures(kept)
-      assert.deepStrictEqual(yield* countedOf(workspace, era), { ...nothing, cancelled: 1 })
     }),
   )
 

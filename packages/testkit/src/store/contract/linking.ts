@@ -1,84 +1,17 @@
 /** `LinkingStore`: attempts at linking numbers, their guards and their leases. */
 import { assert } from "@effect/vitest"
 import { nothingShown, Store } from "@messaging-service/core"
-import type {
-  LinkingAttempt,
-  LinkingId,
-  NewAttempt,
-  SendingNumber,
-  WorkspaceId,
-} from "@messaging-service/core"
+import type { LinkingAttempt, LinkingId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
 import { nextDueOf, plenty } from "../Reading.ts"
 import { onlyThese } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { aClaim, aKey, anEra, aNumber, aStage, aWorkspace, minute, oneSecond } from "../Records.ts"
-import {
-  digits,
-  anAttempt,
-  aNewNumber,
-  add,
-  begun,
-  guardOf,
-  aLinking,
-  claimAll,
-  giveUp,
-} from "../Linking.ts"
+import { anEra, aNumber, aStage, aWorkspace, minute, oneSecond } from "../Records.ts"
+import { anAttempt, add, begun, guardOf, aLinking, claimAll, giveUp } from "../Linking.ts"
 import type { One } from "../Linking.ts"
 
 export const linking: Topic = (it) => {
-  it.effect("an attempt is stored unchanged, with a connecting number", () =>
-    Effect.gen(function* () {
-      const store = (yield* Store).numbers
-      const era = anEra()
-      const { id: workspaceId } = yield* aWorkspace()
-      const attempt = anAttempt(era, {
-        mode: "test",
-        method: "phone_code",
-        phone: digits(),
-        linksAt: era + 5000,
-        qrText: "2@a,b",
-        qrExpiresAt: era + oneSecond,
-        pairingCode: { code: "ABCD1234", expiresAt: era + minute },
-        linking: true,
-      })
-      const given = aNewNumber(workspaceId, era, {
-        mode: "test",
-        label: "Müller ☎",
-        loginMethod: "phone_code",
-        phone: attempt.phone,
-      })
-      const number = begun(yield* store.addLinking(given, attempt, null, null))
-      assert.deepStrictEqual(number, { ...given, id: number.id, status: "connecting" })
-      assert.deepStrictEqual(yield* Store.use(({ numbers: all }) => all.find(number.id)), number)
-      const { callbackUrl: _, pacing: __, ...shown } = attempt
-      assert.deepStrictEqual(yield* store.getLinking(number.id), {
-        ...shown,
-        numberId: number.id,
-        replaced: null,
-      })
-      assert.isTrue(yield* giveUp(attempt.id))
-      assert.isNull(yield* store.getLinking(number.id))
-    }),
-  )
-
-  it.effect("numbers that are not removed count towards the limit", () =>
-    Effect.gen(function* () {
-      const era = anEra()
-      const { workspace, number } = yield* aStage()
-      yield* aNumber(workspace.id, { status: "disconnected" })
-      yield* aStage()
-      assert.strictEqual(guardOf(yield* add(workspace.id, era, { limit: 2 })), "limit")
-      assert.strictEqual(guardOf(yield* add(workspace.id, era, { limit: 0 })), "limit")
-      const { attempt } = yield* aLinking(workspace.id, era, { limit: 3 })
-      assert.strictEqual(guardOf(yield* add(workspace.id, era, { limit: 3 })), "limit")
-      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, era))
-      const last = yield* aLinking(workspace.id, era, { limit: 3 })
-      yield* Effect.forEach([attempt.id, last.attempt.id], giveUp)
-    }),
-  )
-
   it.effect("concurrent additions never exceed the limit", () =>
     Effect.gen(function* () {
       const era = anEra()
@@ -108,34 +41,6 @@ export const linking: Topic = (it) => {
     }),
   )
 
-  it.effect("only a disconnected number of the workspace is reconnected", () =>
-    Effect.gen(function* () {
-      const store = (yield* Store).numbers
-      const era = anEra()
-      const { workspace, number: connected } = yield* aStage()
-      const idle = yield* aNumber(workspace.id, { status: "disconnected" })
-      const other = yield* aWorkspace()
-      const reconnect = (workspaceId: WorkspaceId, number: SendingNumber) =>
-        Effect.map(store.reconnect(workspaceId, number.id, anAttempt(era), null), guardOf)
-      assert.strictEqual(yield* reconnect(workspace.id, connected), "number")
-      assert.strictEqual(yield* reconnect(other.id, idle), "number")
-      const attempt = anAttempt(era)
-      const begins = begun(yield* store.reconnect(workspace.id, idle.id, attempt, null))
-      assert.deepStrictEqual(begins, { ...idle, status: "connecting" })
-      assert.strictEqual(yield* reconnect(workspace.id, idle), "number")
-      yield* giveUp(attempt.id)
-      const coded = anAttempt(era, { method: "phone_code", phone: digits() })
-      assert.deepStrictEqual(begun(yield* store.reconnect(workspace.id, idle.id, coded, null)), {
-        ...idle,
-        status: "connecting",
-        loginMethod: "phone_code",
-        phone: coded.phone,
-      })
-      yield* Store.use(({ numbers: all }) => all.remove(workspace.id, idle.id, era))
-      assert.strictEqual(yield* reconnect(workspace.id, idle), "number")
-    }),
-  )
-
   it.effect("one of concurrent requests for one number begins", () =>
     Effect.gen(function* () {
       const store = (yield* Store).numbers
@@ -155,87 +60,6 @@ export const linking: Topic = (it) => {
       )
       assert.strictEqual(present(yield* store.getLinking(idle.id)).id, attempts[winner]?.id)
       yield* giveUp(present(attempts[winner]).id)
-    }),
-  )
-
-  it.effect("a start finishes its claim, and begins nothing without it", () =>
-    Effect.gen(function* () {
-      const { numbers: store, messages: claims } = yield* Store
-
-      const era = anEra()
-      const { id: workspaceId } = yield* aWorkspace()
-      const { key } = yield* aKey(workspaceId)
-      const idle = yield* aNumber(workspaceId, { status: "disconnected" })
-      const adding = aClaim(key.id)
-      const again = aClaim(key.id)
-      assert.strictEqual(guardOf(yield* add(workspaceId, era, { claim: adding })), "idempotency")
-      const lost = yield* store.reconnect(workspaceId, idle.id, anAttempt(era), again)
-      assert.strictEqual(guardOf(lost), "idempotency")
-      assert.deepStrictEqual(yield* Store.use(({ numbers: all }) => all.list(workspaceId)), [idle])
-
-      yield* claims.claimKey(adding, era)
-      yield* claims.claimKey(again, era)
-      const { attempt, number } = yield* aLinking(workspaceId, era, { claim: adding })
-      const second = anAttempt(era)
-      begun(yield* store.reconnect(workspaceId, idle.id, second, again))
-      for (const [claim, id, shown] of [
-        [adding, number.id, {}],
-        [again, idle.id, { shown: { phone: idle.phone, label: idle.label } }],
-      ] as const) {
-        assert.deepStrictEqual(yield* claims.claimKey({ ...claim, token: "repeat" }, era), {
-          _tag: "Finished",
-          record: { fingerprint: claim.fingerprint, madeIds: [id], createdAt: era, ...shown },
-        })
-      }
-      yield* Effect.forEach([attempt.id, second.id], giveUp)
-    }),
-  )
-
-  it.effect("a reconnect keeps its first view of its number, however that changes", () =>
-    Effect.gen(function* () {
-      const { numbers, messages: claims } = yield* Store
-
-      const era = anEra()
-      const { id: workspaceId } = yield* aWorkspace()
-      const { key } = yield* aKey(workspaceId)
-      const reconnected = (label: string, phone: string | null, attempt: Partial<NewAttempt>) =>
-        Effect.gen(function* () {
-          const claim = aClaim(key.id)
-          yield* claims.claimKey(claim, era)
-          const idle = yield* aNumber(workspaceId, { status: "disconnected", label, phone })
-          const begin = anAttempt(era, attempt)
-          const number = begun(yield* numbers.reconnect(workspaceId, idle.id, begin, claim))
-          yield* numbers.change(workspaceId, idle.id, { label: "Later" }, era)
-          yield* numbers.linked(begin.id, digits(), era)
-          const repeat = yield* claims.claimKey({ ...claim, token: "repeat" }, era)
-          const { shown } = repeat._tag === "Finished" ? repeat.record : assert.fail(repeat._tag)
-          assert.deepStrictEqual(shown, { phone: number.phone, label: number.label })
-          return shown
-        })
-      const phone = digits()
-      assert.deepStrictEqual(yield* reconnected("Müller ☎", phone, {}), {
-        phone,
-        label: "Müller ☎",
-      })
-      assert.deepStrictEqual(yield* reconnected("", null, {}), { phone: null, label: "" })
-      const asked = { method: "phone_code", phone: digits() } as const
-      assert.deepStrictEqual(yield* reconnected("Shop", digits(), asked), {
-        phone: asked.phone,
-        label: "Shop",
-      })
-    }),
-  )
-
-  it.effect("a broken guard leaves the claim unchanged", () =>
-    Effect.gen(function* () {
-      const claims = (yield* Store).messages
-      const era = anEra()
-      const { workspace } = yield* aStage()
-      const { key } = yield* aKey(workspace.id)
-      const claim = aClaim(key.id)
-      yield* claims.claimKey(claim, era)
-      assert.strictEqual(guardOf(yield* add(workspace.id, era, { limit: 1, claim })), "limit")
-      assert.deepStrictEqual(yield* claims.claimKey(claim, era), { _tag: "Claimed" })
     }),
   )
 

@@ -1,50 +1,15 @@
 /** `LinkingStore`: what attempts show, and how they end: linked, given up, or over. */
 import { assert } from "@effect/vitest"
-import { nothingShown, Store } from "@messaging-service/core"
-import type { LinkingId, SendingNumber } from "@messaging-service/core"
+import { Store } from "@messaging-service/core"
 import { Effect } from "effect"
 import { only, present } from "../Expect.ts"
 import { claimOne, connectionFacts, sent, settle } from "../Sending.ts"
 import { nextDueOf } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
-import {
-  aMessage,
-  anEra,
-  aNumber,
-  aStage,
-  aWorkspace,
-  hour,
-  minute,
-  oneSecond,
-  givenUp,
-} from "../Records.ts"
-import { digits, anAttempt, begun, aLinking, claimAll, giveUp } from "../Linking.ts"
+import { aMessage, anEra, aWorkspace, hour, minute, oneSecond, givenUp } from "../Records.ts"
+import { digits, aLinking, claimAll, giveUp } from "../Linking.ts"
 
 export const linkingEnds: Topic = (it) => {
-  it.effect("replaces the shown state as a whole", () =>
-    Effect.gen(function* () {
-      const store = (yield* Store).numbers
-      const era = anEra()
-      const { id: workspaceId } = yield* aWorkspace()
-      const { attempt } = yield* aLinking(workspaceId, era)
-      const { lease } = only(yield* claimAll(era))
-      const pairingCode = { code: "ABCD1234", expiresAt: era + minute }
-      for (const view of [
-        { ...nothingShown, qrText: 'Grüße, "☎"', qrExpiresAt: era + minute },
-        { ...nothingShown, pairingCode },
-        { qrText: "x", qrExpiresAt: era, pairingCode, linking: true },
-        nothingShown,
-      ]) {
-        assert.isTrue(yield* store.showLinking(attempt.id, lease, view))
-        assert.deepStrictEqual(yield* store.getLinking(attempt.numberId), { ...attempt, ...view })
-      }
-      assert.isTrue(yield* store.linkingTaken(attempt.id, era + oneSecond))
-      assert.isTrue(present(yield* store.getLinking(attempt.numberId)).linking)
-      yield* giveUp(attempt.id)
-      assert.isFalse(yield* store.linkingTaken(attempt.id, era + oneSecond))
-    }),
-  )
-
   it.effect("a link connects the number, whose lane can be claimed from then on", () =>
     Effect.gen(function* () {
       const { numbers: store, queue: status } = yield* Store
@@ -89,60 +54,6 @@ export const linkingEnds: Topic = (it) => {
     }),
   )
 
-  it.effect("two numbers never hold one phone", () =>
-    Effect.gen(function* () {
-      const store = (yield* Store).numbers
-      const era = anEra()
-      const { workspace, number: holder } = yield* aStage()
-      const phone = present(holder.phone)
-      const scanned = yield* aLinking(workspace.id, era)
-      assert.deepStrictEqual(yield* store.linked(scanned.attempt.id, phone, era), {
-        ...scanned.number,
-        status: "disconnected",
-      })
-      const coded = yield* aLinking(workspace.id, era, {
-        number: { phone, loginMethod: "phone_code" },
-        attempt: { phone, method: "phone_code" },
-      })
-      assert.deepStrictEqual(yield* store.linked(coded.attempt.id, phone, era), {
-        ...coded.number,
-        status: "disconnected",
-        phone: null,
-      })
-      const own = digits()
-      const idle = yield* aNumber(workspace.id, { status: "disconnected", phone: own })
-      const attempt = anAttempt(era)
-      yield* store.reconnect(workspace.id, idle.id, attempt, null)
-      assert.deepStrictEqual(yield* store.linked(attempt.id, phone, era), idle)
-      const again = anAttempt(era)
-      yield* store.reconnect(workspace.id, idle.id, again, null)
-      assert.deepStrictEqual(yield* store.linked(again.id, own, era), {
-        ...idle,
-        status: "connected",
-      })
-    }),
-  )
-
-  it.effect(
-    "others' phones are free: another workspace's, a removed one's, Telegram's, a test's",
-    () =>
-      Effect.gen(function* () {
-        const store = (yield* Store).numbers
-        const era = anEra()
-        const { workspace } = yield* aStage()
-        const { number: foreign } = yield* aStage()
-        const removed = yield* aNumber(workspace.id)
-        yield* Store.use(({ numbers: all }) => all.remove(workspace.id, removed.id, era))
-        const telegram = yield* aNumber(workspace.id, { platform: "telegram" })
-        const test = yield* aNumber(workspace.id, { mode: "test" })
-        for (const other of [foreign, removed, telegram, test]) {
-          const { attempt } = yield* aLinking(workspace.id, era)
-          const linked = yield* store.linked(attempt.id, present(other.phone), era)
-          assert.strictEqual(present(linked).status, "connected")
-        }
-      }),
-  )
-
   it.effect("one of concurrently linked numbers with one phone is connected", () =>
     Effect.gen(function* () {
       const store = (yield* Store).numbers
@@ -165,111 +76,6 @@ export const linkingEnds: Topic = (it) => {
         linked.filter((number) => number?.status === "disconnected" && number.phone === null),
         4,
       )
-    }),
-  )
-
-  it.effect("an attempt past its end has lapsed, and nothing links it any more", () =>
-    Effect.gen(function* () {
-      const store = (yield* Store).numbers
-      const era = anEra()
-      const { id: workspaceId } = yield* aWorkspace()
-      const { attempt, number } = yield* aLinking(workspaceId, era)
-      const { endsAt, id } = attempt
-      const lapsed = (now: number) =>
-        Effect.map(store.lapsedLinkings(now, 1000), (all) => all.filter((one) => one.id === id))
-      assert.deepStrictEqual(yield* lapsed(endsAt - 1), [])
-      assert.deepStrictEqual(yield* lapsed(endsAt), [attempt])
-      assert.isFalse(yield* store.linkingTaken(id, endsAt))
-      assert.isNull(yield* store.linked(id, digits(), endsAt))
-      assert.isTrue(yield* store.giveUpLinking(id, givenUp))
-      assert.isFalse(yield* store.giveUpLinking(id, givenUp))
-      const after = yield* Store.use(({ numbers: all }) => all.find(number.id))
-      assert.deepStrictEqual(after, { ...number, status: "disconnected" })
-      assert.deepStrictEqual(yield* lapsed(endsAt), [])
-    }),
-  )
-
-  it.effect("a number whose reconnect with another phone fails gets its own back", () =>
-    Effect.gen(function* () {
-      const { numbers } = yield* Store
-
-      const era = anEra()
-      const { workspace, number: holder } = yield* aStage()
-      const ends: ReadonlyArray<
-        (id: LinkingId, number: SendingNumber) => Effect.Effect<unknown, unknown, Store>
-      > = [
-        giveUp,
-        (id) => numbers.linked(id, present(holder.phone), era),
-        (_, number) => numbers.setStatus(number.id, "disconnected", undefined, era),
-      ]
-      for (const own of [digits(), null]) {
-        for (const end of ends) {
-          const idle = yield* aNumber(workspace.id, { status: "disconnected", phone: own })
-          const attempt = anAttempt(era, { method: "phone_code", phone: digits() })
-          const connecting = begun(yield* numbers.reconnect(workspace.id, idle.id, attempt, null))
-          assert.strictEqual(connecting.phone, attempt.phone)
-          assert.deepStrictEqual(present(yield* numbers.getLinking(idle.id)).replaced, {
-            phone: own,
-          })
-          yield* end(attempt.id, idle)
-          assert.deepStrictEqual(yield* numbers.find(idle.id), {
-            ...idle,
-            loginMethod: "phone_code",
-          })
-        }
-      }
-    }),
-  )
-
-  it.effect(
-    "a replaced phone still belongs to its number, and the requested one does not yet",
-    () =>
-      Effect.gen(function* () {
-        const { numbers } = yield* Store
-
-        const era = anEra()
-        const { id: workspaceId } = yield* aWorkspace()
-        const own = digits()
-        const asked = digits()
-        const idle = yield* aNumber(workspaceId, { status: "disconnected", phone: own })
-        const attempt = anAttempt(era, { method: "phone_code", phone: asked })
-        yield* numbers.reconnect(workspaceId, idle.id, attempt, null)
-        const one = yield* aLinking(workspaceId, era)
-        assert.strictEqual(
-          (yield* numbers.linked(one.attempt.id, own, era))?.status,
-          "disconnected",
-        )
-        const another = yield* aLinking(workspaceId, era)
-        assert.strictEqual(
-          (yield* numbers.linked(another.attempt.id, asked, era))?.status,
-          "connected",
-        )
-        assert.strictEqual((yield* numbers.linked(attempt.id, asked, era))?.status, "disconnected")
-        assert.strictEqual(present(yield* numbers.find(idle.id)).phone, own)
-      }),
-  )
-
-  it.effect("a typed phone is kept by a link, and by a number that had no other", () =>
-    Effect.gen(function* () {
-      const { numbers } = yield* Store
-
-      const era = anEra()
-      const { id: workspaceId } = yield* aWorkspace()
-      const phone = digits()
-      const idle = yield* aNumber(workspaceId, { status: "disconnected", phone: digits() })
-      const attempt = anAttempt(era, { method: "phone_code", phone })
-      yield* numbers.reconnect(workspaceId, idle.id, attempt, null)
-      yield* numbers.linked(attempt.id, phone, era)
-      assert.strictEqual(present(yield* numbers.find(idle.id)).phone, phone)
-
-      const typed = digits()
-      const added = yield* aLinking(workspaceId, era, {
-        number: { phone: typed, loginMethod: "phone_code" },
-        attempt: { phone: typed, method: "phone_code" },
-      })
-      assert.isNull(added.attempt.replaced)
-      yield* giveUp(added.attempt.id)
-      assert.strictEqual(present(yield* numbers.find(added.number.id)).phone, typed)
     }),
   )
 
@@ -296,47 +102,6 @@ export const linkingEnds: Topic = (it) => {
         )
         assert.isNull(yield* store.getLinking(number.id))
       }
-    }),
-  )
-
-  it.effect("test attempts are due when they link themselves, until they end", () =>
-    Effect.gen(function* () {
-      const store = (yield* Store).numbers
-      const era = anEra()
-      const { id: workspaceId } = yield* aWorkspace()
-      const { attempt } = yield* aLinking(workspaceId, era, {
-        number: { mode: "test" },
-        attempt: { mode: "test", linksAt: era + 5 * oneSecond },
-      })
-      const due = (now: number) =>
-        Effect.map(store.dueTestLinkings(now, 1000), (all) =>
-          all.filter(({ id }) => id === attempt.id),
-        )
-      assert.deepStrictEqual(yield* due(era + 5 * oneSecond - 1), [])
-      assert.deepStrictEqual(yield* due(era + 5 * oneSecond), [attempt])
-      assert.deepStrictEqual(yield* due(attempt.endsAt), [])
-      yield* giveUp(attempt.id)
-    }),
-  )
-
-  it.effect("an attempt ends with its number, its workspace, and any other status", () =>
-    Effect.gen(function* () {
-      const { numbers } = yield* Store
-
-      const era = anEra()
-      const { id: workspaceId } = yield* aWorkspace()
-      const removed = yield* aLinking(workspaceId, era)
-      yield* numbers.remove(workspaceId, removed.number.id, era)
-      const dropped = yield* aLinking(workspaceId, era)
-      yield* numbers.setStatus(dropped.number.id, "disconnected", undefined, era)
-      const deleted = yield* aLinking(workspaceId, era)
-      yield* Store.use(({ workspaces: all }) => all.delete(workspaceId, era))
-      for (const { attempt, number } of [removed, dropped, deleted]) {
-        assert.isNull(yield* numbers.getLinking(number.id))
-        assert.isNull(yield* numbers.linked(attempt.id, digits(), era))
-        assert.isFalse(yield* numbers.giveUpLinking(attempt.id, givenUp))
-      }
-      assert.deepStrictEqual(yield* claimAll(era), [])
     }),
   )
 

@@ -1,20 +1,17 @@
 /** `NumberCheckStore`: lists of phones, processed chunk by chunk by any number of workers. */
 import { assert } from "@effect/vitest"
 import { Store } from "@messaging-service/core"
-import type { CheckClaimQuery, Phone, WorkspaceId } from "@messaging-service/core"
+import type { CheckClaimQuery, WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { onlyThese } from "../Sending.ts"
 import { at, ids } from "../Expect.ts"
 import { attemptsInHands, nextDueOf } from "../Reading.ts"
 import type { Topic } from "../Topic.ts"
-import { anEra, aNumber, aStage, day, hour, minute, noon, oneSecond } from "../Records.ts"
+import { anEra, aNumber, aStage, day, hour, minute, noon } from "../Records.ts"
 import {
   anUnknownId,
-  somePhones,
-  scopeOf,
   aCheck,
   lookUp,
-  resultsOf,
   statusesOf,
   claim,
   claimOne,
@@ -25,81 +22,6 @@ import {
 } from "../Checking.ts"
 
 export const numberCheckWork: Topic = (it) => {
-  it.effect("a claim hands out the next phones, each once, and the check is processing", () =>
-    Effect.gen(function* () {
-      const { number } = yield* aStage()
-      const [a, b, c] = somePhones(3) as [Phone, Phone, Phone]
-      const check = yield* aCheck(number, { phones: [b, a, b, c] })
-      const claimed = yield* claimOne(number, { chunk: 2 })
-      assert.deepStrictEqual(claimed, {
-        id: check.id,
-        workspaceId: number.workspaceId,
-        mode: "live",
-        numberId: number.id,
-        removed: false,
-        lease: 1,
-        tries: 0,
-        phones: [b, a],
-      })
-      assert.deepStrictEqual(yield* lookUp(check), { ...check, status: "processing" })
-    }),
-  )
-
-  it.effect(
-    "an answer goes to every result of its phone, and the last one completes the check",
-    () =>
-      Effect.gen(function* () {
-        const { number } = yield* aStage()
-        const [a, b, c] = somePhones(3) as [Phone, Phone, Phone]
-        const check = yield* aCheck(number, { phones: [a, b, a, c, a] })
-        const first = yield* claimOne(number, { chunk: 2 })
-        assert.isTrue(
-          yield* settle(
-            answered(first, (phone) => (phone === a ? "registered" : "not_registered")),
-            noon + oneSecond,
-          ),
-        )
-        assert.deepStrictEqual(yield* lookUp(check), {
-          ...check,
-          status: "processing",
-          checked: 4,
-          registered: 3,
-          notRegistered: 1,
-        })
-        const second = yield* claimOne(number, { now: noon + oneSecond })
-        assert.deepStrictEqual(second.phones, [c])
-        assert.isTrue(
-          yield* settle(
-            answered(second, () => "failed"),
-            noon + minute,
-          ),
-        )
-        assert.deepStrictEqual(yield* lookUp(check), {
-          ...check,
-          status: "completed",
-          checked: 5,
-          registered: 3,
-          notRegistered: 1,
-          completedAt: noon + minute,
-        })
-        assert.deepStrictEqual(
-          (yield* resultsOf(check)).map(({ phone, status, checkedAt }) => [
-            phone,
-            status,
-            checkedAt,
-          ]),
-          [
-            [a, "registered", noon + oneSecond],
-            [b, "not_registered", noon + oneSecond],
-            [a, "registered", noon + oneSecond],
-            [c, "failed", noon + minute],
-            [a, "registered", noon + oneSecond],
-          ],
-        )
-        assert.deepStrictEqual(yield* claim([number], { now: noon + day }), [])
-      }),
-  )
-
   it.effect("a claimed check is not claimed again until it is settled or its lease ends", () =>
     Effect.gen(function* () {
       const { number } = yield* aStage()
@@ -115,24 +37,6 @@ export const numberCheckWork: Topic = (it) => {
       assert.isFalse(yield* settle(answered(second), noon + minute))
       assert.strictEqual((yield* lookUp(check)).checked, 2)
       assert.isFalse(yield* settle({ ...answered(second), id: anUnknownId }))
-    }),
-  )
-
-  it.effect("a failed try is counted, and the check rests", () =>
-    Effect.gen(function* () {
-      const { number } = yield* aStage()
-      yield* aCheck(number, { phones: somePhones(2) })
-      const first = yield* claimOne(number, { chunk: 1 })
-      yield* settle(again(first, { tried: true, notBefore: noon + minute }), noon + oneSecond)
-      assert.deepStrictEqual(yield* claim([number], { now: noon + minute - 1 }), [])
-      const second = yield* claimOne(number, { now: noon + minute, chunk: 1 })
-      assert.deepStrictEqual([second.tries, second.phones], [1, first.phones])
-      yield* settle(again(second), noon + minute)
-      const third = yield* claimOne(number, { now: noon + minute, chunk: 1 })
-      assert.strictEqual(third.tries, 1)
-      yield* settle(answered(third), noon + minute)
-      const next = yield* claimOne(number, { now: noon + minute, chunk: 1 })
-      assert.strictEqual(next.tries, 0)
     }),
   )
 
@@ -183,25 +87,6 @@ export const numberCheckWork: Topic = (it) => {
         ids(yield* claim(both, { ...limits, held: holding(2) })),
         ids([at(many, 2)]),
       )
-    }),
-  )
-
-  it.effect("a live check waits while its number is not connected, a test one does not", () =>
-    Effect.gen(function* () {
-      const { number } = yield* aStage()
-      const live = yield* aCheck(number)
-      const test = yield* aCheck(number, { mode: "test" })
-      yield* setStatus(number, "disconnected")
-      const allowed = yield* claimOne(number)
-      assert.strictEqual(allowed.id, test.id)
-      yield* settle(answered(allowed))
-      yield* setStatus(number, "connected")
-      const claimed = yield* claimOne(number)
-      assert.strictEqual(claimed.id, live.id)
-      yield* setStatus(number, "disconnected")
-      assert.deepStrictEqual(yield* claim([number], { now: noon + day }), [])
-      assert.isTrue(yield* settle(answered(claimed), noon + minute))
-      assert.strictEqual((yield* lookUp(live)).status, "completed")
     }),
   )
 
@@ -281,29 +166,6 @@ export const numberCheckWork: Topic = (it) => {
       const test = yield* claimOne(number, { now: era })
       assert.lengthOf(yield* inFlight, 1)
       yield* settle(answered(test), era)
-    }),
-  )
-
-  it.effect("a check is dropped with its results long enough after its completion", () =>
-    Effect.gen(function* () {
-      const store = (yield* Store).numberChecks
-      const era = anEra()
-      const { number } = yield* aStage({ createdAt: era })
-      const done = yield* aCheck(number, { createdAt: era })
-      yield* settle(answered(yield* claimOne(number, { now: era })), era + hour)
-      const open = yield* aCheck(number, { createdAt: era })
-      const listed = Effect.map(
-        store.list(scopeOf(done), { before: null, limit: 10 }),
-        ({ items }) => items.map(({ id }) => id),
-      )
-      yield* store.forget(era + hour)
-      assert.deepStrictEqual(yield* listed, [open.id, done.id])
-      assert.lengthOf(yield* resultsOf(done), 2)
-      yield* store.forget(era + hour + 1)
-      assert.deepStrictEqual(yield* listed, [open.id])
-      assert.isNull(yield* store.get(scopeOf(done), done.id))
-      assert.deepStrictEqual(yield* resultsOf(done), [])
-      assert.lengthOf(yield* resultsOf(open), 2)
     }),
   )
 }

@@ -4,9 +4,9 @@ import { Store } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { Effect } from "effect"
 import { at, ids } from "../Expect.ts"
-import { again, cancelled, claimOne, end, sendNext, settle } from "../Sending.ts"
+import { again, cancelled, claimOne, end, settle } from "../Sending.ts"
 import type { Topic } from "../Topic.ts"
-import { accepted, aMessage, aNumber, aStage, hour, noon, oneSecond } from "../Records.ts"
+import { accepted, aMessage, aNumber, aStage, noon, oneSecond } from "../Records.ts"
 
 const orphanedOf = (workspaceId: WorkspaceId) =>
   Effect.map(
@@ -18,29 +18,6 @@ const orphanedOf = (workspaceId: WorkspaceId) =>
   )
 
 export const orphaned: Topic = (it) => {
-  it.effect("the waiting messages of a removed number, due or not, live and test", () =>
-    Effect.gen(function* () {
-      const { workspace, number } = yield* aStage()
-      const kept = yield* aNumber(workspace.id)
-      yield* aMessage(kept)
-      yield* aMessage(number)
-      yield* sendNext(number)
-      yield* end(cancelled(yield* aMessage(number)))
-      const messages = [
-        yield* aMessage(number),
-        yield* aMessage(number, { sendAt: noon + hour }),
-        yield* aMessage(number, { mode: "test" }),
-        yield* aMessage(number, { expiresAt: noon + oneSecond }),
-      ]
-      assert.deepStrictEqual(yield* orphanedOf(workspace.id), [])
-      yield* Store.use(({ numbers: store }) => store.remove(workspace.id, number.id, noon))
-      assert.deepStrictEqual(yield* orphanedOf(workspace.id), messages)
-      const changes = messages.map((message) => cancelled(message))
-      assert.deepStrictEqual(yield* end(...changes), ids(messages))
-      assert.deepStrictEqual(yield* orphanedOf(workspace.id), [])
-    }),
-  )
-
   it.effect("the waiting messages of a deleted workspace, of all its numbers", () =>
     Effect.gen(function* () {
       const { workspace, number } = yield* aStage()

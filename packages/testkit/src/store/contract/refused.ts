@@ -54,7 +54,7 @@ const refuse = (number: SendingNumber, overrides: Partial<NewMessage> = {}, now 
   )
 }
 
-export const refused = (number: SendingNumber, overrides: Partial<NewMessage> = {}, now = noon) =>
+const refused = (number: SendingNumber, overrides: Partial<NewMessage> = {}, now = noon) =>
   Effect.map(refuse(number, overrides, now), present)
 
 export const refusedMessages: Topic = (it, { parallel }) => {
