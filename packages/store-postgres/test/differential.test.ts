@@ -7,7 +7,7 @@ import { asInMemory, onDatabase } from "./asInMemory.ts"
 // A server of its own: the outbox is read.
 asInMemory("PostgreSQL as the store in memory", onDatabase, {
   shared: EmbeddedPostgres.layer(),
-  sequences: bySize({ change: 8, all: 40, night: 400 }),
+  sequences: bySize({ change: 21, all: 42, night: 400 }),
 })
 
 asInMemory("the embedded database as the store in memory", layerPglite(), {
