@@ -25,7 +25,7 @@ import {
 import type { Work, Store } from "@messaging-service/core"
 import { Chance, layerLinking } from "@messaging-service/emulator"
 import type { Process, World } from "@messaging-service/emulator"
-import { layer as layerStore, layerMediaFiles } from "@messaging-service/store-memory"
+import { layerForTests as layerStore, layerMediaFiles } from "@messaging-service/store-memory"
 import { Context, Effect, Exit, Latch, Layer, Logger, Random, Scope } from "effect"
 import { callIn, Lost, randomFrom, spawn } from "./calls.ts"
 import type { Coverage } from "./Coverage.ts"

@@ -22,6 +22,7 @@ import {
 import type { Message, MessageId, NumberId, Platform, ReminderId } from "@messaging-service/core"
 import { Chance, World } from "@messaging-service/emulator"
 import type { Process } from "@messaging-service/emulator"
+import { TestControls } from "@messaging-service/store-memory"
 import { Cause, Context, Effect, Exit, Layer, Random, Result, Scope } from "effect"
 import { Lost, oneOf, randomFrom, spawn } from "./calls.ts"
 import { Coverage } from "./Coverage.ts"
@@ -551,6 +552,7 @@ class Simulation {
       board: this.#remote.board,
       mended: (number) => record.add({ _tag: "Mended", number }, `${number} is mended`),
       reminders: this.#reminders,
+      transactions: Context.get(this.#store, TestControls),
       restrict: (number, until) => this.#remote.restrict(number, until),
       refuseCalls: (url, until) => void this.#cluster.unwilling.set(url, until),
       delay: (operation, millis) => void this.#cluster.late.set(operation, millis),

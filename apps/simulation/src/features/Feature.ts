@@ -1,6 +1,7 @@
 /** Parts of the callers' behaviour: each plans its commands from the seed alone, and performs them. */
 import type { Caller, ContactId, NumberId, WorkspaceId } from "@messaging-service/core"
 import type { Chance } from "@messaging-service/emulator"
+import type { TestControls } from "@messaging-service/store-memory"
 import type { Effect } from "effect"
 import type { Lost } from "../calls.ts"
 import type { Switchboard } from "../faults/lines.ts"
@@ -54,6 +55,8 @@ export interface Stage {
   readonly links: Map<string, number>
   /** Uploaded files, by name: where their content is, and the id once known. */
   readonly files: Map<string, { readonly storageKey: string; readonly id: number | null }>
+  /** Begins and ends callers' transactions at the store, beside every process. */
+  readonly transactions: typeof TestControls.Service
   /** Created contacts, by name. */
   readonly contacts: Map<string, ContactId>
   /** Connections of numbers at the remote server; null where processes keep none. */

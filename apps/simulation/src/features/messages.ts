@@ -1,8 +1,15 @@
 /** Messages: sent alone and in batches, at once and later, with an expiry, repeated, read and cancelled. */
-import { MessageOperations, Messages } from "@messaging-service/core"
-import type { Caller, CallbackUrl, Failure, Message, MessageId } from "@messaging-service/core"
+import { MessageOperations, Messages, Store } from "@messaging-service/core"
+import type {
+  Caller,
+  CallbackUrl,
+  Failure,
+  Message,
+  MessageId,
+  TransactionClient,
+} from "@messaging-service/core"
 import { Effect, Result } from "effect"
-import { oneOf } from "../calls.ts"
+import { Lost, oneOf } from "../calls.ts"
 import { nameOf } from "../History.ts"
 import type { Ask, AskedMedia } from "../History.ts"
 import { quota } from "../SimulatedService.ts"
@@ -192,6 +199,44 @@ export const checkMessage = (
     }
   })
 
+/**
+ * Cancels a message inside a transaction of the caller's, which stays open for a while and is then
+ * committed or not. A caller without an answer rolls back.
+ */
+const cancelInTransaction = (name: string) =>
+  Effect.fnUntraced(function* (stage: Stage) {
+    const id = stage.ids.get(name) as MessageId | undefined
+    if (id === undefined) return
+    const { chance, transactions } = stage
+    const { live } = stage.tenant.callers
+    const client: TransactionClient = { query: async () => ({ rows: [] }) }
+    const call = stage.recordRequest({ _tag: "Cancel", name })
+    yield* transactions.begin(client)
+    const cancelling = Effect.flatMap(Store, ({ system }) =>
+      system.joinTransaction(
+        client,
+        Messages.use((messages) => messages.cancel(live, id, true)),
+      ),
+    ).pipe(Effect.catchTag("CannotJoin", () => Effect.fail(new Lost())))
+    const result = yield* Effect.result(stage.callProcess(cancelling))
+    const openMillis = oneOf(chance, [150, 5 * second, 90 * second])
+    if (Result.isSuccess(result)) yield* Effect.sleep(chance.below(openMillis))
+    if (Result.isFailure(result) || chance.below(3) === 0) {
+      yield* transactions.rollback(client)
+      const refusal = Result.isFailure(result) ? getRefusal(result.failure) : null
+      if (refusal !== null) stage.answered(call, refusal)
+      return
+    }
+    yield* Effect.orDie(transactions.commit(client))
+    stage.answered(call, { _tag: "State", state: result.success.state })
+  })
+
+/** Some callers cancel inside a transaction of their own. */
+const cancel = (name: string) => (stage: Stage) =>
+  stage.chance.below(2) === 0
+    ? cancelInTransaction(name)(stage)
+    : checkMessage("Cancel", name)(stage)
+
 /** A planned message, and the approximate times of its events. */
 interface Planned {
   readonly name: string
@@ -296,11 +341,7 @@ export const messages: Feature = {
         planned.push(message)
       } else if (drawn < 86) {
         const at = Math.max(0, some.about + chance.below(6 * second) - second)
-        commands.push({
-          at,
-          name: `cancel ${some.name}`,
-          perform: checkMessage("Cancel", some.name),
-        })
+        commands.push({ at, name: `cancel ${some.name}`, perform: cancel(some.name) })
       } else {
         const at = some.about + chance.below(20 * second)
         commands.push({ at, name: `read ${some.name}`, perform: checkMessage("Read", some.name) })

@@ -9,6 +9,7 @@ const lane = "store-memory/src/lanes.ts"
 const laneQueue = "store-memory/src/lanes.ts"
 const messageStore = "store-memory/src/messages.ts"
 const acceptance = "store-memory/src/messages.ts"
+const callersTransactions = "store-memory/src/testControls.ts"
 const reminderStore = "store-memory/src/reminders.ts"
 const attemptOutcome = "core/src/worker/Dispatcher.ts"
 const messageRules = "core/src/model/Message.ts"
@@ -123,6 +124,34 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
         "nextRunAt: null, revision: revision + 1",
         "nextRunAt: null, revision",
       ),
+    ],
+  },
+  {
+    name: "a cancel in a caller's transaction announces its end before the commit",
+    within: 200,
+    edits: [
+      edit(
+        callersTransactions,
+        "import { finish, isLeased, plannedAfter }",
+        "import { finish, isLeased, plannedAfter, tell }",
+      ),
+      edit(
+        callersTransactions,
+        "    transaction.staged.push({ change, lane })",
+        "    if (lane !== null) tell(tables, lane.workspace, change)\n    transaction.staged.push({ change, lane })",
+      ),
+    ],
+  },
+  {
+    name: "a cancel in a caller's transaction does not refuse what is in flight",
+    within: 200,
+    edits: [
+      edit(
+        "core/src/service/Messages.ts",
+        'if (inFlight && message.state === "waiting") return yield* stillSending',
+        "if (inFlight && attempt > 1) return yield* stillSending",
+      ),
+      edit(callersTransactions, " && !isLeased(row)\n", "\n"),
     ],
   },
   {

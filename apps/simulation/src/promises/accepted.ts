@@ -84,6 +84,13 @@ const roomViolation = (facts: Facts, call: SendCall, isOfNumber: boolean): strin
   return counted + ask.phones.length <= most ? `there were ${counted} of ${most} at most` : null
 }
 
+/** Whether it was asked before then that a workspace be disabled. */
+const wasDisabled = (history: History, before: number): boolean =>
+  controlsOf(history).some(
+    ({ ask, asked }) =>
+      ask.key.startsWith("workspace ") && ask.value._tag === "Stopped" && asked < before,
+  )
+
 /** Why a refusal is wrong; null where it has its reason. */
 const violationOf = (facts: Facts, call: SendCall): string | null => {
   const { history, sends } = facts
@@ -131,6 +138,8 @@ const violationOf = (facts: Facts, call: SendCall): string | null => {
     }
     case "number_not_allowed":
       return unless((ask.onlyNumber ?? ask.number) !== ask.number, "its key may use its number")
+    case "account_disabled":
+      return unless(wasDisabled(history, answered), "its workspace was not disabled")
     case "api_key_revoked":
       return unless(ask.key !== undefined, "its key is never revoked")
     case "from_required":
