@@ -149,7 +149,7 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
       edit(
         "core/src/service/Messages.ts",
         'if (inFlight && message.state === "waiting") return yield* stillSending',
-        "if (inFlight && attempt > 1) return yield* stillSending",
+        "if (false) return yield* stillSending",
       ),
       edit(callersTransactions, " && !isLeased(row)\n", "\n"),
     ],

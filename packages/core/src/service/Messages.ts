@@ -647,33 +647,31 @@ const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
 })
 
 /**
- * As `cancelFound`, in the caller's transaction: it waits for no attempt, and leaves what has expired to
- * the sweep. The transaction undoes what a refusal did.
+ * As `cancelFound`, in the caller's transaction: it waits for no attempt. What has expired but was not
+ * swept is cancelled: it has not left, and a refusal could not end it. The transaction undoes what a
+ * refusal did.
  */
 const cancelJoined = Effect.fnUntraced(function* cancelJoined<C extends Code>(
   sending: Sending,
   look: Effect.Effect<FoundMessage, Failure<C>>,
 ): Effect.fn.Return<Message, Failure<C | "not_cancellable">> {
-  const { gate, ids, link, store, wakeUp } = sending
+  const { ids, link, store, wakeUp } = sending
   let found = yield* look
-  for (let attempt = 0; ; attempt++) {
+  while (true) {
     const { inFlight, message } = found
     const now = yield* Clock.currentTimeMillis
     if (inFlight && message.state === "waiting") return yield* stillSending(message, now)
-    const over = hasExpired(message, now) && !gate.causes().has("clock")
-    const change = over
-      ? undefined
-      : endMessage(
-          yield* marked(sending, message),
-          { trigger: "cancel" },
-          eventId(ids, now),
-          now,
-          link,
-        )
-    // Behind the lock of its lane nothing changes: the second look is the last.
-    if (change === undefined || attempt > 1) return yield* notCancellable(message, now)
+    const change = endMessage(
+      yield* marked(sending, message),
+      { trigger: "cancel" },
+      eventId(ids, now),
+      now,
+      link,
+    )
+    if (change === undefined) return yield* notCancellable(message, now)
     const ended = yield* commitAndWake(store.end([change]), wakeUp.wake("lanes"))
     if (ended.has(message.id)) return change.message
+    // Behind the lock of its lane nothing changes any more: it is in flight, or has ended.
     found = yield* look
   }
 })
