@@ -69,7 +69,7 @@ for (const [claimed, left, part] of [
           if (url !== undefined) yield* whatsApp.scan(phone, yield* readQrCode(url))
           const [, code] = /"pairing_code":"([^"]+)"/.exec(printed) ?? []
           if (code !== undefined) {
-            yield* whatsApp.until(() => whatsApp.codeAsked(phone))
+            yield* whatsApp.until(() => whatsApp.codeRequested(phone))
             yield* whatsApp.typePairingCode(phone, code)
           }
           if (printed.includes('"status":"delivered"') && !isStartedAgain) {
@@ -96,7 +96,7 @@ for (const [claimed, left, part] of [
       )
       // One device, linked once, and never two connections of it.
       assert.deepStrictEqual(
-        whatsApp.sessions(phone).map(({ most, open }) => ({ max: most, open })),
+        whatsApp.sessions(phone).map(({ max, open }) => ({ max, open })),
         [{ max: 1, open: 1 }],
       )
       assert.deepStrictEqual(whatsApp.complaints(), [])

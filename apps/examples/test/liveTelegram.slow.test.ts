@@ -65,8 +65,8 @@ it.live("docs/live-telegram.md does what it says, line by line", () =>
       ["Hello, you", "Still here"].map((text) => ({ from: phone, text })),
     )
     // One session, and never two connections of it.
-    const { keys, most } = telegram.sessions(phone)
-    assert.deepStrictEqual([keys, most], [1, 1])
+    const { keys, max } = telegram.sessions(phone)
+    assert.deepStrictEqual([keys, max], [1, 1])
     assert.deepStrictEqual(telegram.complaints(), [])
     assert.strictEqual((yield* service.stop).code, 0)
   }).pipe(Effect.scoped),
