@@ -222,6 +222,18 @@ const byLane = (changes: ReadonlyArray<MessageChange>): ReadonlyArray<LaneChange
 const endedOf = (all: ReadonlyArray<ReadonlySet<MessageId>>): ReadonlySet<MessageId> =>
   new Set(all.flatMap((ids) => [...ids]))
 
+/** To each caller what it ended itself: of several that end one message together, the first did. */
+const share = (
+  lanes: ReadonlyArray<LaneChanges>,
+  ended: ReadonlySet<MessageId>,
+): ReadonlyArray<ReadonlySet<MessageId>> => {
+  const left = new Set(ended)
+  return lanes.map(
+    (changes) =>
+      new Set(changes.flatMap(({ message }) => (left.delete(message.id) ? [message.id] : []))),
+  )
+}
+
 /** Ends the changes of several numbers in one statement. */
 const endLanes = (database: DatabaseService, tell: Effect.Effect<void>) =>
   Effect.fnUntraced(function* endSome(lanes: ReadonlyArray<LaneChanges>) {
@@ -447,7 +459,7 @@ export const messageStore = Effect.fnUntraced(function* (
 ) {
   const endSome = endLanes(database, tell)
   const endEach = (lanes: ReadonlyArray<LaneChanges>) =>
-    Effect.map(endSome(lanes), (ids) => lanes.map(() => ids))
+    Effect.map(endSome(lanes), (ids) => share(lanes, ids))
   const endLane = yield* batched(endEach, batching(database), laneOf)
   const store: MessageStore = {
     loadAcceptance: yield* batched(loadAll(database), batching(database), claimOf),
