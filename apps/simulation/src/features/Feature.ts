@@ -55,7 +55,7 @@ export interface Stage {
   readonly links: Map<string, number>
   /** Uploaded files, by name: where their content is, and the id once known. */
   readonly files: Map<string, { readonly storageKey: string; readonly id: number | null }>
-  /** Begins and ends callers' transactions at the store, beside every process. */
+  /** Begins and ends callers' transactions at the store, outside of every process. */
   readonly transactions: typeof TestControls.Service
   /** Created contacts, by name. */
   readonly contacts: Map<string, ContactId>

@@ -1,6 +1,6 @@
 /**
  * A row of the table of refusals: how a request differs from the example that the document has of its
- * operation, so that it is wrong in one thing alone.
+ * operation, so that only one thing about it is wrong.
  */
 import type { Store } from "@messaging-service/core"
 import { Effect } from "effect"
