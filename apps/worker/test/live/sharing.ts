@@ -4,17 +4,12 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { EmbeddedPostgres, processes } from "@messaging-service/testkit"
-import { Clock, Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import type { RemoteServer, LiveNumber } from "./remoteServers.ts"
 import { figure } from "./figure.ts"
 import { startLiveWorkers } from "./LiveWorkers.ts"
 
 type LiveWorkers = Effect.Success<typeof startLiveWorkers>
-
-/** Tolerance of a limit: the noise of a busy machine. Milliseconds. */
-const noise = 3000
-
-const realClock = Clock.Clock.defaultValue()
 
 const linked = (live: LiveWorkers, count: number) =>
   Effect.forEach(
@@ -110,11 +105,9 @@ export const sharesNumbers = (name: string, layerRemoteServer: Layer.Layer<Remot
             texts.push(text)
             const sending = yield* Effect.forkChild(sendFromAll(live, numbers, text))
             const leaving = { first, second, third }[path]
-            const start = realClock.currentTimeMillisUnsafe()
             const ended = yield* leaving.stop
             assert.strictEqual(ended.code, 0)
             yield* untilOpen(live, numbers)
-            assert.isAtMost(realClock.currentTimeMillisUnsafe() - start, 5000 + noise)
             const next = yield* live.startWorker(metrics)
             if (path === "first") first = next
             else if (path === "second") second = next
@@ -126,7 +119,6 @@ export const sharesNumbers = (name: string, layerRemoteServer: Layer.Layer<Remot
           yield* untilOpen(live, numbers)
           const before = getLogins(live, numbers)
           const had = yield* held(third)
-          const start = realClock.currentTimeMillisUnsafe()
           yield* third.kill
           yield* processes.waitUntil(
             "the others have connected what it had",
@@ -137,7 +129,6 @@ export const sharesNumbers = (name: string, layerRemoteServer: Layer.Layer<Remot
                 : undefined,
             ),
           )
-          assert.isAtMost(realClock.currentTimeMillisUnsafe() - start, 15_000 + noise)
           yield* sendFromAll(live, numbers, "after a kill")
           assertShown(live, numbers, [...texts, "after a kill"])
           assertOneAtATime(live, numbers)
