@@ -166,7 +166,7 @@ const wholeResult = ({ placed, restart, transactions }: (typeof stores)[number][
     transactions,
     cancelled: "cancelled",
     twice: "not_cancellable",
-    file: { kept: true, mimeType: "application/pdf" },
+    file: { stored: true, mimeType: "application/pdf" },
     reminders: { isPlanned: true, paused: null, all: 1 },
     client: { workspace: "shop", refused: "invalid_phone" },
     overHttp: "sent",
