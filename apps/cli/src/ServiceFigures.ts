@@ -144,12 +144,12 @@ const noWorker = ({ worker_seen_seconds: lastCount }: ServiceFigures): Trouble =
 })
 
 /** What waits for the operator's decision since a restore; `held` is null while that is unknown. */
-export const troubleOfHeld = (reserved: number | null): ReadonlyArray<Trouble> =>
-  reserved === null || reserved === 0
+export const troubleOfHeld = (held: number | null): ReadonlyArray<Trouble> =>
+  held === null || held === 0
     ? []
     : [
         {
-          trouble: `${reserved} messages and reminders are held since a restore`,
+          trouble: `${held} messages and reminders are held since a restore`,
           what_to_do: decideAboutHeld,
         },
       ]

@@ -65,6 +65,6 @@ export const qrCodeText = async (png: Uint8Array): Promise<string> => {
 export const drawQrCode = async (link: string): Promise<string> => {
   const { create } = await import("qrcode")
   const { modules } = create(link, {})
-  const positions = Array.from({ length: modules.size }, (_, index) => index)
-  return drawn(positions.map((row) => positions.map((column) => modules.get(row, column) === 1)))
+  const indices = Array.from({ length: modules.size }, (_, index) => index)
+  return drawn(indices.map((row) => indices.map((column) => modules.get(row, column) === 1)))
 }

@@ -150,12 +150,12 @@ describe("status", () => {
   })
 
   it("names the next command where something is held since a restore", async () => {
-    const reserved = [{ workspace_id: 1, messages: 60, reminders: 4 }]
+    const held = [{ workspace_id: 1, messages: 60, reminders: 4 }]
     const ran = await getStatus(
       {
         ...ready,
         "/metrics": [200, "messaging_workers_alive 1\n"],
-        "/admin/v1/held": [200, JSON.stringify({ data: reserved })],
+        "/admin/v1/held": [200, JSON.stringify({ data: held })],
       },
       operator,
     )

@@ -63,9 +63,9 @@ const makeUsageWatch = (server: Server) => {
   let cells = 0
   let files = 0
   const check = async (): Promise<ResourceUsage> => {
-    const reserved = await lookAt(server.pid, server.dataDirectory)
-    peak = Math.max(peak, reserved.memory)
-    return reserved
+    const usage = await lookAt(server.pid, server.dataDirectory)
+    peak = Math.max(peak, usage.memory)
+    return usage
   }
   return {
     files: () => files,

@@ -367,9 +367,9 @@ describe("the oracle", () => {
   })
 
   it("finds leaked descriptors, files and memory", () => {
-    const reserved = { memory: 1e8, descriptors: 30, files: 3, temporary: 0 }
-    const left = (last: Partial<typeof reserved>, files = 3) =>
-      judgeUsage({ first: reserved, last: { ...reserved, ...last }, peak: 0 }, 1000, files).map(
+    const usage = { memory: 1e8, descriptors: 30, files: 3, temporary: 0 }
+    const left = (last: Partial<typeof usage>, files = 3) =>
+      judgeUsage({ first: usage, last: { ...usage, ...last }, peak: 0 }, 1000, files).map(
         ({ kind }) => kind,
       )
     assert.deepStrictEqual(left({}), [])

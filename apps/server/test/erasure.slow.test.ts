@@ -103,14 +103,14 @@ const aService = Effect.gen(function* () {
       const tables = tablesWith(yield* dumpDatabase(database), words)
       const files = yield* Effect.promise(async () => {
         const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-        const reserved: Array<string> = []
+        const remaining: Array<string> = []
         for (const entry of entries) {
           if (!entry.isFile()) continue
           const path = join(entry.parentPath, entry.name)
           const text = `${path} ${await readFile(path, "latin1")}`
-          reserved.push(...words.filter((word) => text.includes(word)))
+          remaining.push(...words.filter((word) => text.includes(word)))
         }
-        return reserved
+        return remaining
       })
       return [...tables, ...files]
     })
@@ -255,9 +255,9 @@ const aFilledWorkspace = ({ request, created, operator, receiver }: Service) =>
 /** Fails unless each of them exists before the erasure. */
 const assertPlanted = (service: Service, words: ReadonlyArray<string>) =>
   Effect.map(service.found(words), (found) => {
-    const positions = found.join()
+    const all = found.join()
     assert.deepStrictEqual(
-      words.filter((word) => !positions.includes(word)),
+      words.filter((word) => !all.includes(word)),
       [],
     )
   })

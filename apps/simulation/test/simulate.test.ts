@@ -26,9 +26,9 @@ describe("a seed", () => {
   })
 
   it("has no faults in calm, and nothing to shrink", () => {
-    const quiescent = simulate("calm", { isCalm: true })
-    assert.deepStrictEqual(quiescent.faults, [])
-    assert.deepStrictEqual(quiescent.violations, [])
+    const undisturbed = simulate("calm", { isCalm: true })
+    assert.deepStrictEqual(undisturbed.faults, [])
+    assert.deepStrictEqual(undisturbed.violations, [])
     assert.isNull(shrink(simulate, "calm", { isCalm: true }))
   })
 })

@@ -117,7 +117,7 @@ const declarationsIn = (file: string): ReadonlyArray<View> =>
     .statements.filter(isExported)
 
 /** Where each name is explained, so that sections can lead to each other. */
-const positions = (): ReadonlyMap<string, Page> =>
+const pagesByName = (): ReadonlyMap<string, Page> =>
   new Map(
     referencePages.flatMap((page) =>
       sources[page][1].flatMap(declarationsIn).map((node) => [toName(node), page] as const),
@@ -139,7 +139,7 @@ const getEntry = (page: Page): string =>
 
 /** Markdown of each page, by its name. */
 export const apiReference = (): ReadonlyMap<string, string> => {
-  const known = positions()
+  const known = pagesByName()
   return new Map(
     referencePages.map((page) => {
       const [title, files] = sources[page]

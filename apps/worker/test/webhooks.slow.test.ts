@@ -107,13 +107,13 @@ layer(EmbeddedPostgres.layer())("a server and a worker", (it) => {
     Effect.gen(function* () {
       const { arrived, caller, operator, receiver, startWorker } = yield* aStage
       const first = yield* startWorker
-      const reserved: Array<ServerResponse> = []
-      receiver.answer = (response) => reserved.push(response)
+      const unanswered: Array<ServerResponse> = []
+      receiver.answer = (response) => unanswered.push(response)
       yield* caller.send("Hello")
       yield* arrived(1)
       yield* first.signal("SIGTERM")
       yield* Effect.promise(() => new Promise((done) => setTimeout(done, 200)))
-      for (const response of reserved) response.writeHead(204).end()
+      for (const response of unanswered) response.writeHead(204).end()
       const { code } = yield* first.ended
       assert.strictEqual(code, 0)
       yield* startWorker

@@ -286,7 +286,7 @@ const service = createRoute({
   component: lazyPage(() => import("./service/ServicePage.tsx"), "ServicePage"),
 })
 
-const reserved = createRoute({
+const held = createRoute({
   getParentRoute: () => inside,
   path: "/service/held",
   beforeLoad: operatorsOnly,
@@ -339,7 +339,7 @@ const tree = root.addChildren([
     settings,
     emulator,
     service,
-    reserved,
+    held,
     listOnHold,
   ]),
 ])

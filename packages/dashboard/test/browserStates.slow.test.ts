@@ -178,13 +178,13 @@ describe.skipIf(skipsWithoutBrowser)("the dashboard in a browser", () => {
     onPage("/w/1/contacts", async (page) => {
       let requests = 0
       let answer = () => {}
-      const reserved = new Promise<void>((resolve) => {
+      const released = new Promise<void>((resolve) => {
         answer = resolve
       })
       await page.route("**/contacts", async (route) => {
         if (route.request().method() !== "POST") return route.continue()
         requests += 1
-        await reserved
+        await released
         await route.continue()
       })
       await page.getByRole("button", { name: "Add a contact" }).click()

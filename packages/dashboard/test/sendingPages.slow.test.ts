@@ -112,11 +112,11 @@ describe.skipIf(skipsWithoutBrowser)("the pages that send", () => {
         await chooseFile(page, `phone;seat\n${seats.join("\n")}\n`)
         await page.getByLabel("Text", { exact: true }).fill("Your seat: {seat}")
         let release: () => void = () => undefined
-        const reserved = new Promise<void>((resolve) => {
+        const released = new Promise<void>((resolve) => {
           release = resolve
         })
         await page.route("**/messages/batch?*", async (route) => {
-          await reserved
+          await released
           await route.continue()
         })
         await page.getByRole("button", { name: "Send 3 messages" }).click()

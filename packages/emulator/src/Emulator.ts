@@ -149,10 +149,10 @@ const makeScan = Effect.gen(function* makeScan() {
     Effect.gen(function* choosePhone() {
       const known = attempt.phone ?? number.phone
       if (known !== null) return known
-      const reserved = (yield* numbers.list(number.workspaceId)).map(({ phone }) => phone)
+      const taken = (yield* numbers.list(number.workspaceId)).map(({ phone }) => phone)
       for (;;) {
         const phone = madeUpPhone(ids)
-        if (!reserved.includes(phone)) return phone
+        if (!taken.includes(phone)) return phone
       }
     })
 

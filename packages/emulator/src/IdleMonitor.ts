@@ -72,13 +72,13 @@ interface Waiting {
 }
 
 export const makeClockWaits = () => {
-  const positions = new Set<Waiting>()
+  const waits = new Set<Waiting>()
 
   const enter = (numberId: NumberId, millis: number) =>
     Effect.map(Clock.currentTimeMillis, (now) => {
-      const location: Waiting = { numberId, until: now + millis }
-      positions.add(location)
-      return location
+      const wait: Waiting = { numberId, until: now + millis }
+      waits.add(wait)
+      return wait
     })
 
   return {
@@ -89,14 +89,14 @@ export const makeClockWaits = () => {
         : Effect.acquireUseRelease(
             enter(numberId, millis),
             () => (Number.isFinite(millis) ? Effect.sleep(millis) : Effect.never),
-            (location) => Effect.sync(() => positions.delete(location)),
+            (wait) => Effect.sync(() => waits.delete(wait)),
           ),
     /** An attempt whose moment has come needs no more time, even if its fiber has not run yet. */
     parked: Effect.map(
       Clock.currentTimeMillis,
       (now) =>
         new Set(
-          Array.from(positions)
+          Array.from(waits)
             .filter(({ until }) => until > now)
             .map(({ numberId }) => numberId),
         ),

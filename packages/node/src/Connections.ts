@@ -39,9 +39,9 @@ type LookUp = (hostname: string, workspaceId: WorkspaceId) => ReturnType<Resolve
  */
 export const sharedLookUps = (resolve: Resolver): Effect.Effect<LookUp, never, Scope.Scope> =>
   Effect.map(RcMap.make({ lookup: resolve }), (underWay) => {
-    const positions = makeBulkhead<WorkspaceId>(sharedLimits.nameLookUps)
+    const lookUps = makeBulkhead<WorkspaceId>(sharedLimits.nameLookUps)
     return (hostname, workspaceId) =>
-      Effect.scoped(Effect.andThen(positions.acquire(workspaceId), RcMap.get(underWay, hostname)))
+      Effect.scoped(Effect.andThen(lookUps.acquire(workspaceId), RcMap.get(underWay, hostname)))
   })
 
 /** The `hostname` of a parsed URL without the brackets of an IPv6 literal. */

@@ -185,12 +185,12 @@ export class ClientConnection extends Duplex {
   }
 
   #nextSlice(): Buffer | null {
-    const reserved = this.#held
-    if (reserved === null) return null
+    const buffered = this.#held
+    if (buffered === null) return null
     const size = this.#bodyBytes > 0 ? this.#bodyBytes : this.#sliceBytes
-    const slice = reserved.subarray(0, size)
+    const slice = buffered.subarray(0, size)
     this.#bodyBytes = Math.max(0, this.#bodyBytes - slice.length)
-    this.#held = reserved.length > slice.length ? reserved.subarray(slice.length) : null
+    this.#held = buffered.length > slice.length ? buffered.subarray(slice.length) : null
     return slice
   }
 

@@ -179,7 +179,7 @@ describe("look-ups share a resolver", () => {
   const two = 2 as WorkspaceId
 
   /** A resolver whose answers the test decides. */
-  const reserved = Effect.gen(function* () {
+  const heldResolver = Effect.gen(function* () {
     const requests: Array<string> = []
     const abandoned: Array<string> = []
     const answers = new Map<string, Deferred.Deferred<ReadonlyArray<string>, EgressError>>()
@@ -200,7 +200,7 @@ describe("look-ups share a resolver", () => {
 
   it.effect("concurrent lookups of one name share a query, and later ones ask again", () =>
     Effect.gen(function* () {
-      const { answer, request, requests } = yield* reserved
+      const { answer, request, requests } = yield* heldResolver
       const waiting = [yield* request("a.example", one), yield* request("a.example", two)]
       yield* Effect.yieldNow
       assert.deepStrictEqual(requests, ["a.example"])
@@ -214,7 +214,7 @@ describe("look-ups share a resolver", () => {
 
   it.effect("continues while one caller waits, and ends with the last one", () =>
     Effect.gen(function* () {
-      const { request, abandoned } = yield* reserved
+      const { request, abandoned } = yield* heldResolver
       const first = yield* request("a.example", one)
       const second = yield* request("a.example", two)
       yield* Effect.yieldNow
@@ -227,7 +227,7 @@ describe("look-ups share a resolver", () => {
 
   it.effect("a workspace has its share, and others do not wait behind it", () =>
     Effect.gen(function* () {
-      const { request, requests, answer } = yield* reserved
+      const { request, requests, answer } = yield* heldResolver
       for (let name = 0; name < share.share.most + 3; name++) yield* request(`silent${name}`, one)
       yield* request("b.example", two)
       yield* Effect.yieldNow
@@ -243,7 +243,7 @@ describe("look-ups share a resolver", () => {
 
   it.effect("all workspaces together have the table's total", () =>
     Effect.gen(function* () {
-      const { request, requests } = yield* reserved
+      const { request, requests } = yield* heldResolver
       for (let name = 0; name < share.whole + 5; name++) {
         yield* request(`silent${name}`, (1 + (name % 100)) as WorkspaceId)
       }

@@ -38,7 +38,7 @@ import { heldMillis, isHeld, makeOwnedLogins, makeLoginClients } from "./Login.t
 import {
   fromText,
   hasEnded,
-  storedKeyPosition,
+  vaultKeyStorage,
   storedKeys,
   makeStorage,
   nameType,
@@ -414,7 +414,7 @@ const listen = Effect.fnUntraced(function* listen(
   { keepAliveMillis }: TelegramSettings,
   clock: Clock.Clock,
   account: Pick<Listening, "live" | "connecting" | "client" | "usernames" | "phone" | "events">,
-  location: WriteBehind,
+  keyStorage: WriteBehind,
 ) {
   let lastAnswerAt: number | null = null
   const heard = () => {
@@ -426,7 +426,7 @@ const listen = Effect.fnUntraced(function* listen(
     heard()
     ownChanges.handOver()
   })
-  const sent = makeSentMessages(location, (transportId) => {
+  const sent = makeSentMessages(keyStorage, (transportId) => {
     Queue.offerUnsafe(account.events, { _tag: "ReadBefore", transportId })
   })
   const listening: Listening = {
@@ -464,9 +464,9 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
     const mayFinish = () => ownership.finishes(numberId)
     const access = makeHold(mayFinish)
     yield* Effect.addFinalizer(() => Effect.sync(access.letGo))
-    const location = writeBehind(storedKeyPosition(vault, numberId, run, access, connecting.wrote))
-    yield* Effect.addFinalizer(() => Effect.promise(() => location.end(mayFinish())))
-    const storage = makeStorage(neverFailing(location))
+    const keyStorage = writeBehind(vaultKeyStorage(vault, numberId, run, access, connecting.wrote))
+    yield* Effect.addFinalizer(() => Effect.promise(() => keyStorage.end(mayFinish())))
+    const storage = makeStorage(neverFailing(keyStorage))
     const events = yield* Queue.unbounded<AccountEvent>()
     const client = yield* makeClient(settings, {
       application,
@@ -478,9 +478,9 @@ const makeConnect = Effect.fnUntraced(function* makeConnect(settings: TelegramSe
     })
     // The library keeps trying while Telegram is away; others need not wait for that.
     yield* Effect.forkScoped(Effect.andThen(sleepInRealTime(placeMillis), leavePlace))
-    const usernames = makeUsernames(location, storage.peers)
+    const usernames = makeUsernames(keyStorage, storage.peers)
     const account = { live, connecting, client, usernames, phone: credentials.phone, events }
-    return yield* listen(settings, clock, account, location)
+    return yield* listen(settings, clock, account, keyStorage)
   })
 })
 
@@ -505,14 +505,14 @@ const make = Effect.fnUntraced(function* makeSessions(settings: TelegramSettings
     now: number,
   ) {
     const stepUntil = now + heldMillis
-    const reserved = yield* ownedLogins.take(numberId, text, login, { ...login, stepUntil })
-    if (reserved === null) return
-    if (!(yield* ownedLogins.whileOwned(reserved, logins.end(numberId, login.keys)))) {
-      yield* ownedLogins.goOn(reserved, { ...login, stepUntil: null })
+    const owned = yield* ownedLogins.take(numberId, text, login, { ...login, stepUntil })
+    if (owned === null) return
+    if (!(yield* ownedLogins.whileOwned(owned, logins.end(numberId, login.keys)))) {
+      yield* ownedLogins.goOn(owned, { ...login, stepUntil: null })
     } else if (login.isCancelled) {
-      yield* ownedLogins.forget(numberId, reserved.text)
+      yield* ownedLogins.forget(numberId, owned.text)
     } else {
-      yield* ownedLogins.goOn(reserved, { ...login, keys: [], mayBeIn: false, stepUntil: null })
+      yield* ownedLogins.goOn(owned, { ...login, keys: [], mayBeIn: false, stepUntil: null })
     }
   })
 

@@ -129,8 +129,8 @@ const makePeers = ({ clear, read, write }: KeyStorage): IPeersRepository => {
   }
 }
 
-export const makeStorage = (location: KeyStorage): ITelegramStorageProvider => {
-  const { clear, read, write } = location
+export const makeStorage = (keyStorage: KeyStorage): ITelegramStorageProvider => {
+  const { clear, read, write } = keyStorage
   const set = (type: string, id: string, value: string | null) => write([{ type, id, value }])
   /** Keys that expire after a day; the library makes none of them here. */
   const passing = new Map<string, Uint8Array>()
@@ -158,7 +158,7 @@ export const makeStorage = (location: KeyStorage): ITelegramStorageProvider => {
       deleteByDc: (dc) => set("auth-key", String(dc), null),
       deleteAll: () => clear("auth-key"),
     },
-    peers: makePeers(location),
+    peers: makePeers(keyStorage),
     refMessages: {
       store: (peerId, chatId, messageId) =>
         set("reference", String(peerId), JSON.stringify([chatId, messageId])),
@@ -175,7 +175,7 @@ export const makeStorage = (location: KeyStorage): ITelegramStorageProvider => {
 }
 
 /** The number's keys in the vault. `wrote` receives how many keys each write has. */
-export const storedKeyPosition = (
+export const vaultKeyStorage = (
   vault: typeof SessionVault.Service,
   numberId: NumberId,
   run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>,
@@ -200,9 +200,9 @@ export const storedKeyPosition = (
  * Keys for the library. A read that fails once the connection is over never settles: where the library
  * connects, it drops a promise with the failure, which would end the process.
  */
-export const neverFailing = (location: KeyStorage): KeyStorage => ({
-  ...location,
-  read: (type, id) => location.read(type, id).catch(() => new Promise<never>(() => undefined)),
+export const neverFailing = (keyStorage: KeyStorage): KeyStorage => ({
+  ...keyStorage,
+  read: (type, id) => keyStorage.read(type, id).catch(() => new Promise<never>(() => undefined)),
 })
 
 /** What a session needs: keys by data centre, and how far its box was read. */
@@ -378,7 +378,7 @@ interface Waiting extends Pick<KeyChange, "type" | "id"> {
 }
 
 /** Collects changes and writes them together, a little later. */
-const makeDelayedWrites = (location: KeyStorage, latest: Latest, pauses: Pauses) => {
+const makeDelayedWrites = (keyStorage: KeyStorage, latest: Latest, pauses: Pauses) => {
   const waiting = new Map<string, Waiting>()
   /** Changes in a running write: the store may not have them yet. */
   const underWay = new Map<string, string | null>()
@@ -401,7 +401,7 @@ const makeDelayedWrites = (location: KeyStorage, latest: Latest, pauses: Pauses)
       latest.remember(toName(change), change.value)
       underWay.set(toName(change), change.value)
     }
-    writing = location
+    writing = keyStorage
       .write(changes)
       .catch(() => undefined)
       .finally(() => {
@@ -440,12 +440,12 @@ const makeDelayedWrites = (location: KeyStorage, latest: Latest, pauses: Pauses)
 }
 
 export const writeBehind = (
-  location: KeyStorage,
+  keyStorage: KeyStorage,
   pauses: Pauses = { soon: soonMillis, later: laterMillis },
 ): WriteBehind => {
   const latest = makeLatest()
   const { clear, end, later, findUnderWay, getWaiting } = makeDelayedWrites(
-    location,
+    keyStorage,
     latest,
     pauses,
   )
@@ -465,7 +465,7 @@ export const writeBehind = (
         latest.remember(name, known)
         return known
       }
-      const value = await location.read(type, id)
+      const value = await keyStorage.read(type, id)
       // A concurrent write is newer than this read.
       const now = latest.get(name)
       if (now !== undefined) return now
@@ -481,13 +481,13 @@ export const writeBehind = (
         else soon.push(change)
       }
       if (soon.length === 0) return
-      await location.write(soon)
+      await keyStorage.write(soon)
       for (const { id, type } of soon) if (type === "state" && boxState.has(id)) started.add(id)
     },
     clear: (type) => {
       latest.clear(type)
       clear(type)
-      return location.clear(type)
+      return keyStorage.clear(type)
     },
     end,
   }

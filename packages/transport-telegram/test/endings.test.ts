@@ -65,7 +65,7 @@ it.live("a client whose number was let go while it read its keys fails nowhere",
   Effect.gen(function* () {
     let fail = () => undefined
     const { promise: reading, resolve: started } = Promise.withResolvers<void>()
-    const location = neverFailing({
+    const keyStorage = neverFailing({
       ...keysInMemory([]),
       read: () =>
         new Promise((_, reject) => {
@@ -77,7 +77,7 @@ it.live("a client whose number was let go while it read its keys fails nowhere",
       Effect.gen(function* () {
         yield* Effect.scoped(
           Effect.gen(function* () {
-            const client = yield* aClient(makeStorage(location))
+            const client = yield* aClient(makeStorage(keyStorage))
             void client.connect().catch(() => undefined)
             yield* Effect.promise(() => reading)
           }),

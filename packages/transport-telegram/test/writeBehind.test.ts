@@ -31,11 +31,11 @@ const aPosition = (pauses = { soon: 1, later: 10 }) => {
   return { inner, place, reads, writes }
 }
 
-const set = (location: WriteBehind, type: string, id: string, value: string | null) =>
-  Effect.promise(() => location.write([{ type, id, value }]))
+const set = (keyStorage: WriteBehind, type: string, id: string, value: string | null) =>
+  Effect.promise(() => keyStorage.write([{ type, id, value }]))
 
-const get = (location: WriteBehind, type: string, id: string) =>
-  Effect.promise(() => location.read(type, id))
+const get = (keyStorage: WriteBehind, type: string, id: string) =>
+  Effect.promise(() => keyStorage.read(type, id))
 
 describe("an account's stored state", () => {
   it.effect("is read once, and not at all after it was written", () =>
@@ -112,27 +112,27 @@ describe("an account's stored state", () => {
   it.effect("can be read during a write, and later changes are written after it", () =>
     Effect.gen(function* () {
       const inner = keysInMemory([])
-      const reserved = Promise.withResolvers<void>()
+      const blocked = Promise.withResolvers<void>()
       const writes: Array<number> = []
-      const location = writeBehind(
+      const keyStorage = writeBehind(
         {
           ...inner,
           write: async (changes) => {
             writes.push(changes.length)
-            await reserved.promise
+            await blocked.promise
             return inner.write(changes)
           },
         },
         { soon: 1, later: 1 },
       )
-      location.later("sent", "7", () => "one")
+      keyStorage.later("sent", "7", () => "one")
       yield* until(() => writes.length === 1)
       for (let id = 0; id < 200; id++) {
-        location.later("other", String(id), () => "full")
+        keyStorage.later("other", String(id), () => "full")
         // More than the cache holds.
-        yield* get(location, "peer", String(id))
+        yield* get(keyStorage, "peer", String(id))
       }
-      assert.strictEqual(yield* get(location, "sent", "7"), "one")
+      assert.strictEqual(yield* get(keyStorage, "sent", "7"), "one")
       const other = writeBehind(inner, { soon: 5, later: 5 })
       other.later("sent", "8", () => "two")
       yield* untilSo(
@@ -142,7 +142,7 @@ describe("an account's stored state", () => {
         ),
       )
       assert.lengthOf(writes, 1)
-      reserved.resolve()
+      blocked.resolve()
       yield* until(() => writes.length === 2)
       assert.deepStrictEqual(writes, [1, 200])
     }),

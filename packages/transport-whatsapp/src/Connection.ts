@@ -464,9 +464,9 @@ const makeGate = ({ ws }: WASocket) => {
       waiting ??= []
     },
     open: () => {
-      const reserved = waiting ?? []
+      const queued = waiting ?? []
       waiting = null
-      for (const go of reserved) go()
+      for (const go of queued) go()
     },
   }
 }

@@ -55,7 +55,7 @@ export const bind = <Name extends SqlName>(
   const input: Readonly<Record<string, string | undefined>> = expressions
   return qualify(text).replaceAll(
     /\$(\d+)/g,
-    (_, location) => input[names[Number(location) - 1] ?? ""] ?? "'{}'",
+    (_, position) => input[names[Number(position) - 1] ?? ""] ?? "'{}'",
   )
 }
 

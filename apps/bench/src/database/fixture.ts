@@ -70,14 +70,14 @@ export const loadWorkspaces = Effect.fnUntraced(function* loadWorkspaces(
 /** One more workspace, after all others, with that many numbers and keys. */
 export const loadWorkspace = Effect.fnUntraced(function* loadWorkspace(
   database: BenchDatabase,
-  reserved: { readonly numbers: number; readonly keys: number; readonly status?: string },
+  owned: { readonly numbers: number; readonly keys: number; readonly status?: string },
 ) {
   yield* database.query(addWorkspaces, [1])
   const id = yield* database.count("select max(id) from workspaces")
   const number = yield* database.count("select coalesce(max(id), 0) + 1 from numbers")
   const key = yield* database.count("select coalesce(max(id), 0) + 1 from api_keys")
-  yield* database.query(addNumbers, [id, reserved.numbers, reserved.status ?? "connected"])
-  yield* database.query(addKeys, [id, reserved.keys])
+  yield* database.query(addNumbers, [id, owned.numbers, owned.status ?? "connected"])
+  yield* database.query(addKeys, [id, owned.keys])
   return { id, firstNumber: number, firstKey: key }
 })
 

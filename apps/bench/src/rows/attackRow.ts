@@ -99,9 +99,9 @@ const readNoAnswers = Effect.fnUntraced(function* readNoAnswers(target: Target) 
 
 const connectMany = Effect.fnUntraced(function* connectMany(target: Target) {
   yield* counts(target)
-  const reserved = yield* attempt(() => connectOften(target.port))
+  const accepted = yield* attempt(() => connectOften(target.port))
   const { mebibytes } = yield* counts(target)
-  return { "many connections: held": reserved, "many connections: MiB": mebibytes }
+  return { "many connections: held": accepted, "many connections: MiB": mebibytes }
 })
 
 export const attackRow: Row = {

@@ -3,5 +3,5 @@ import { Caller } from "@messaging-service/core"
 import type { WorkspaceId } from "@messaging-service/core"
 import { aStoredWorkspace } from "@messaging-service/testkit"
 
-export const toCaller = (reserved: { readonly id: number }): Caller =>
-  Caller.trusted(aStoredWorkspace({ id: reserved.id as WorkspaceId }))
+export const toCaller = (workspace: { readonly id: number }): Caller =>
+  Caller.trusted(aStoredWorkspace({ id: workspace.id as WorkspaceId }))

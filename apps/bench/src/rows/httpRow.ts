@@ -18,7 +18,7 @@ const usualPool = 10
 const roomyPool = 4 * 32
 
 /** Of the one workspace: many keys, because each may ask 60 times a minute. */
-const reserved = { keys: 4000, numbers: 200 }
+const owned = { keys: 4000, numbers: 200 }
 
 const over = (of: string, clients: number, atLeast: number) => ({
   name: `${of} / pgbench, ${clients} clients`,
@@ -33,7 +33,7 @@ export const httpRow: Row = {
   prepare: Effect.fnUntraced(function* prepare({ database: makeDatabase, pgbench, sizes }) {
     const database = yield* makeDatabase
     yield* loadWorkspaces(database, sizes.workspaces)
-    const one = yield* loadWorkspace(database, reserved)
+    const one = yield* loadWorkspace(database, owned)
     const direct = yield* serveHttp(database, roomyPool)
     const coalesced = yield* serveHttp(database, usualPool)
     const send = yield* startLoad
@@ -58,7 +58,7 @@ export const httpRow: Row = {
           clients,
           seconds,
           keys: oneWorkspace
-            ? { from: one.firstKey, to: one.firstKey + reserved.keys - 1 }
+            ? { from: one.firstKey, to: one.firstKey + owned.keys - 1 }
             : { from: 1, to: sizes.workspaces },
           firstNumber: oneWorkspace ? one.firstNumber : null,
         })

@@ -85,7 +85,7 @@ const someText = (chance: Chance, _world: Inventory, { operation }: Position): s
 }
 
 const makers: Readonly<
-  Record<string, (chance: Chance, inventory: Inventory, location: Position) => unknown>
+  Record<string, (chance: Chance, inventory: Inventory, position: Position) => unknown>
 > = {
   phone: (chance, _world, { operation }) =>
     operation.part === "v1" ? phone(chance).slice(2) : phone(chance),
@@ -150,19 +150,19 @@ const linkNames = new Set(["url", "img_url", "file_url", "webhook", "webhook_url
 export const fieldValue = (
   chance: Chance,
   inventory: Inventory,
-  location: Position,
+  position: Position,
 ): { readonly value: unknown } | undefined => {
-  const { name, operation } = location
+  const { name, operation } = position
   const own = operation.part === "operator" ? inventory.victim : inventory.ids
   if (linkNames.has(name)) return { value: links(chance, inventory.receiver) }
   if (name === "from" || name === "whatsapp_client") {
     return { value: sendingNumber(chance, inventory, own) }
   }
-  const kind = kindOf(location)
+  const kind = kindOf(position)
   // A workspace's records belong to the first one.
   const isOfChild = kind === "workspace" && operation.path.split("{").length > 2
   if (isOfChild && chance.is(0.95)) return { value: own.workspace[0] ?? 1 }
   if (kind !== undefined) return { value: someId(chance, inventory, kind, own) }
   const maker = Object.hasOwn(makers, name) ? makers[name] : undefined
-  return maker === undefined ? undefined : { value: maker(chance, inventory, location) }
+  return maker === undefined ? undefined : { value: maker(chance, inventory, position) }
 }

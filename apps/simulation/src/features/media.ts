@@ -8,7 +8,7 @@ import { getContent, linkTo, siteKinds } from "../faults/sites.ts"
 import type { SiteKind } from "../faults/sites.ts"
 import { retryUntilAnswered, done } from "./asking.ts"
 import type { Command, Feature, Stage } from "./Feature.ts"
-import { checkMessage, toPhone, getPlanSend, sendProbe } from "./messages.ts"
+import { checkMessage, toPhone, planSendWithMedia, sendProbe } from "./messages.ts"
 import type { Probe } from "./messages.ts"
 import { pause, resume } from "./operations.ts"
 
@@ -140,14 +140,14 @@ export const media: Feature = {
       const url = linkTo(kind, String(index))
       const isSure = kind === "good"
       const content = isSure || kind === "flaky" ? getContent(url) : null
-      return getPlanSend(planning, `linked ${index}`, { url, isSure, content })
+      return planSendWithMedia(planning, `linked ${index}`, { url, isSure, content })
     })
     const files = Array.from({ length: 2 }, (_, index): ReadonlyArray<Command> => {
       const file = `file ${index}`
       const content = `what ${file} holds`
       const at = chance.below(span / 2)
       const sends = Array.from({ length: 2 }, (__, each) =>
-        getPlanSend(planning, `${file} in ${each}`, { file, content }, at + 1),
+        planSendWithMedia(planning, `${file} in ${each}`, { file, content }, at + 1),
       )
       const created = { at, name: `upload ${file}`, perform: upload(file, content) }
       if (chance.below(2) === 0) return [created, ...sends.flat()]

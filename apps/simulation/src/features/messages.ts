@@ -281,7 +281,7 @@ const planMessage = (
 }
 
 /** A send with media, to one recipient, and sometimes its cancellation. */
-export const getPlanSend = (
+export const planSendWithMedia = (
   { chance, instant, numbers, start }: Planning,
   text: string,
   media: AskedMedia,

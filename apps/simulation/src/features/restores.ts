@@ -31,14 +31,14 @@ const restored = (stage: Stage, isProbe = false) =>
 const decide = (
   stage: Stage,
   what: "release" | "cancel",
-  positions: ReadonlyArray<Tenant>,
+  tenants: ReadonlyArray<Tenant>,
   isProbe = false,
 ) =>
   control(
     stage,
     decision({ _tag: "Open" }, isProbe),
     Restoration.use((service) =>
-      Effect.forEach(positions, ({ workspace }) =>
+      Effect.forEach(tenants, ({ workspace }) =>
         Effect.catchTag(
           service[what]("owner", workspace, { filter: {} }),
           "Refusal",

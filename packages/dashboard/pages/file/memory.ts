@@ -18,7 +18,7 @@ export interface FileMemory {
   readonly begun: { readonly line: number; readonly at: number } | null
 }
 
-type Position = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">
+type BrowserStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">
 
 const prefix = "messaging.file."
 const retentionMillis = 30 * 24 * 3600 * 1000
@@ -28,28 +28,28 @@ const keyMillis = 23 * 3600 * 1000
 const toName = (workspaceId: number, digest: string): string => `${prefix}${workspaceId}.${digest}`
 
 export const recall = (
-  location: Position,
+  storage: BrowserStorage,
   workspaceId: number,
   digest: string,
   now: number,
 ): FileMemory | null => {
-  const text = location.getItem(toName(workspaceId, digest))
+  const text = storage.getItem(toName(workspaceId, digest))
   const known = text === null ? null : (JSON.parse(text) as FileMemory)
   return known === null || known.at + retentionMillis < now ? null : known
 }
 
 export const remember = (
-  location: Position,
+  storage: BrowserStorage,
   workspaceId: number,
   digest: string,
   memory: FileMemory,
 ): void => {
-  for (const name of Array.from({ length: location.length }, (_, index) => location.key(index))) {
-    const text = name?.startsWith(prefix) ? location.getItem(name) : null
+  for (const name of Array.from({ length: storage.length }, (_, index) => storage.key(index))) {
+    const text = name?.startsWith(prefix) ? storage.getItem(name) : null
     if (name && text && (JSON.parse(text) as FileMemory).at + retentionMillis < memory.at)
-      location.removeItem(name)
+      storage.removeItem(name)
   }
-  location.setItem(toName(workspaceId, digest), JSON.stringify(memory))
+  storage.setItem(toName(workspaceId, digest), JSON.stringify(memory))
 }
 
 /** The line of a slot whose outcome the service has forgotten: it keeps a key for 24 hours. */

@@ -7,16 +7,16 @@ import { answerLabels } from "../webhooks/words.ts"
 import type { TimelineEntry } from "./timeline.ts"
 import { again, panelLabels, stepLabels } from "./words.ts"
 
-type Check = readonly [icon: IconName, colours: string]
+type Appearance = readonly [icon: IconName, colours: string]
 
-const quiescent = "bg-sunken text-soft"
+const muted = "bg-sunken text-soft"
 const amber = "bg-amber-wash text-amber"
 const blue = "bg-blue-wash text-blue"
 const green = "bg-accent-wash text-accent"
 const red = "bg-red-wash text-red"
 
-const variants: Readonly<Record<TimelineEntry["type"], Check>> = {
-  accepted: ["message", quiescent],
+const variants: Readonly<Record<TimelineEntry["type"], Appearance>> = {
+  accepted: ["message", muted],
   due: ["calendar", "bg-violet-wash text-violet"],
   postponed: ["clock", amber],
   attempt_refused: ["warning", amber],
@@ -26,11 +26,11 @@ const variants: Readonly<Record<TimelineEntry["type"], Check>> = {
   read: ["ticks", green],
   failed: ["cross", red],
   expired: ["hourglass", amber],
-  cancelled: ["slash", quiescent],
+  cancelled: ["slash", muted],
   delivery: ["hook", green],
 }
 
-const toVariant = ({ error, type }: TimelineEntry): Check =>
+const toVariant = ({ error, type }: TimelineEntry): Appearance =>
   type === "delivery" && error !== null ? ["hook", red] : variants[type]
 
 /** Redeliveries count on. */

@@ -27,11 +27,8 @@ export const findByLabels = <Item extends Findable>(
   return items
     .map((item) => {
       const others = (item.also ?? []).map((name) => rank(name, query) ?? Number.NaN)
-      const positions = [
-        rank(item.name, query) ?? Number.NaN,
-        ...others.map((at) => at + afterNames),
-      ]
-      return { item, place: Math.min(...positions.filter((at) => !Number.isNaN(at))) }
+      const matches = [rank(item.name, query) ?? Number.NaN, ...others.map((at) => at + afterNames)]
+      return { item, place: Math.min(...matches.filter((at) => !Number.isNaN(at))) }
     })
     .filter(({ place }) => Number.isFinite(place))
     .toSorted((a, b) => a.place - b.place)
