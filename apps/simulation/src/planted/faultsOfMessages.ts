@@ -148,8 +148,8 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         "core/src/service/Messages.ts",
-        'if (inFlight && message.state === "waiting") return yield* stillSending',
-        "if (false) return yield* stillSending",
+        'if (inFlight && message.state === "waiting") {',
+        'if (inFlight && message.state === "waiting" && !isJoined) {',
       ),
       edit(callersTransactions, " && !isLeased(row)\n", "\n"),
     ],

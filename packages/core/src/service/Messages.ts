@@ -602,9 +602,14 @@ const stillSending = (message: Message, now: number) =>
     details: { status: statusAt(message, now), sending: true },
   })
 
+/**
+ * In the caller's transaction (`isJoined`) it waits for no attempt, and cancels also what has expired but was
+ * not swept: that has not left, and a refusal could not end it, since the transaction undoes what it did.
+ */
 const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
   sending: Sending,
   look: Effect.Effect<FoundMessage, Failure<C>>,
+  isJoined = false,
 ): Effect.fn.Return<Message, Failure<C | "not_cancellable">> {
   const { gate, ids, link, store, wakeUp } = sending
   const elapsedMillis = yield* (yield* RealTime).stopwatch
@@ -614,6 +619,7 @@ const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
     const { inFlight, message } = found
     const now = yield* Clock.currentTimeMillis
     if (inFlight && message.state === "waiting") {
+      if (isJoined) return yield* stillSending(message, now)
       yield* sleep(Math.min(cancelPollMillis, leftMillis()))
       const isTimeUp = leftMillis() === 0
       // A slower lookup would exceed the time limit.
@@ -623,7 +629,7 @@ const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
       continue
     }
     // Expired even if the sweep has not run yet; a wrong clock proves nothing.
-    const over = hasExpired(message, now) && !gate.causes().has("clock")
+    const over = !isJoined && hasExpired(message, now) && !gate.causes().has("clock")
     const trigger = over ? "expire" : "cancel"
     const change = endMessage(
       yield* marked(sending, message),
@@ -636,43 +642,13 @@ const cancelFound = Effect.fnUntraced(function* cancelFound<C extends Code>(
     const ended = yield* commitAndWake(
       store.end([change]),
       // The number's limits may hold back this message but not the next one.
-      message.dueAt <= now ? wakeUp.wake("lanes") : Effect.void,
+      isJoined || message.dueAt <= now ? wakeUp.wake("lanes") : Effect.void,
     )
     if (!ended.has(message.id)) {
       found = yield* look
       continue
     }
     return over ? yield* notCancellable(change.message, now) : change.message
-  }
-})
-
-/**
- * As `cancelFound`, in the caller's transaction: it waits for no attempt. What has expired but was not
- * swept is cancelled: it has not left, and a refusal could not end it. The transaction undoes what a
- * refusal did.
- */
-const cancelJoined = Effect.fnUntraced(function* cancelJoined<C extends Code>(
-  sending: Sending,
-  look: Effect.Effect<FoundMessage, Failure<C>>,
-): Effect.fn.Return<Message, Failure<C | "not_cancellable">> {
-  const { ids, link, store, wakeUp } = sending
-  let found = yield* look
-  while (true) {
-    const { inFlight, message } = found
-    const now = yield* Clock.currentTimeMillis
-    if (inFlight && message.state === "waiting") return yield* stillSending(message, now)
-    const change = endMessage(
-      yield* marked(sending, message),
-      { trigger: "cancel" },
-      eventId(ids, now),
-      now,
-      link,
-    )
-    if (change === undefined) return yield* notCancellable(message, now)
-    const ended = yield* commitAndWake(store.end([change]), wakeUp.wake("lanes"))
-    if (ended.has(message.id)) return change.message
-    // Behind the lock of its lane nothing changes any more: it is in flight, or has ended.
-    found = yield* look
   }
 })
 
@@ -846,7 +822,7 @@ export class Messages extends Context.Service<
         cancel: Effect.fn("Messages.cancel")(function* cancelOwn(given, id, isJoined = false) {
           const caller = yield* authorize(given, "cancelMessage")
           const look = find(sending, caller, id)
-          return yield* isJoined ? cancelJoined(sending, look) : cancelFound(sending, look)
+          return yield* cancelFound(sending, look, isJoined)
         }),
         cancelIn: Effect.fn("Messages.cancelIn")(function* cancelIn(workspaceId, id) {
           return yield* cancelFound(sending, findOfEitherMode(sending, workspaceId, id))
