@@ -530,6 +530,8 @@ export type {
 } from "./store/WebhookStore.ts"
 export {
   cappedUntil,
+  cutsTurn,
+  goesOn,
   holdsLease,
   holdsUntil,
   isClaimable,
@@ -539,9 +541,12 @@ export {
   limitedUntil,
   mayBeHandedOut,
   isOutcomeUnknown,
+  leavesLane,
   nextDueAfter,
+  roomIn,
   stoppedUntil,
   noAftermath,
+  turnSize,
 } from "./model/Lane.ts"
 export type { LaneQueue } from "./model/Lane.ts"
 export type {
@@ -551,6 +556,7 @@ export type {
   ClaimQuery,
   ClaimedMessage,
   LaneControl,
+  NextOfTurn,
   SettledLanes,
   Settlement,
   UnfinishedAttempt,

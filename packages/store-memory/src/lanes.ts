@@ -6,18 +6,21 @@ import {
   changedTo,
   countExactly,
   countsInQuota,
+  cutsTurn,
   endOf,
   fitsByBound,
   fitsExactly,
   fullUntil,
   fullUntilAfter,
   givenUpReasons,
+  goesOn,
   holdsLease,
   holdsUntil,
   isClaimable,
   isInBound,
   isInFlight,
   isOwned,
+  leavesLane,
   limitedUntil,
   maximumInterruptions,
   mayBeHandedOut,
@@ -31,8 +34,10 @@ import {
   quotaVerdict,
   reasonOnceResumed,
   recipientName,
+  roomIn,
   stoppedUntil,
   takeFairShares,
+  turnSize,
   withMessages,
 } from "@messaging-service/core"
 import type {
@@ -46,6 +51,7 @@ import type {
   LaneQueue,
   MessageChange,
   MessageId,
+  NextOfTurn,
   NumberId,
   Pacing,
   PlannedQuota,
@@ -147,6 +153,17 @@ export const limitsOf = (lane: Lane, row: MessageRow, now: number, sendCap: Quot
   )
 }
 
+/** What follows the message in flight takes another claim. */
+const cutTurn = (lane: Lane): void => {
+  if (lane.inFlight !== null) lane.inFlight = { ...lane.inFlight, turnDue: null }
+}
+
+/** A message waits that may come before the last of the turn. */
+const cutTurnBefore = (lane: Lane, dueAt: number): void => {
+  const last = lane.inFlight?.turnDue ?? null
+  if (last !== null && cutsTurn(last, dueAt)) cutTurn(lane)
+}
+
 /** Sets the number's status. If it is unchanged, only the reason may change. */
 export const setStatus = (
   lane: Lane,
@@ -154,6 +171,7 @@ export const setStatus = (
   now: number,
   reason: ConnectionReason | null = null,
 ): void => {
+  cutTurn(lane)
   lane.changed = changedTo(lane, change.status, reason, now)
   lane.number = { ...lane.number, ...change }
 }
@@ -226,6 +244,7 @@ export const enqueue = (tables: Tables, row: MessageRow): void => {
   } else {
     lane.waiting.add(row)
     if (countsInQuota(message, false)) lane.counting.add(row)
+    cutTurnBefore(lane, message.dueAt)
     turn(tables, lane, { _tag: "Accepted", dueAt: message.dueAt })
   }
   offer(tables, row)
@@ -268,6 +287,7 @@ export const resume = (tables: Tables, row: MessageRow): void => {
 
 /** Another message may come first now, whose limits are still unknown. */
 export const turnWithFirst = (tables: Tables, lane: Lane, now: number): void => {
+  cutTurn(lane)
   lane.limitedUntil = null
   turn(tables, lane, { _tag: "Changed", firstDueAt: firstDueAt(lane, now) })
 }
@@ -286,12 +306,18 @@ const withdraw = (tables: Tables, row: MessageRow): void => {
   if (row.message.mode === "test") deleteDueTest(tables, row)
 }
 
-/** Hands a message out under a new lease. */
-const take = (tables: Tables, row: MessageRow, leaseUntil: number): void => {
+/** Hands a message out under a new lease, and the rest of its turn with it. */
+const take = (
+  tables: Tables,
+  row: MessageRow,
+  rest: ReadonlyArray<MessageRow>,
+  leaseUntil: number,
+): void => {
   const { lane } = row
+  const last = rest.at(-1) ?? row
   withdraw(tables, row)
   lane.lease++
-  lane.inFlight = { row, leaseUntil }
+  lane.inFlight = { row, leaseUntil, turn: [row, ...rest], turnDue: last.message.dueAt }
   tables.inFlight.add(lane.number.id)
   turn(tables, lane, { _tag: "HandedOut", leaseUntil })
 }
@@ -308,6 +334,22 @@ const release = (tables: Tables, lane: Lane, now: number, again: boolean): void 
     firstDueAt: firstDueAt(lane, now),
   })
   if (row?.message.state === "waiting" && !isOutcomeUnknown(row)) offer(tables, row)
+}
+
+/** The message of the same turn that follows, if the turn goes on. */
+const nextOfTurn = (lane: Lane, row: MessageRow, now: number): MessageRow | undefined => {
+  const { control, inFlight, noRoomInARow } = lane
+  if (inFlight === null) return undefined
+  const { leaseUntil, turn: messages, turnDue } = inFlight
+  const state = {
+    ...standing(lane),
+    leaseUntil,
+    stoppedUntil: stoppedUntil(pausedUntil(control.pauses.first, now), isDisabled(lane)),
+    pacing: control.pacing,
+    noRoomInARow,
+    isCut: turnDue === null,
+  }
+  return goesOn(state, now) ? messages[messages.indexOf(row) + 1] : undefined
 }
 
 /** Whether a waiting message is in flight. */
@@ -334,6 +376,13 @@ export const tell = (
   return position
 }
 
+/** What was not in flight is no longer part of the turn. */
+const leaveTurn = (row: MessageRow): void => {
+  const { inFlight } = row.lane
+  if (inFlight === null || inFlight.row === row) return
+  row.lane.inFlight = { ...inFlight, turn: inFlight.turn.filter((one) => one !== row) }
+}
+
 /**
  * Writes a message's end: its state, its event, and its refund. A lane that loses its head is due
  * with the next one, but never before its turn.
@@ -352,6 +401,7 @@ export const finish = (tables: Tables, row: MessageRow, change: MessageChange): 
   }
   lane.waiting.delete(row)
   if (lane.inDoubt === row) lane.inDoubt = null
+  leaveTurn(row)
   if (sentAt !== null) {
     const name = recipientName(row.message.to)
     if (!lane.recipients.has(name)) lane.recipients.set(name, sentAt)
@@ -458,6 +508,23 @@ const offerOf = (lane: Lane, query: ClaimQuery): Offer => {
   return limited === null ? { row } : { row: null, until: limited, limited }
 }
 
+/** What is due behind the message that a claim hands out, as far as it is of the same turn. */
+const restOf = (lane: Lane, row: MessageRow, query: ClaimQuery): ReadonlyArray<MessageRow> => {
+  const { now, sendCap } = query
+  const most = turnSize(query.turn, {
+    removed: lane.removed,
+    pacing: lane.control.pacing,
+    mayHaveLeft: lane.inFlight !== null || isOutcomeUnknown(row),
+    room: roomIn(lane.sentTimes, now, sendCap),
+  })
+  const rest: Array<MessageRow> = []
+  for (const each of lane.waiting) {
+    if (rest.length + 1 >= most || each.message.dueAt > now) break
+    if (each !== row && mayBeHandedOut(each.message, each, now)) rest.push(each)
+  }
+  return rest
+}
+
 /** The claimable lanes, the longest due first. */
 function* dueLanes(tables: Tables, { now, owned }: ClaimQuery): Generator<Lane> {
   for (const { at, lane } of tables.agenda) {
@@ -493,11 +560,13 @@ const claimLanes = (tables: Tables, query: ClaimQuery): ReadonlyArray<ClaimedMes
       continue
     }
     const { row } = offered
+    const rest = restOf(lane, row, query)
     // Begun before, and never settled.
     if (lane.inFlight !== null) interrupted(row, query.now)
-    take(tables, row, query.leaseUntil)
+    take(tables, row, rest, query.leaseUntil)
     claimed.push({
       message: messageOf(row),
+      rest: rest.map(messageOf),
       number: lane.number,
       removed: lane.removed,
       lease: lane.lease,
@@ -518,21 +587,43 @@ const heldLane = (tables: Tables, numberId: NumberId, lease: number): Lane | und
   return holdsLease({ lease: lane.lease, leaseUntil }, lease) ? lane : undefined
 }
 
-/** Settles one attempt; returns the message's id, or undefined when the lease is no longer the lane's. */
-const settleOne = (tables: Tables, settlement: Settlement, now: number): MessageId | undefined => {
+/** What a settlement left behind. */
+interface SettledOne {
+  readonly id: MessageId
+  readonly next: NextOfTurn | null
+  readonly comesAgain: boolean
+}
+
+/** Settles one attempt; undefined when the lease is no longer the lane's. */
+const settleOne = (tables: Tables, settlement: Settlement, now: number): SettledOne | undefined => {
   const { numberId, lease } = settlement
   const lane = heldLane(tables, numberId, lease)
-  const row = lane?.inFlight?.row
-  if (lane === undefined || row === undefined) return undefined
-  const { id } = row.message
+  const inFlight = lane?.inFlight ?? null
+  if (lane === undefined || inFlight === null) return undefined
+  const id = settlement._tag === "Ended" ? settlement.change.message.id : settlement.messageId
+  const row = inFlight.turn.find(({ message }) => message.id === id)
+  if (row === undefined) return undefined
+  const goOn = (next: MessageRow): SettledOne => ({
+    id,
+    next: { messageId: next.message.id, leaseUntil: inFlight.leaseUntil },
+    comesAgain: false,
+  })
+  if (row !== inFlight.row) {
+    // Its answer was lost.
+    return row.endedAt !== null && settlement._tag === "Ended" ? goOn(inFlight.row) : undefined
+  }
   const { breaker, noRoom, notBefore } = settlement
-  const settled = settlement._tag === "Ended" ? settlement.change.message.id : settlement.messageId
-  if (settled !== id) return undefined
   if (settlement._tag === "Ended") finish(tables, row, settlement.change)
   else if (settlement.unfinished !== null) {
     const waits = [notBefore, noRoom?.until ?? null].filter((moment) => moment !== null)
     const nextAttemptAt = waits.length === 0 ? null : Math.max(...waits)
     leaveUnfinished(row, { at: now, unfinished: settlement.unfinished, nextAttemptAt })
+  }
+  const next = leavesLane(settlement) ? nextOfTurn(lane, row, now) : undefined
+  if (next !== undefined) {
+    withdraw(tables, next)
+    lane.inFlight = { ...inFlight, row: next }
+    return goOn(next)
   }
   lane.restsUntil = notBefore
   lane.limitedUntil = noRoom?.until ?? null
@@ -547,7 +638,7 @@ const settleOne = (tables: Tables, settlement: Settlement, now: number): Message
     }
   }
   release(tables, lane, now, settlement._tag === "Again")
-  return id
+  return { id, next: null, comesAgain: lane.nextDue !== null }
 }
 
 /** Changes the lane's control and reschedules it; false when there is no such lane. */
@@ -578,7 +669,7 @@ export const laneQueue = (tables: Tables): Steps<LaneQueue> => ({
     for (const { numberId, lease } of leases) {
       const lane = heldLane(tables, numberId, lease)
       if (lane === undefined || lane.inFlight === null) continue
-      lane.inFlight = { row: lane.inFlight.row, leaseUntil }
+      lane.inFlight = { ...lane.inFlight, leaseUntil }
       turn(tables, lane, { _tag: "HandedOut", leaseUntil })
       renewed.add(numberId)
     }
@@ -587,17 +678,22 @@ export const laneQueue = (tables: Tables): Steps<LaneQueue> => ({
 
   settle: (settlements, now) => {
     const settled = new Set<MessageId>()
+    const next = new Map<MessageId, NextOfTurn>()
     const blockedByLock: Array<Settlement> = []
+    let comesAgain = false
     for (const settlement of settlements) {
       const lane = tables.lanes.get(settlement.numberId)
       if (lane !== undefined && tables.heldByCallers.has(lane)) {
         blockedByLock.push(settlement)
         continue
       }
-      const id = settleOne(tables, settlement, now)
-      if (id !== undefined) settled.add(id)
+      const one = settleOne(tables, settlement, now)
+      if (one === undefined) continue
+      settled.add(one.id)
+      if (one.next !== null) next.set(one.id, one.next)
+      comesAgain ||= one.comesAgain
     }
-    return { settled, blockedByLock }
+    return { settled, next, comesAgain, blockedByLock }
   },
 
   pause: (numberId, pause, now) =>

@@ -183,8 +183,13 @@ export interface Lane extends InAgenda {
 }
 
 interface InFlight {
+  /** The message in flight. */
   readonly row: MessageRow
   readonly leaseUntil: number
+  /** The messages of its turn, those that were sent included. What is cancelled or expires leaves it. */
+  readonly turn: ReadonlyArray<MessageRow>
+  /** When the last of them was due; null once something happened that ends the turn. */
+  readonly turnDue: number | null
 }
 
 export interface CheckRow {

@@ -94,10 +94,36 @@ create function may_have_left(l lanes) returns boolean
 language sql immutable parallel safe
 return l.lease_until is not null or l.interruptions > 0;
 
+-- The message of a turn that is in flight: the first that still waits. Rare.
+create function first_of_turn(p_turn bigint[]) returns bigint
+language plpgsql stable
+set search_path from current
+as $$
+begin
+  for i in 1 .. cardinality(p_turn) loop
+    if exists (select from messages m where m.id = p_turn[i] and is_waiting(m)) then
+      return p_turn[i];
+    end if;
+  end loop;
+  return null;
+end
+$$;
+
+-- The message of the present or latest attempt. A turn of several moves on without a write of its lane.
+create function head_of(l lanes) returns bigint
+language sql stable
+return case when l.turn is null then l.head_id else first_of_turn(l.turn) end;
+
 -- Whether a worker holds the message, or held it without settling it.
 create function is_in_flight(m messages, l lanes) returns boolean
-language sql immutable parallel safe
-return coalesce(l.head_id = m.id and may_have_left(l), false);
+language sql stable
+return coalesce(
+  case
+    when l.turn is null then l.head_id = m.id and may_have_left(l)
+    else m.id = any (l.turn) and m.id = first_of_turn(l.turn)
+  end,
+  false
+);
 
 ---------------------------------------------------------------------------- leases
 
@@ -148,7 +174,23 @@ create function is_in_window(moment timestamptz, at timestamptz, width interval)
 language sql stable parallel safe
 return moment > at - width and moment <= at;
 
--- The message that leaves next. For holders of the lane's lock. Index messages_waiting.
+-- The messages that leave next, in their order. For holders of the lane's lock. Index messages_waiting.
+create function next_waiting(p_number bigint, p_at timestamptz, p_most integer)
+returns table (id bigint, due_at timestamptz)
+language sql stable parallel safe
+begin atomic
+  select m.id, m.due_at
+  from messages m
+  where m.number_id = p_number
+    and m.mode = 'live'
+    and m.state = 'waiting'
+    and not_expired(m, p_at)
+    and m.due_at < 'infinity'
+  order by m.due_at, m.id
+  limit p_most;
+end;
+
+-- The first of them.
 create function first_waiting(p_number bigint, p_at timestamptz)
 returns table (id bigint, due_at timestamptz)
 language sql stable parallel safe rows 1
@@ -224,6 +266,19 @@ begin atomic
   limit 1;
 end;
 
+-- The most messages of a turn when the limits let so many more leave.
+create function turn_size(l lanes, most integer, room integer) returns integer
+language sql immutable parallel safe
+return case
+  when l.pacing is not null or l.removed_at is not null or may_have_left(l) then 1
+  else greatest(1, least(most, room))
+end;
+
+-- Whether a message accepted for that time comes before the last of the turn.
+create function cuts_turn(l lanes, due_at timestamptz) returns boolean
+language sql immutable parallel safe
+return coalesce(due_at < l.turn_due, false);
+
 ---------------------------------------------------------------------------- pauses
 
 -- Until when a pause lasts that ends at that moment; null when it is over.
@@ -235,6 +290,17 @@ return nullif(greatest(until, now), now);
 create function stopped_until(disabled boolean, paused_until timestamptz) returns timestamptz
 language sql immutable parallel safe
 return case when disabled then 'infinity' else paused_until end;
+
+-- Whether the worker that settled a message of a turn may send the next one.
+create function goes_on(l lanes, now timestamptz) returns boolean
+language sql immutable parallel safe
+return l.connected
+  and l.removed_at is null
+  and l.turn_due is not null
+  and l.pacing is null
+  and l.no_room = 0
+  and coalesce(is_leased(l.lease_until, now), false)
+  and coalesce(stopped_until(l.disabled, l.paused_until) <= now, true);
 
 -- How long a head that may have left is held: no longer than it lasts. Rare.
 create function head_holds_until(p_head bigint, p_until timestamptz) returns timestamptz
@@ -256,7 +322,7 @@ create function holds_until(
 language sql stable
 return case
   when may_have_left
-  then head_holds_until(l.head_id, case when opened then stopped else 'infinity' end)
+  then head_holds_until(head_of(l), case when opened then stopped else 'infinity' end)
   else stopped
 end;
 

@@ -221,7 +221,8 @@ create table lanes (
   orphaned boolean not null default false,
   -- When there is something to claim; the end of the lease while in flight; null when nothing waits.
   next_due timestamptz,
-  -- The message of the present or latest attempt; it stays the head of the lane until it ends.
+  -- The message of the latest attempt; it stays the head of the lane until it ends. During a turn of
+  -- several, the first of them.
   head_id bigint,
   -- Earlier attempts of the head that were begun and never settled.
   interruptions integer not null default 0,
@@ -235,7 +236,8 @@ create table lanes (
   quota_bound integer not null default 0,
   -- Until when an exact count found the number full.
   quota_full_until timestamptz,
-  -- Upper bound of the messages that were sent in the window that ends now.
+  -- Upper bound of the messages that were sent in the window that ends now; a turn of several counts from
+  -- its beginning.
   sent_bound integer not null default 0,
   -- Rest after a message and its greatest addition, both in milliseconds; messages in a minute and in
   -- an hour; new recipients in a day. Each may be null. Null as a whole: never set.
@@ -254,7 +256,12 @@ create table lanes (
   -- The workspace is disabled: a claim passes the lane over without a look at the workspace.
   disabled boolean not null default false,
   -- The latest attempts in a row for which the disk had no room, or not the file.
-  no_room integer not null default 0
+  no_room integer not null default 0,
+  -- The messages of the present turn, in their order; null unless it has several. In flight is the first
+  -- that still waits: what was sent stays in the list, what is cancelled or expires leaves it.
+  turn bigint[],
+  -- When the last of them was due; null once something happened that ends the turn.
+  turn_due timestamptz
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- Serves claims and the next due moment. A disconnected lane rests, unless something is in flight or
 -- the outcome of an attempt is unknown.

@@ -231,6 +231,45 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
     )
 
     it.effect(
+      "of a turn what is in flight is refused, and the rest leaves the turn exactly if the caller commits",
+      inShop(({ cancel, client, inStores, join, number, send }) =>
+        Effect.gen(function* () {
+          const sent = yield* Effect.replicateEffect(inStores(send(phone)), 3)
+          const ids = sent.map(({ messages }) => messages[0]?.id)
+          const claimed = yield* inStores(sending.claimOne(number, { turn: 3 }))
+          const settle = (place: number) =>
+            inStores(
+              Store.use(({ queue }) => {
+                const message = [claimed.message, ...claimed.rest][place] ?? claimed.message
+                return queue.settle([sending.sent({ ...claimed, message })], noon)
+              }),
+            )
+          yield* say(client, "begin")
+          assert.strictEqual(
+            yield* refusalOf(inStores(join(client, cancel(ids[0])))),
+            "not_cancellable",
+          )
+          yield* inStores(join(client, cancel(ids[1])))
+          assert.lengthOf((yield* settle(0)).blockedByLock, 1)
+          yield* say(client, "rollback")
+          const first = yield* settle(0)
+          assert.strictEqual(first.next.get(claimed.message.id)?.messageId, ids[1])
+          yield* say(client, "begin")
+          assert.strictEqual(
+            yield* refusalOf(inStores(join(client, cancel(ids[1])))),
+            "not_cancellable",
+          )
+          yield* inStores(join(client, cancel(ids[2])))
+          yield* say(client, "commit")
+          const second = yield* settle(1)
+          assert.strictEqual(second.settled.size, 1)
+          assert.strictEqual(second.next.size, 0)
+          assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
+        }),
+      ),
+    )
+
+    it.effect(
       "what expires of its number is left for the next sweep, and that of others ends",
       inShop(({ cancel, caller, client, inStores, join, number, workspace }) =>
         Effect.gen(function* () {

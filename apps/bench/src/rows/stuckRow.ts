@@ -54,6 +54,7 @@ const timedClaim = Effect.fnUntraced(function* timedClaim({ firstConnected, queu
     limit,
     owned: "all",
     sendCap: dailyQuota,
+    turn: 1,
     perWorkspace: limit,
     held: new Map(),
   })

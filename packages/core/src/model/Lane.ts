@@ -1,7 +1,7 @@
 /**
  * Lanes: one queue for each number, from which waiting live messages leave one at a time. Pure
- * rules decide what is in flight, what a claim may hand out and when a lane is next due. The port
- * at the end stores lanes. Both stores keep the rules: docs/rules.md lists where.
+ * rules decide what is in flight, what a claim may hand out, whether a turn goes on and when a lane
+ * is next due. The port at the end stores lanes. Both stores keep the rules: docs/rules.md lists where.
  */
 import type { Effect } from "effect"
 import type { StoreUnavailable } from "./Refusal.ts"
@@ -106,6 +106,47 @@ export const holdsUntil = (
   return until === null || first.expiresAt === null ? until : Math.min(until, first.expiresAt)
 }
 
+/** What of a claimed lane decides how many messages its turn may have. */
+interface TurnFacts {
+  readonly removed: boolean
+  readonly pacing: Pacing | null
+  /** Its first message may have left. */
+  readonly mayHaveLeft: boolean
+  /** How many more messages its limits let leave. */
+  readonly room: number
+}
+
+/** The most messages of a turn. Only a lane that nothing holds back has more than one. */
+export const turnSize = (most: number, { mayHaveLeft, pacing, removed, room }: TurnFacts): number =>
+  pacing !== null || removed || mayHaveLeft ? 1 : Math.max(1, Math.min(most, room))
+
+/** What of a lane decides whether its turn goes on. */
+interface TurnState extends Standing {
+  readonly leaseUntil: number | null
+  /** Until when the lane hands out nothing (see `stoppedUntil`). */
+  readonly stoppedUntil: number | null
+  readonly pacing: Pacing | null
+  readonly noRoomInARow: number
+  /** Something changed the order of the turn, or the number's connection. */
+  readonly isCut: boolean
+}
+
+/**
+ * Whether the worker may send the next message of its turn without another claim: since the claim nothing
+ * happened to the lane that a claim would look at.
+ */
+export const goesOn = (lane: TurnState, now: number): boolean =>
+  lane.connected &&
+  !lane.removed &&
+  !lane.isCut &&
+  lane.pacing === null &&
+  lane.noRoomInARow === 0 &&
+  isLeased(lane.leaseUntil, now) &&
+  (lane.stoppedUntil === null || lane.stoppedUntil <= now)
+
+/** Whether a message accepted for that time comes before the last of a turn, which was due then. */
+export const cutsTurn = (lastDueAt: number, dueAt: number): boolean => dueAt < lastDueAt
+
 /** Whether a moment lies in the window that ends now. */
 export const isInWindow = (moment: number, now: number, windowMillis: number): boolean =>
   moment > now - windowMillis && moment <= now
@@ -136,6 +177,13 @@ export const cappedUntil = (
     ? null
     : lastThatFits + windowMillis
 }
+
+/** How many more the window has room for. `times` ascend; times after `now` do not count. */
+export const roomIn = (
+  times: ReadonlyArray<number>,
+  now: number,
+  { messages, windowMillis }: QuotaLimit,
+): number => messages - countUntil(times, now) + countUntil(times, now - windowMillis)
 
 /** What decides whether the number's limits let its first message leave. */
 interface LimitFacts {
@@ -260,8 +308,12 @@ export const nextDueAfter = (lane: LaneDue, change: LaneChange): number | null =
 // A claim hands out the head of a free lane with a lease: a number that grows with every claim of
 // that lane. Only the holder of the latest lease may settle. When a lease ends, the message is
 // handed out again as an interrupted attempt, before the rest of its lane.
+// With the head a claim may hand out what is due behind it: the turn. In flight is one at a time, the first
+// of the turn that still waits. The others can be cancelled and expire, and leave the turn with that.
 
 export interface ClaimQuery extends LeaseClaim, Shares {
+  /** The most messages of one turn (see `turnSize`). */
+  readonly turn: number
   /** The numbers that this worker may send from. */
   readonly owned: Owned
   /**
@@ -282,6 +334,8 @@ export interface LaneControl {
 
 export interface ClaimedMessage extends Pick<LaneControl, "pacing" | "strikes"> {
   readonly message: Message
+  /** The rest of its turn, in order. Nothing of it may be sent before a settlement names it. */
+  readonly rest: ReadonlyArray<Message>
   readonly number: SendingNumber
   /** Number or workspace removed: nothing may be sent any more. */
   readonly removed: boolean
@@ -315,6 +369,8 @@ export interface Aftermath {
    * otherwise. The rest ends when that message is cancelled or expires.
    */
   readonly noRoom: RoomRest | null
+  /** The worker gives the lane back, although its turn may not be over. */
+  readonly endsTurn: boolean
 }
 
 interface RoomRest {
@@ -323,7 +379,12 @@ interface RoomRest {
   readonly inARow: number
 }
 
-export const noAftermath: Aftermath = { notBefore: null, breaker: null, noRoom: null }
+export const noAftermath: Aftermath = {
+  notBefore: null,
+  breaker: null,
+  noRoom: null,
+  endsTurn: false,
+}
 
 /** The first and the longest rest of a number whose disk lacks room or the file. Milliseconds. */
 const firstRoomRest = 1000
@@ -352,16 +413,36 @@ export type Settlement = Aftermath & {
       }
   )
 
+/** Whether a settlement changes nothing of its lane: only then its turn may go on (see `goesOn`). */
+export const leavesLane = (settlement: Settlement): boolean =>
+  settlement._tag === "Ended" &&
+  !settlement.change.givesBack &&
+  !settlement.endsTurn &&
+  settlement.notBefore === null &&
+  settlement.breaker === null &&
+  settlement.noRoom === null
+
+/** A message that a settlement put in flight. */
+export interface NextOfTurn {
+  readonly messageId: MessageId
+  /** When the lease ends under which it may be sent. */
+  readonly leaseUntil: number
+}
+
 /** Outcome of settlements. One in neither list was passed over: its lease is lost. */
 export interface SettledLanes {
   readonly settled: ReadonlySet<MessageId>
+  /** By the settled message, what is in flight in its place. Without an entry the lane was given back. */
+  readonly next: ReadonlyMap<MessageId, NextOfTurn>
+  /** Whether a lane that was given back will be due by itself. */
+  readonly comesAgain: boolean
   /** To be settled later. */
   readonly blockedByLock: ReadonlyArray<Settlement>
 }
 
 export interface LaneQueue {
   /**
-   * Claims free lanes that are due, the longest waiting first, one message each, within each
+   * Claims free lanes that are due, the longest waiting first, a turn each, within each
    * workspace's share. A message whose lease ended unsettled comes first, even when it expired or
    * its number was removed. The sweep ends other expired messages.
    *
@@ -381,7 +462,9 @@ export interface LaneQueue {
   /**
    * Settles attempts whose lease is still the lane's latest. One commit writes state, event,
    * refund and the lane's next due time. If pacing limits new recipients, a sent message's
-   * recipient stops being new. A lane with more to send joins the back of the line. A settlement
+   * recipient stops being new. A lane with more to send joins the back of the line, unless its turn
+   * goes on: then nothing of the lane is written, and the next message of the turn is in flight. A
+   * settlement that comes once more, because its answer was lost, gets that answer. A settlement
    * that another transaction blocks, such as a caller's own, is left for later; the others
    * settle.
    */

@@ -374,6 +374,7 @@ const aftermathOf = (
     notBefore: waits === 0 ? null : now + waits,
     breaker: failuresAfter(strikes, outcome, now),
     noRoom: lacksDisk(outcome) ? roomRestAfter(noRoomInARow + 1, now) : null,
+    endsTurn: false,
   }
 }
 
@@ -533,7 +534,9 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
     workspaceOf: ({ message }) => message.workspaceId,
     owned: ownership.owned,
     claim: (query) =>
-      Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, sendCap })),
+      Effect.flatMap(ownership.owned, (owned) =>
+        lanes.claim({ ...query, owned, sendCap, turn: 1 }),
+      ),
     perform: (claimed) => attempt(attempts, claimed),
     settle,
     reclaim: Effect.fnUntraced(function* reclaim(claimed, leaseUntil) {

@@ -62,7 +62,8 @@ const countedBy = <E>(answers: Answers, use: Effect.Effect<unknown, E, Store>) =
       insertRefused: () => Effect.succeed(refused),
     },
     queue: {
-      settle: () => Effect.succeed({ settled: written, blockedByLock: [] }),
+      settle: () =>
+        Effect.succeed({ settled: written, next: new Map(), comesAgain: false, blockedByLock: [] }),
     },
     reminders: { run: () => Effect.succeed(run) },
     webhooks: { settleDeliveries: () => Effect.void },

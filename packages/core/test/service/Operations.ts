@@ -131,6 +131,7 @@ export const claimAndDie = Effect.fnUntraced(function* (limit = 100, leaseMillis
       limit,
       owned: "all",
       sendCap: dailyQuota,
+      turn: 1,
       perWorkspace: 100,
       held: new Map(),
     }),

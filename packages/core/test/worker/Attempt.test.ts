@@ -215,6 +215,7 @@ describe("an attempt", () => {
         unfinished: "no_file",
         notBefore: null,
         noRoom: { until: noon + 4 * second, inARow: 3 },
+        endsTurn: false,
       })
       assert.isEmpty(handed)
     }),
@@ -327,6 +328,7 @@ describe("an attempt", () => {
         _tag: "Again",
         numberId: 7,
         noRoom: null,
+        endsTurn: false,
         lease: 3,
         messageId: 42,
         notBefore: null,
@@ -416,6 +418,7 @@ describe("an attempt", () => {
             _tag: "Again",
             numberId: 7,
             noRoom: null,
+            endsTurn: false,
             lease: 3,
             messageId: 42,
             notBefore: noon + second,
@@ -441,6 +444,7 @@ describe("an attempt", () => {
           _tag: "Again",
           numberId: 7,
           noRoom: null,
+          endsTurn: false,
           lease: 3,
           messageId: 42,
           notBefore: noon + second,

@@ -47,6 +47,7 @@ export const claim = (
     mode: "live",
     createdAt: noon,
   },
+  rest: [],
   removed: false,
   lease: 3,
   interruptions: 0,

@@ -190,6 +190,7 @@ begin
       if v_lane_changed and not v_joined then
     update lanes l
     set next_due = v_lane.next_due,
+      turn_due = v_lane.turn_due,
       quota_bound = v_lane.quota_bound,
       quota_full_until = v_lane.quota_full_until
     where l.number_id = v_lane.number_id;
@@ -278,6 +279,9 @@ begin
       v_pending_count := v_pending_count || p_count[i];
       v_lane.quota_bound := v_bound;
       v_lane.next_due := next_due_accepted(v_lane, p_due_at[i]);
+      if cuts_turn(v_lane, p_due_at[i]) then
+        v_lane.turn_due := null;
+      end if;
       v_lane_changed := true;
     end if;
   end loop;
@@ -285,6 +289,7 @@ begin
   if v_lane_changed and not v_joined then
     update lanes l
     set next_due = v_lane.next_due,
+      turn_due = v_lane.turn_due,
       quota_bound = v_lane.quota_bound,
       quota_full_until = v_lane.quota_full_until
     where l.number_id = v_lane.number_id;

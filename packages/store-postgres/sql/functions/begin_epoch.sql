@@ -77,7 +77,9 @@ begin
   update lanes l
   set lease = l.lease + p_step,
     lease_until = null,
-    head_id = case when may_have_left(l) then l.head_id end,
+    head_id = case when may_have_left(l) then head_of(l) end,
+    turn = null,
+    turn_due = null,
     -- As many as end a message.
     interruptions = case when may_have_left(l) then 3 else 0 end,
     limited_until = null,

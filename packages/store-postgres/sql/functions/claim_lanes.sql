@@ -1,12 +1,12 @@
--- Claims lanes: free ones that are due, the longest waiting first, one message each, and no more of a
--- workspace than its share of the worker.
+-- Claims lanes: free ones that are due, the longest waiting first, a turn each, and no more of a
+-- workspace than its share of the worker. Returns the messages of each turn, in their order.
 --
 -- What becomes of each locked lane, in the order of the cases: one that is stopped, or whose number is not
 -- connected, is passed over unless its head may have left and has expired, and what was in flight in it
 -- counts as interrupted; an unsettled message whose lease ran out is handed out again, whatever became of
--- it; a lane whose limits are used up is passed over until there is room; else its head goes out, and
--- without one the lane is due when its next message is. Sends are counted only when the lane's bound says
--- there may be too many, and of lanes that are paced.
+-- it; a lane whose limits are used up is passed over until there is room; else its head goes out, with what
+-- is due behind it as far as its turn goes, and without a head the lane is due when its next message is.
+-- Sends are counted only when the lane's bound says there may be too many, and of lanes that are paced.
 --
 -- Locks: the loop takes the rows of the lanes and passes over those that others hold, so dispatchers never
 -- wait for one another. Only the later statement reads messages: it sees all that was committed before
@@ -14,7 +14,7 @@
 --
 -- Never null: lease, interruptions, removed, refusals, pauses, no_room, n_label, n_status,
 -- n_login_method, n_created_at, id, workspace_id, mode, number_id, platform, to_kind, text, created_at, due_at,
--- transport_id, state
+-- transport_id, state, place
 create function claim_lanes(
   p_now timestamptz,
   p_lease_until timestamptz,
@@ -25,7 +25,9 @@ create function claim_lanes(
   p_shards bigint[],
   p_per_workspace integer,
   p_workspaces bigint[],
-  p_held integer[]
+  p_held integer[],
+  -- The most messages of one turn.
+  p_turn integer
 ) returns table (
   lease bigint,
   interruptions integer,
@@ -67,7 +69,9 @@ create function claim_lanes(
   error_code text,
   error_message text,
   found_media_type text,
-  phone text
+  phone text,
+  -- Of its turn, from 1 on.
+  place integer
 )
 language plpgsql
 set search_path from current
@@ -133,7 +137,7 @@ begin
   return query
   with candidate as materialized (
     select
-      l as lane, l.number_id, l.lease_until is not null as interrupted,
+      l as lane, l.number_id, broken.id as broken_id, ahead.ids, ahead.dues, ahead.due,
       case
         when l.removed_at is null
         then paused_until(
@@ -144,7 +148,7 @@ begin
         )
       end as paused_until,
       case
-        when l.lease_until is not null then l.head_id
+        when broken.id is not null then broken.id
         else coalesce(
           (
             select head.id
@@ -153,12 +157,12 @@ begin
               and is_waiting(head)
               and may_be_handed_out(head, l, p_now)
           ),
-          (select first.id from first_waiting(l.number_id, p_now) first where first.due_at <= p_now)
+          case when ahead.due > 0 then ahead.ids[1] end
         )
       end as head_id,
-      l.lease_until is null and l.sent_bound >= p_cap as counted,
+      broken.id is null and l.sent_bound + greatest(1, ahead.due) > p_cap as counted,
       case
-        when l.lease_until is null and l.sent_bound >= p_cap
+        when broken.id is null and l.sent_bound + greatest(1, ahead.due) > p_cap
         then (
           -- Index messages_sent.
           select count(*)::integer
@@ -170,23 +174,42 @@ begin
         else 0
       end as sent_count
     from lanes l
+    -- What was in flight when the lease ran out.
+    cross join lateral (
+      select case when l.lease_until is not null then head_of(l) end as id
+    ) broken
+    cross join lateral (
+      select
+        array_agg(next.id order by next.due_at, next.id) as ids,
+        array_agg(next.due_at order by next.due_at, next.id) as dues,
+        (count(*) filter (where next.due_at <= p_now))::integer as due
+      from next_waiting(l.number_id, p_now, turn_size(l, p_turn, p_turn)) next
+    ) ahead
     where l.number_id = any (v_lanes)
   ),
   limited as materialized (
     select
       c.*,
       case
-        when not c.interrupted and c.head_id is not null and c.paused_until is null
+        when c.broken_id is null and c.head_id is not null and c.paused_until is null
           and (c.sent_count >= p_cap or (c.lane).pacing is not null)
         then lane_limit(
           c.number_id, (c.lane).pacing, c.head_id, c.sent_count >= p_cap, p_cap, v_window, p_now
         )
-      end as limited_until
+      end as limited_until,
+      case
+        when c.broken_id is null and c.head_id = c.ids[1]
+        then turn_size(c.lane, c.due, case when c.counted then p_cap - c.sent_count else c.due end)
+        else 1
+      end as size
     from candidate c
   ),
   picked as materialized (
     select
-      c.number_id, (c.lane).next_due, c.interrupted, c.counted, c.sent_count, c.limited_until,
+      c.number_id, (c.lane).next_due, c.broken_id, c.counted, c.sent_count, c.limited_until,
+      c.dues[1] as first_due,
+      case when c.size > 1 then c.ids[1 : c.size] end as turn,
+      case when c.size > 1 then c.dues[c.size] end as turn_due,
       greatest(c.paused_until, c.limited_until) as until,
       case when c.paused_until is null and c.limited_until is null then c.head_id end as head_id
     from limited c
@@ -194,31 +217,34 @@ begin
   -- The worker of an attempt that broke off writes nothing about it.
   broken_off as (
     insert into message_attempts (message_id, attempted_at, unfinished)
-    select (c.lane).head_id, p_now, 'interrupted'
+    select c.broken_id, p_now, 'interrupted'
     from candidate c
-    where c.interrupted
+    where c.broken_id is not null
   ),
   moved as (
     update lanes l
-    set head_id = coalesce(picked.head_id, l.head_id),
+    set head_id = coalesce(picked.head_id, picked.broken_id, l.head_id),
+      turn = case when picked.head_id is not null then picked.turn end,
+      turn_due = case when picked.head_id is not null then picked.turn_due end,
       interruptions = case
-        when picked.interrupted then l.interruptions + 1
+        when picked.broken_id is not null then l.interruptions + 1
         when picked.head_id is null or picked.head_id = l.head_id then l.interruptions
         else 0
       end,
       lease = case when picked.head_id is null then l.lease else l.lease + 1 end,
       lease_until = case when picked.head_id is null then null else p_lease_until end,
-      sent_bound = case when picked.counted then picked.sent_count else l.sent_bound end,
+      sent_bound = case when picked.counted then picked.sent_count else l.sent_bound end
+        + case when picked.head_id is null then 0 else coalesce(cardinality(picked.turn), 0) end,
       limited_until = picked.limited_until,
       no_room = case when picked.limited_until is null then l.no_room else 0 end,
       next_due = next_due_claimed(
         picked.head_id is not null, p_lease_until, picked.until,
-        (select first.due_at from first_waiting(l.number_id, p_now) first)
+        picked.first_due
       )
     from picked
     where l.number_id = picked.number_id
     returning
-      l.number_id, l.head_id, l.lease, l.interruptions, l.lease_until,
+      l.number_id, coalesce(l.turn, array[l.head_id]) as messages, l.lease, l.interruptions, l.lease_until,
       l.removed_at is not null as removed, l.pacing, l.refusals, l.pauses, l.no_room,
       picked.next_due as was_due
   )
@@ -231,11 +257,16 @@ begin
     m.media_file_name, m.send_at, m.expires_at, m.created_at,
     planned_time(m.due_at, m.send_at, m.created_at), m.transport_id, m.callback_url, m.reference,
     m.state, m.sent_at, m.error_code, m.error_message, m.found_media_type,
-    shown_phone(m.state, n.phone, m.end_phone, m.from_phone)
+    shown_phone(m.state, n.phone, m.end_phone, m.from_phone), of_turn.place::integer
   from moved
-  join messages m on m.id = moved.head_id
+  cross join lateral (
+    select *
+    from unnest(moved.messages) with ordinality
+    limit cardinality(moved.messages)
+  ) of_turn (id, place)
+  join messages m on m.id = of_turn.id
   join numbers n on n.id = moved.number_id
   where moved.lease_until is not null
-  order by moved.was_due, moved.number_id;
+  order by moved.was_due, moved.number_id, of_turn.place;
 end
 $$;

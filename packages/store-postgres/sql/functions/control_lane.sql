@@ -68,6 +68,7 @@ begin
 
   update lanes l
   set pacing = coalesce(p_pacing, l.pacing),
+    turn_due = case when not p_linked then l.turn_due end,
     limited_until = null,
     next_due = next_due_changed(
       l, holds_until(l, stopped_until(l.disabled, l.paused_until), may_have_left(l), is_open(l)),

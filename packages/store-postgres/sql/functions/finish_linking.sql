@@ -60,6 +60,7 @@ begin
   );
   update lanes l
   set connected = not v_held and l.removed_at is null,
+    turn_due = null,
     next_due = next_due_opened(
       l, not v_held,
       (select first.due_at from first_to_leave(l, p_now) first)

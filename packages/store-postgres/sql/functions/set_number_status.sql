@@ -28,6 +28,7 @@ declare
 begin
   update lanes l
   set connected = p_status = 'connected' and l.removed_at is null,
+    turn_due = null,
     next_due = next_due_opened(
       l, p_status = 'connected',
       (select first.due_at from first_to_leave(l, p_now) first)

@@ -2,10 +2,14 @@
 -- lane's next due moment, in one commit. Every array holds one element for each settlement, or none where all
 -- are null; returns the settled messages.
 --
+-- While the turn of a lane goes on, its row is locked and not written: what is in flight follows from the
+-- messages. A settlement that comes once more, because its answer was lost, finds its message ended. It
+-- changes nothing, also where the lane was stopped meanwhile: its worker may have the next message by now.
+--
 -- Locks: the lanes by id, then the workspaces that get allowance back by id, none of them waited for longer
 -- than p_lock_timeout. A settlement whose lane has a newer lease is passed over: another worker holds it.
 --
--- Never null: message_id, queued
+-- Never null: message_id, queued, comes_again
 create function settle_attempts(
   p_now timestamptz,
   p_lock_timeout text,
@@ -35,8 +39,18 @@ create function settle_attempts(
   p_event_body text[],
   p_callback_target text[],
   p_callback_url text[],
-  p_callback_body text[]
-) returns table (message_id bigint, queued boolean)
+  p_callback_body text[],
+  -- Whether the worker gives the lane back, although its turn may not be over.
+  p_ends_turn boolean[]
+) returns table (
+  message_id bigint,
+  queued boolean,
+  -- What is in flight in its place, and until when; null where the lane was given back.
+  next_id bigint,
+  lease_until timestamptz,
+  -- Whether a lane that was given back is due by itself.
+  comes_again boolean
+)
 language plpgsql
 set search_path from current
 as $$
@@ -46,6 +60,14 @@ declare
   v_queued boolean = false;
   -- The places of the settlements whose lease still holds.
   v_held integer[];
+  -- For each of them: what follows in its turn, whether the turn may go on, and the lease's end.
+  v_follows bigint[];
+  v_goes_on boolean[];
+  v_until timestamptz[];
+  -- The places of those whose lanes are given back.
+  v_over integer[];
+  v_ended bigint[];
+  v_comes_again boolean = false;
   -- Whether any of their lanes has its new recipients limited by now.
   v_limits boolean;
   v_given_back bigint[];
@@ -59,15 +81,34 @@ begin
   order by l.number_id
   for no key update;
 
-  select array_agg(held.place), bool_or(held.limits)
-  into v_held, v_limits
+  select
+    array_agg(held.place), array_agg(held.follows), array_agg(held.goes_on),
+    array_agg(held.lease_until), bool_or(held.limits)
+  into v_held, v_follows, v_goes_on, v_until, v_limits
   from (
-    select distinct on (s.number_id) s.place, limits_recipients(l) as limits
-    from unnest(p_number_id, p_lease, p_message_id) with ordinality
-      s (number_id, lease, message_id, place)
+    select distinct on (s.number_id)
+      s.place, l.lease_until, limits_recipients(l) as limits,
+      l.turn[array_position(l.turn, s.message_id) + 1] as follows,
+      goes_on(l, p_now)
+        and not s.again
+        and s.not_before is null
+        and s.refusals is null
+        and s.no_room_until is null
+        and not coalesce(s.gives_back, false)
+        and not coalesce(s.ends_turn, false) as goes_on
+    from unnest(
+      p_number_id, p_lease, p_message_id, p_again, p_not_before, p_refusals, p_no_room_until,
+      p_gives_back, p_ends_turn
+    ) with ordinality s (
+      number_id, lease, message_id, again, not_before, refusals, no_room_until, gives_back,
+      ends_turn, place
+    )
     join lanes l on l.number_id = s.number_id
     where holds_lease(l.lease, l.lease_until, s.lease)
-      and l.head_id = s.message_id
+      and case
+        when l.turn is null then l.head_id = s.message_id
+        else s.message_id = any (l.turn) and (not s.again or s.message_id = head_of(l))
+      end
     order by s.number_id, s.place
   ) held;
   if v_held is null then
@@ -106,7 +147,7 @@ begin
       and m.id = s.message_id
       and is_waiting(m)
     returning
-      m.workspace_id, m.allowance_taken and s.gives_back as gives_back,
+      m.id, m.workspace_id, m.allowance_taken and s.gives_back as gives_back,
       (
         s.event_position, m.id, m.workspace_id, m.mode, s.event_id, s.event_type, s.event_at,
         s.event_body, s.callback_target, s.callback_url, s.callback_body
@@ -114,8 +155,8 @@ begin
   )
   select
     array_agg(ended.workspace_id) filter (where ended.gives_back),
-    array_agg(ended.announcement)
-  into v_given_back, v_announcements
+    array_agg(ended.announcement), array_agg(ended.id)
+  into v_given_back, v_announcements, v_ended
   from ended;
   if v_announcements is not null then
     v_queued := announce(v_announcements);
@@ -142,6 +183,22 @@ begin
     on conflict (number_id, recipient) do nothing;
   end if;
 
+  -- What was ended before leaves its lane as it is, unless nothing follows.
+  for i in 1 .. cardinality(v_held) loop
+    if p_again[v_held[i]] then
+      v_follows[i] := null;
+    elsif v_follows[i] is not null and not p_message_id[v_held[i]] = any (coalesce(v_ended, '{}')) then
+      v_follows[i] := (
+        select head_of(l) from lanes l where l.number_id = p_number_id[v_held[i]]
+      );
+    elsif not v_goes_on[i] then
+      v_follows[i] := null;
+    end if;
+    if v_follows[i] is null then
+      v_over := v_over || v_held[i];
+    end if;
+  end loop;
+
   if cardinality(p_pause_reason) > 0 then
     update lanes l
     set (
@@ -149,44 +206,59 @@ begin
     ) = (select p.* from pauses_after(l, s.pause_reason, s.pause_until) p)
     from unnest(p_number_id, p_pause_reason, p_pause_until) with ordinality
       s (number_id, pause_reason, pause_until, place)
-    where s.place = any (v_held)
+    where s.place = any (v_over)
       and s.pause_reason is not null
       and l.number_id = s.number_id;
   end if;
 
-  -- A later statement: it sees the messages as they are now.
-  update lanes l
-  set lease_until = null,
-    head_id = case when s.again then l.head_id end,
-    interruptions = case when s.again then l.interruptions + s.interrupted else 0 end,
-    hold_until = s.not_before,
-    limited_until = s.no_room_until,
-    no_room = coalesce(s.no_room, 0),
-    refusals = coalesce(s.refusals, l.refusals),
-    pauses = coalesce(s.pauses, l.pauses),
-    sent_bound = l.sent_bound + case when s.state = 'sent' then 1 else 0 end,
-    quota_full_until = case when s.gives_back then null else l.quota_full_until end,
-    next_due = next_due_settled(
-      l, p_now, s.again, l.interruptions + s.interrupted > 0, s.not_before,
-      s.no_room_until,
-      (select first.due_at from first_waiting(l.number_id, p_now) first)
-    ),
-    orphaned = l.removed_at is not null and exists (
-      select
-      from messages m
-      where m.number_id = l.number_id
-        and m.state = 'waiting'
-        and not (s.again and l.interruptions + s.interrupted > 0 and m.id = l.head_id)
+  if v_over is not null then
+    -- A later statement: it sees the messages as they are now.
+    with over as (
+      update lanes l
+      set lease_until = null,
+        turn = null,
+        turn_due = null,
+        head_id = case when s.again then s.message_id end,
+        interruptions = case when s.again then l.interruptions + s.interrupted else 0 end,
+        hold_until = s.not_before,
+        limited_until = s.no_room_until,
+        no_room = coalesce(s.no_room, 0),
+        refusals = coalesce(s.refusals, l.refusals),
+        pauses = coalesce(s.pauses, l.pauses),
+        -- What of a turn was not sent does not count; what was cancelled is left in the bound.
+        sent_bound = l.sent_bound + case when s.state = 'sent' then 1 else 0 end
+          - case
+            when l.turn is null then 0
+            else cardinality(l.turn) - array_position(l.turn, s.message_id) + 1
+          end,
+        quota_full_until = case when s.gives_back then null else l.quota_full_until end,
+        next_due = next_due_settled(
+          l, p_now, s.again, l.interruptions + s.interrupted > 0, s.not_before,
+          s.no_room_until,
+          (select first.due_at from first_waiting(l.number_id, p_now) first)
+        ),
+        orphaned = l.removed_at is not null and exists (
+          select
+          from messages m
+          where m.number_id = l.number_id
+            and m.state = 'waiting'
+            and not (s.again and l.interruptions + s.interrupted > 0 and m.id = s.message_id)
+        )
+      from unnest(
+        p_number_id, p_message_id, p_again, p_not_before, p_interrupted, p_gives_back, p_state,
+        p_refusals, p_pauses, p_no_room, p_no_room_until
+      ) with ordinality s (
+        number_id, message_id, again, not_before, interrupted, gives_back, state, refusals, pauses,
+        no_room, no_room_until, place
+      )
+      where s.place = any (v_over)
+        and l.number_id = s.number_id
+      returning l.next_due
     )
-  from unnest(
-    p_number_id, p_again, p_not_before, p_interrupted, p_gives_back, p_state, p_refusals,
-    p_pauses, p_no_room, p_no_room_until
-  ) with ordinality s (
-    number_id, again, not_before, interrupted, gives_back, state, refusals, pauses, no_room,
-    no_room_until, place
-  )
-  where s.place = any (v_held)
-    and l.number_id = s.number_id;
+    select coalesce(bool_or(over.next_due is not null), false)
+    into v_comes_again
+    from over;
+  end if;
 
   if v_given_back is not null then
     perform
@@ -206,7 +278,9 @@ begin
   end if;
 
   return query
-  select p_message_id[held.place], v_queued
-  from unnest(v_held) held (place);
+  select
+    p_message_id[held.place], v_queued, held.follows,
+    case when held.follows is not null then held.until end, v_comes_again
+  from unnest(v_held, v_follows, v_until) held (place, follows, until);
 end
 $$;

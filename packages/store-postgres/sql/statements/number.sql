@@ -32,7 +32,7 @@ select
     where m.number_id = n.id
       and m.mode = 'live'
       and m.state = 'waiting'
-      and not coalesce(l.head_id = m.id and is_leased(l.lease_until, :now), false)
+      and not coalesce(is_in_flight(m, l) and is_leased(l.lease_until, :now), false)
   ) as waiting,
   sent.count as sent,
   (

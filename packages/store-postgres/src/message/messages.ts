@@ -115,7 +115,7 @@ export const toOutcome = <Guard = BrokenGuard>({ guard, ids }: Row<"accept_messa
     ? ({ _tag: "Accepted", ids: (ids ?? []).map(toMessageId) } as const)
     : ({ _tag: "Broken", guard: guard as BrokenGuard | Guard } as const)
 
-const toMessageId = (id: bigint): MessageId => Number(id) as MessageId
+export const toMessageId = (id: bigint): MessageId => Number(id) as MessageId
 
 // Accepting messages: one call of `accept_messages` writes whole acceptances, each on its own.
 
@@ -179,7 +179,7 @@ const toReport = (change: Pick<MessageChange, "callback" | "event"> | null) => (
 })
 
 /** The messages of these rows; tells of deliveries. */
-export const endedIds = (
+const endedIds = (
   rows: Effect.Effect<ReadonlyArray<Row<"end_messages">>, StoreUnavailable>,
   tell: Effect.Effect<void>,
 ): Effect.Effect<ReadonlySet<MessageId>, StoreUnavailable> =>

@@ -7,11 +7,14 @@ import type {
   DueWork,
   EarliestDue,
   LaneQueue,
+  Message,
   MessageId,
+  NextOfTurn,
   NumberId,
   Owned,
   Pacing,
   Pause,
+  SettledLanes,
   Settlement,
   SharedWork,
   Shares,
@@ -31,7 +34,7 @@ import type { Element, Params, Row } from "../database/Sql.ts"
 import { hostLine, maximumOf } from "../database/HostPool.ts"
 import { defaultSchema, workChannel } from "../database/Schema.ts"
 import { toMessage } from "../message/toMessage.ts"
-import { endedIds, toChangeElement } from "../message/messages.ts"
+import { toChangeElement, toMessageId } from "../message/messages.ts"
 import { toNumber } from "../number/numberRow.ts"
 import type { DeliveriesQueued } from "../webhook/queueDeliveries.ts"
 
@@ -73,7 +76,7 @@ export const toShareParams = ({ held, perWorkspace }: Shares) => ({
   held: [...held.values()],
 })
 
-// Claiming lanes: free ones that are due, the longest waiting first, one message each, and of no
+// Claiming lanes: free ones that are due, the longest waiting first, a turn each, and of no
 // workspace more than its share of the worker.
 // Locks: the first statement takes the rows of the lanes and passes over those that others hold, so
 // dispatchers never wait for one another. Only a later statement reads messages: it sees all that
@@ -89,10 +92,23 @@ const toClaimParams = (query: ClaimQuery): Params<"claim_lanes"> => ({
   windowMillis: query.sendCap.windowMillis,
   ...toOwnedParams(query.owned),
   ...toShareParams(query),
+  turn: query.turn,
 })
 
-const toClaimed = (row: Row<"claim_lanes">): ClaimedMessage => ({
+/** Each turn with its messages. */
+const toTurns = (rows: ReadonlyArray<Row<"claim_lanes">>): ReadonlyArray<ClaimedMessage> => {
+  const turns: Array<ClaimedMessage> = []
+  let rest: Array<Message> = []
+  for (const row of rows) {
+    if (row.place > 1) rest.push(toMessage(row))
+    else turns.push(toClaimed(row, (rest = [])))
+  }
+  return turns
+}
+
+const toClaimed = (row: Row<"claim_lanes">, rest: ReadonlyArray<Message>): ClaimedMessage => ({
   message: toMessage(row),
+  rest,
   number: toNumber({
     id: row.number_id,
     workspace_id: row.workspace_id,
@@ -159,12 +175,13 @@ const toSettlementElement = (one: Settlement): Element<"settle_attempts"> => ({
   noRoomUntil: one.noRoom?.until ?? null,
   interrupted: one._tag === "Again" && one.unfinished === "interrupted" ? 1 : 0,
   unfinished: one._tag === "Again" ? one.unfinished : null,
+  endsTurn: one.endsTurn ? true : null,
   ...toChangeElement(one._tag === "Ended" ? one.change : null),
 })
 
 export const laneQueue = (database: DatabaseService, { tell }: DeliveriesQueued): LaneQueue => ({
   claim(query) {
-    return claimLanes.all(database, toClaimParams(query), toClaimed)
+    return Effect.map(claimLanes.rows(database, toClaimParams(query)), toTurns)
   },
   // A lane that is held up is left for the next time; it cannot be claimed meanwhile.
   renew(leases, leaseUntil) {
@@ -186,10 +203,10 @@ export const laneQueue = (database: DatabaseService, { tell }: DeliveriesQueued)
         now,
         lockTimeout: `${lockTimeoutMillis}ms`,
       })
-      return endedIds(rows, tell)
+      return Effect.tap(rows, ([first]) => (first?.queued === true ? tell : Effect.void))
     }
     return settlements.length === 0
-      ? Effect.succeed({ settled: new Set<MessageId>(), blockedByLock: [] })
+      ? Effect.succeed(toSettled({ done: [], blockedByLock: [] }))
       : Effect.map(batchOrSplit(settlements, settleSome), toSettled)
   },
   pause(numberId, pause, now) {
@@ -206,14 +223,22 @@ const toRenewed = ({ done }: { readonly done: Renewed }): ReadonlySet<NumberId> 
   new Set(done.flat().map((row) => Number(row.number_id) as NumberId))
 
 interface SettledSome {
-  readonly done: ReadonlyArray<ReadonlySet<MessageId>>
+  readonly done: ReadonlyArray<ReadonlyArray<Row<"settle_attempts">>>
   readonly blockedByLock: ReadonlyArray<Settlement>
 }
 
-const toSettled = ({ blockedByLock, done }: SettledSome) => {
+const toSettled = ({ blockedByLock, done }: SettledSome): SettledLanes => {
   const settled = new Set<MessageId>()
-  for (const ids of done) for (const id of ids) settled.add(id)
-  return { settled, blockedByLock }
+  const next = new Map<MessageId, NextOfTurn>()
+  let comesAgain = false
+  for (const row of done.flat()) {
+    const id = toMessageId(row.message_id)
+    settled.add(id)
+    comesAgain ||= row.comes_again
+    if (row.next_id === null || row.lease_until === null) continue
+    next.set(id, { messageId: toMessageId(row.next_id), leaseUntil: row.lease_until.getTime() })
+  }
+  return { settled, next, comesAgain, blockedByLock }
 }
 
 /** In the order of a workload's counts. */

@@ -4,6 +4,8 @@ import {
   canBeAsked,
   checkAfter,
   checkResultStatuses,
+  cutsTurn,
+  goesOn,
   isAskedBy,
   isClaimable,
   isInFlight,
@@ -18,8 +20,18 @@ import {
   pausesOnceLinked,
   recipientName,
   shardOf,
+  stoppedUntil,
+  turnSize,
 } from "@messaging-service/core"
-import type { NumberId, Owned, Pause, Pauses, Phone, Recipient } from "@messaging-service/core"
+import type {
+  NumberId,
+  Owned,
+  Pacing,
+  Pause,
+  Pauses,
+  Phone,
+  Recipient,
+} from "@messaging-service/core"
 import { noon } from "@messaging-service/testkit"
 import { Effect } from "effect"
 import type { PgConnection } from "@effect/sql-pg"
@@ -43,26 +55,111 @@ export const someShards = Effect.gen(function* (): Effect.gen.Return<Exclude<Own
 export const sqlOwned = (owned: Owned) =>
   owned === "all" ? {} : { parts: owned.of, owned: owned.shards }
 
+const aPacing: Pacing = {
+  minIntervalMillis: 1,
+  jitterMillis: null,
+  perMinute: null,
+  perHour: null,
+  newRecipientsPerDay: null,
+}
+
 export const laneRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("whether a message is in the hands of a transport", () =>
     compare("hands", {
       rows: { m: "messages", l: "lanes" },
-      sql: "is_in_flight(m, l)",
+      inserted: ["messages"],
+      sql: "json_build_array(is_in_flight(m, l), head_of(l), first_of_turn(coalesce(l.turn, '{}')))",
       draw: Effect.gen(function* () {
-        const id = yield* draw.below(2)
-        const headId = yield* draw.maybe(draw.below(2))
+        const ids = yield* Effect.replicateEffect(draw.id, 3)
+        const id = yield* draw.from(ids)
+        const headId = yield* draw.maybe(draw.from(ids))
         const leaseUntil = yield* draw.maybe(draw.time)
         const interruptions = yield* draw.below(3)
-        const isHead = id === headId
+        const states = yield* Effect.replicateEffect(draw.from(["waiting", "sent"] as const), 3)
+        const turn = (yield* draw.flag) ? ids : []
+        const first = turn.find((_, place) => states[place] === "waiting") ?? null
+        const head = turn.length > 0 ? first : headId
+        const isHead = id === head
         return {
           facts: {
             m: { id },
-            l: { head_id: headId, lease_until: iso(leaseUntil), interruptions },
+            l: {
+              head_id: headId,
+              lease_until: iso(leaseUntil),
+              interruptions,
+              turn: turn.length > 0 ? turn : null,
+            },
+            messages: ids.map((each, place) => ({
+              ...aMessage,
+              id: each,
+              number_id: 1,
+              state: states[place],
+            })),
           },
-          core: isInFlight({
-            leased: isHead && leaseUntil !== null,
-            interruptions: isHead ? interruptions : 0,
-          }),
+          core: [
+            isInFlight(
+              turn.length > 0
+                ? { leased: isHead, interruptions: 0 }
+                : {
+                    leased: isHead && leaseUntil !== null,
+                    interruptions: isHead ? interruptions : 0,
+                  },
+            ),
+            head,
+            first,
+          ],
+        }
+      }),
+    }),
+  )
+
+  it.effect("how long a turn may be, what cuts it, and whether it goes on", () =>
+    compare("turns", {
+      rows: { l: "lanes", q: "(most integer, room integer, due_at timestamptz, now timestamptz)" },
+      sql: `json_build_array(
+        turn_size(l, q.most, q.room), cuts_turn(l, q.due_at), goes_on(l, q.now)
+      )`,
+      draw: Effect.gen(function* () {
+        const { row, ...standing } = yield* aStanding
+        const leaseUntil = yield* draw.maybe(draw.time)
+        const interruptions = yield* draw.below(2)
+        const turnDue = yield* draw.maybe(draw.time)
+        const until = yield* draw.maybe(draw.time)
+        const disabled = yield* draw.flag
+        const pacing = (yield* draw.flag) ? null : aPacing
+        const noRoomInARow = yield* draw.below(2)
+        const [most, room] = [1 + (yield* draw.below(16)), yield* draw.below(20)]
+        const [dueAt, now] = [yield* draw.time, yield* draw.time]
+        const mayHaveLeft = leaseUntil !== null || interruptions > 0
+        return {
+          facts: {
+            l: {
+              ...row,
+              lease_until: iso(leaseUntil),
+              interruptions,
+              turn_due: iso(turnDue),
+              paused_until: iso(until),
+              disabled,
+              pacing: pacing === null ? null : fromPacing(pacing),
+              no_room: noRoomInARow,
+            },
+            q: { most, room, due_at: iso(dueAt), now: iso(now) },
+          },
+          core: [
+            turnSize(most, { ...standing, pacing, mayHaveLeft, room }),
+            turnDue !== null && cutsTurn(turnDue, dueAt),
+            goesOn(
+              {
+                ...standing,
+                leaseUntil,
+                stoppedUntil: stoppedUntil(until, disabled),
+                pacing,
+                noRoomInARow,
+                isCut: turnDue === null,
+              },
+              now,
+            ),
+          ],
         }
       }),
     }),

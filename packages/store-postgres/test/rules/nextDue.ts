@@ -14,11 +14,17 @@ import { compare, draw, iso, moment } from "./compare.ts"
 import { aMessage, aStanding } from "./lanes.ts"
 
 export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
-  it.effect("which message is the first that waits in a lane", () =>
+  it.effect("which messages are the first that wait in a lane", () =>
     compare("first", {
       rows: { l: "lanes", q: "(now timestamptz)" },
       inserted: ["messages"],
-      sql: moment("(select first.due_at from first_waiting(l.number_id, q.now) first)"),
+      sql: `json_build_array(
+        ${moment("(select first.due_at from first_waiting(l.number_id, q.now) first)")},
+        (
+          select coalesce(json_agg(${moment("next.due_at")} order by next.due_at), '[]')
+          from next_waiting(l.number_id, q.now, 2) next
+        )
+      )`,
       draw: Effect.gen(function* () {
         const now = yield* draw.time
         const messages = yield* Effect.replicateEffect(
@@ -49,7 +55,10 @@ export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
               expires_at: iso(expiresAt),
             })),
           },
-          core: waiting.length === 0 ? null : Math.min(...waiting),
+          core: [
+            waiting.length === 0 ? null : Math.min(...waiting),
+            waiting.toSorted((a, b) => a - b).slice(0, 2),
+          ],
         }
       }),
     }),

@@ -59,6 +59,7 @@ export const aClaimQuery = (
     limit: 100,
     owned: onlyThese(numbers),
     sendCap: { messages: 1000, windowMillis: day },
+    turn: 1,
     perWorkspace: 1000,
     held: new Map(),
     ...overrides,

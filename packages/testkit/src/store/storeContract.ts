@@ -30,6 +30,7 @@ import { keys } from "./contract/keys.ts"
 import { keysV1 } from "./contract/keysV1.ts"
 import { lanes } from "./contract/lanes.ts"
 import { leases } from "./contract/leases.ts"
+import { turns } from "./contract/turns.ts"
 import { linking } from "./contract/linking.ts"
 import { linkingEnds } from "./contract/linkingEnds.ts"
 import { lists } from "./contract/lists.ts"
@@ -88,6 +89,7 @@ const topics = {
   "refused messages": refusedMessages,
   lanes,
   leases,
+  turns,
   departures,
   pacing,
   pauses,

@@ -78,6 +78,7 @@ export const departures: Topic = (it) => {
       const repeat = yield* claimOne(number, { now: noon + minute })
       assert.deepStrictEqual(repeat, {
         message,
+        rest: [],
         number: { ...number, status: repeat.number.status },
         removed: true,
         lease: repeat.lease,

@@ -42,6 +42,7 @@ export const lanes: Topic = (it) => {
       const claimed = yield* claimOne(number)
       assert.deepStrictEqual(claimed, {
         message,
+        rest: [],
         number,
         removed: false,
         lease: claimed.lease,

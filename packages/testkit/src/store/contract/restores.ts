@@ -117,6 +117,22 @@ export const restores: Topic = (it) => {
     }),
   )
 
+  it.effect("of a turn only what is in flight comes again: the rest is held", () =>
+    Effect.gen(function* () {
+      const { workspace, number } = yield* aStage()
+      const messages = yield* accepted(number, { count: 4 })
+      const claimed = yield* claimOne(number, { turn: 3 })
+      yield* Store.use(({ queue }) => queue.settle([sent(claimed)], noon))
+      yield* begin()
+      assert.deepStrictEqual(yield* heldOf(workspace), ids(messages.slice(2)))
+      const second = present(claimed.rest[0])
+      assert.deepStrictEqual(yield* settle([sent({ ...claimed, message: second })]), [])
+      const repeat = yield* claimOne(number, { now: noon + minute, turn: 3 })
+      assert.deepStrictEqual([repeat.message.id, repeat.rest], [second.id, []])
+      assert.isAtLeast(repeat.interruptions, maximumInterruptions)
+    }),
+  )
+
   it.effect(
     "waiting messages are held: newer ones pass them, and they leave in order once released",
     () =>

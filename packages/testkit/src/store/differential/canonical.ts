@@ -32,6 +32,7 @@ const parents: Readonly<Record<string, Kind>> = {
   number: "number",
   named: "number",
   message: "message",
+  rest: "message",
   workspace: "workspace",
   key: "key",
   endpoint: "webhook",

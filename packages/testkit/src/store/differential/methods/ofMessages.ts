@@ -147,6 +147,7 @@ const anAftermath = (c: Chooser): Aftermath => ({
     strikes: { refusals: c.below(4), pauses: c.below(2) },
     pause: c.maybe(() => ({ until: c.later(), reason: c.one(["restricted", "banned"]) })),
   })),
+  endsTurn: c.once(4),
 })
 
 const aSettlement = (c: Chooser, claimed: ClaimedMessage): ReadonlyArray<Settlement> => {
@@ -159,6 +160,22 @@ const aSettlement = (c: Chooser, claimed: ClaimedMessage): ReadonlyArray<Settlem
   const noRoom = unfinished === "no_room" ? { until: c.later(), inARow: 1 } : null
   return [{ _tag: "Again", ...shared, noRoom, messageId: claimed.message.id, unfinished }]
 }
+
+/** What a settlement put in flight, as if it had been claimed alone. */
+const nextClaimed = (
+  c: Chooser,
+  settled: Settlement,
+  messageId: MessageId,
+): ReadonlyArray<ClaimedMessage> =>
+  c.side.known("claimed").flatMap((known) => {
+    const claimed = known as ClaimedMessage
+    const place = claimed.rest.findIndex(({ id }) => id === messageId)
+    const message = claimed.rest[place]
+    const isOfTurn = claimed.number.id === settled.numberId && claimed.lease === settled.lease
+    return message === undefined || !isOfTurn
+      ? []
+      : [{ ...claimed, message, rest: claimed.rest.slice(place + 1) }]
+  })
 
 const someClaimed = (c: Chooser): ReadonlyArray<ClaimedMessage> => [
   ...new Map(
@@ -397,7 +414,7 @@ const kinds = [
 export const ofQueue: Methods<"queue"> = {
   claim: {
     weight: 12,
-    input: (c) => [{ ...c.whole(), owned: c.owned(), sendCap: aCap(c) }],
+    input: (c) => [{ ...c.whole(), owned: c.owned(), sendCap: aCap(c), turn: c.one([1, 2, 16]) }],
     learn: (claimed, _, c) => {
       for (const one of claimed) c.side.learn("claimed", one)
     },
@@ -413,6 +430,16 @@ export const ofQueue: Methods<"queue"> = {
     weight: 12,
     kind: "message",
     input: (c) => [someClaimed(c).flatMap((claimed) => aSettlement(c, claimed)), c.now],
+    learn: ({ next }, [settlements], c) => {
+      for (const one of settlements) {
+        if (one._tag !== "Ended") continue
+        const messageId = next.get(one.change.message.id)?.messageId
+        if (messageId === undefined) continue
+        for (const claimed of nextClaimed(c, one, messageId).slice(0, 1)) {
+          c.side.learn("claimed", claimed)
+        }
+      }
+    },
   },
   pause: {
     input: (c) => [
