@@ -46,8 +46,15 @@ import {
   roomRestAfter,
   stoppedUntil,
 } from "../model/Lane.ts"
-import type { Aftermath, ClaimedMessage, Settlement, UnfinishedAttempt } from "../model/Lane.ts"
+import type {
+  Aftermath,
+  ClaimedMessage,
+  NextOfTurn,
+  Settlement,
+  UnfinishedAttempt,
+} from "../model/Lane.ts"
 import { targetOf } from "../model/Recipient.ts"
+import { isOwned } from "../model/Shards.ts"
 import { NumberOwnership } from "../service/NumberOwnership.ts"
 import { TelegramTransport, WhatsAppTransport } from "../store/Transport.ts"
 import type { OutgoingMedia, SendOutcome, Transport } from "../store/Transport.ts"
@@ -509,6 +516,23 @@ const leasesOf = (claimed: ReadonlyArray<ClaimedMessage>) =>
 /** Lanes of one claim. */
 const claimBatch = 128
 
+/** Messages of one turn: a longer one saves little, and a worker holds their texts. */
+const longestTurn = 16
+
+/** What is in flight in the place of a settled message, with what follows it. */
+const nextOfTurn = (
+  claimed: ClaimedMessage,
+  next: NextOfTurn | undefined,
+): ReadonlyArray<
+  readonly [ClaimedMessage, { readonly claimed: ClaimedMessage; readonly leaseUntil: number }]
+> => {
+  const place = claimed.rest.findIndex(({ id }) => id === next?.messageId)
+  const message = claimed.rest[place]
+  if (next === undefined || message === undefined) return []
+  const following = { ...claimed, message, rest: claimed.rest.slice(place + 1) }
+  return [[claimed, { claimed: following, leaseUntil: next.leaseUntil }]]
+}
+
 export const makeDispatcher = Effect.gen(function* makeDispatcher() {
   const lanes = (yield* Store).queue
   const ownership = yield* NumberOwnership
@@ -516,14 +540,25 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
   const sendCap = yield* DailyQuota
   const attempts = yield* makeAttempts
 
-  const settle = Effect.fnUntraced(function* settle(settlements: ReadonlyArray<Settlement>) {
-    const { blockedByLock } = yield* lanes.settle(settlements, yield* Clock.currentTimeMillis)
+  const settle = Effect.fnUntraced(function* settle(
+    settlements: ReadonlyArray<Settlement>,
+    ended: ReadonlyArray<ClaimedMessage>,
+  ) {
+    const { blockedByLock, comesAgain, next, settled } = yield* lanes.settle(
+      settlements,
+      yield* Clock.currentTimeMillis,
+    )
     // A waiting message may have expired, or lost its number, while in flight.
     if (settlements.some(({ _tag }) => _tag === "Again")) {
       yield* wakeUp.wake("expiry")
       yield* wakeUp.wake("orphaned")
     }
-    return blockedByLock
+    return {
+      blockedByLock,
+      next: new Map(ended.flatMap((each) => nextOfTurn(each, next.get(each.message.id)))),
+      // Others have the lanes of those that were passed over.
+      comesAgain: comesAgain || settled.size + blockedByLock.length < settlements.length,
+    }
   })
 
   return yield* makeLeasedLoop<ClaimedMessage, Settlement>({
@@ -534,11 +569,19 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
     workspaceOf: ({ message }) => message.workspaceId,
     owned: ownership.owned,
     claim: (query) =>
-      Effect.flatMap(ownership.owned, (owned) =>
-        lanes.claim({ ...query, owned, sendCap, turn: 1 }),
-      ),
+      Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, sendCap })),
     perform: (claimed) => attempt(attempts, claimed),
     settle,
+    turns: {
+      most: longestTurn,
+      mayGoOn: Effect.map(
+        ownership.owned,
+        (owned) =>
+          ({ number }) =>
+            isOwned(number.id, owned),
+      ),
+      endingTurn: (one) => ({ ...one, endsTurn: true }),
+    },
     reclaim: Effect.fnUntraced(function* reclaim(claimed, leaseUntil) {
       const kept = yield* lanes.renew(leasesOf(claimed), leaseUntil)
       // The claim's facts are as old as its answer is late: the number may have been stopped since.
@@ -549,7 +592,7 @@ export const makeDispatcher = Effect.gen(function* makeDispatcher() {
         if (yield* mayStillSend(attempts, each)) left.push(each)
         else stopped.push(again(each, noAftermath, null))
       }
-      if (stopped.length > 0) yield* settle(stopped)
+      if (stopped.length > 0) yield* settle(stopped, [])
       return left
     }),
     // An attempt without its lease continues: the transport may have the message by now.

@@ -171,9 +171,24 @@ const retrySettling = Schedule.spaced("250 millis")
 /** Pause before a blocked settlement is retried, in real milliseconds. */
 const heldUpPauseMillis = 100
 
+/** How long a turn may last while others wait for a place, in service time. */
+const crowdedTurnMillis = 500
+
 export interface LeaseQuery extends LeaseClaim, Shares {
   /** How much of `limit` may count in `capacity`; the rest belongs to kinds with their own. */
   readonly limitShared: number
+  /** The most that one piece of work brings along, itself included (see `LeasedWork.turns`). */
+  readonly turn: number
+}
+
+/** What a settlement leaves behind. */
+export interface SettledWork<Claimed, Result> {
+  /** To be settled later; the rest is settled. */
+  readonly blockedByLock: ReadonlyArray<Result>
+  /** By the work that ended, what goes on in its place, and the end of its lease. */
+  readonly next: ReadonlyMap<Claimed, { readonly claimed: Claimed; readonly leaseUntil: number }>
+  /** Whether something that was given back will be due again. */
+  readonly comesAgain: boolean
 }
 
 /** What one kind of work defines. */
@@ -195,10 +210,20 @@ export interface LeasedWork<Claimed, Result> {
     held: Iterable<Claimed>,
   ): Effect.Effect<ReadonlyArray<Claimed>, StoreUnavailable>
   perform(claimed: Claimed): Effect.Effect<Result>
-  /** Returns blocked results, to be settled later; the rest is settled. */
+  /** Settles results; `ended` is the work of each. Returns nothing where all is settled and over. */
   settle(
     results: ReadonlyArray<Result>,
-  ): Effect.Effect<ReadonlyArray<Result> | void, StoreUnavailable>
+    ended: ReadonlyArray<Claimed>,
+  ): Effect.Effect<SettledWork<Claimed, Result> | void, StoreUnavailable>
+  /** A claim brings work of which each piece begins once the one before it is settled. */
+  readonly turns?: {
+    /** The most pieces of one turn. */
+    readonly most: number
+    /** Which work this worker may go on with. */
+    readonly mayGoOn: Effect.Effect<(claimed: Claimed) => boolean>
+    /** The result that also gives back what is left of the turn. */
+    endingTurn(result: Result): Result
+  }
   /** Settles and claims the freed capacity in one round trip. */
   readonly refill?: {
     settleAndClaim(
@@ -252,6 +277,8 @@ interface Held<Claimed, Result> {
   readonly fork: <A, E>(work: Effect.Effect<A, E>) => Fiber.Fiber<A, E>
   /** Claimed work and its fiber; null before it starts. */
   readonly held: Map<Claimed, Fiber.Fiber<Result> | null>
+  /** When the turns of held work began. */
+  readonly turnsSince: Map<Claimed, number>
   /** Open while work is held. */
   readonly holding: Latch.Latch
   readonly idle: Latch.Latch
@@ -261,6 +288,8 @@ interface Held<Claimed, Result> {
   ended: Array<Claimed>
   results: Array<Result>
   readonly hasEnded: Latch.Latch
+  /** The last claim brought all that it asked for: there may be more. */
+  wasFull: boolean
   claiming: boolean
   stopping: boolean
 }
@@ -277,6 +306,7 @@ const makeHeld = Effect.fnUntraced(function* makeHeld<Claimed, Result>(
     latch: yield* wakeUp.latch(work),
     fork: Effect.runForkWith(yield* Effect.context<never>()),
     held: new Map(),
+    turnsSince: new Map(),
     holding: Latch.makeUnsafe(false),
     idle: Latch.makeUnsafe(true),
     shared,
@@ -284,6 +314,7 @@ const makeHeld = Effect.fnUntraced(function* makeHeld<Claimed, Result>(
     ended: [],
     results: [],
     hasEnded: Latch.makeUnsafe(false),
+    wasFull: true,
     claiming: false,
     stopping: false,
   }
@@ -315,12 +346,16 @@ const roomOf = <Claimed, Result>({ held, leased }: Held<Claimed, Result>, freed 
 const hold = <Claimed, Result>(
   loop: Held<Claimed, Result>,
   claimed: ReadonlyArray<Claimed>,
+  now: number,
 ): ReadonlyArray<Claimed> => {
-  const { held, holding, idle, leased } = loop
+  const { held, holding, idle, leased, turnsSince } = loop
   const mayBegin = claimed.filter((each) =>
     poolOf(loop, each).tryAcquireShare(leased.workspaceOf(each)),
   )
-  for (const each of mayBegin) held.set(each, null)
+  for (const each of mayBegin) {
+    held.set(each, null)
+    if (leased.turns !== undefined) turnsSince.set(each, now)
+  }
   if (held.size > 0) {
     idle.closeUnsafe()
     holding.openUnsafe()
@@ -333,11 +368,34 @@ const hold = <Claimed, Result>(
  * work and the worker only what runs.
  */
 const release = <Claimed, Result>(loop: Held<Claimed, Result>, claimed: Claimed) => {
-  const { held, idle, leased } = loop
+  const { held, idle, leased, turnsSince } = loop
+  turnsSince.delete(claimed)
   if (!held.delete(claimed)) return
   if (leased.refill === undefined) uncount(loop, claimed)
   if (held.size === 0) idle.openUnsafe()
 }
+
+/** Holds what follows in a turn, in the place of what ended. False where that is no longer held. */
+const replace = <Claimed, Result>(
+  { held, turnsSince }: Held<Claimed, Result>,
+  ended: Claimed,
+  next: Claimed,
+): boolean => {
+  if (!held.delete(ended)) return false
+  const since = turnsSince.get(ended)
+  turnsSince.delete(ended)
+  held.set(next, null)
+  if (since !== undefined) turnsSince.set(next, since)
+  return true
+}
+
+/** Whether other work of that workspace may wait for a place. */
+const isCrowded = <Claimed, Result>(
+  { held, leased, shared }: Held<Claimed, Result>,
+  claimed: Claimed,
+): boolean =>
+  held.size >= (leased.whole ?? leased.capacity.whole) ||
+  (shared.shares.get(leased.workspaceOf(claimed)) ?? 0) >= leased.capacity.share.most
 
 /** What a claim asks for. `held`: the shares that count against it. */
 const leaseQuery = <Claimed, Result>(
@@ -345,6 +403,7 @@ const leaseQuery = <Claimed, Result>(
   limit: number,
   limitShared: number,
   held: Shares["held"],
+  turn: number,
 ): Effect.Effect<LeaseQuery> =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     const shares = { perWorkspace: capacity.share.most, held }
@@ -353,6 +412,7 @@ const leaseQuery = <Claimed, Result>(
       leaseUntil: now + leaseMillis,
       limit,
       limitShared,
+      turn,
       ...shares,
       held: countsNearShare(shares, Math.min(limit, limitShared)),
     }
@@ -393,11 +453,15 @@ const claimWith = <Claimed, Result>(
       const { leased, shared } = loop
       let room = alone ? leased.capacity.whole : 0
       for (const count of shared.shares.values()) room -= count
-      return leaseQuery(leased, limit, Math.max(0, room), shared.shares).pipe(
+      const turn = leased.turns?.most ?? 1
+      return leaseQuery(leased, limit, Math.max(0, room), shared.shares, turn).pipe(
         Effect.flatMap((query) =>
-          Effect.flatMap(claim(query), (claimed) => stillLeased(leased, claimed, query.leaseUntil)),
+          Effect.flatMap(claim(query), (claimed) =>
+            Effect.map(stillLeased(leased, claimed, query.leaseUntil), (left) =>
+              hold(loop, left, query.now),
+            ),
+          ),
         ),
-        Effect.map((claimed) => hold(loop, claimed)),
       )
     },
     (alone) =>
@@ -451,32 +515,55 @@ const claimMore = <Claimed, Result>(loop: Held<Claimed, Result>) =>
   Effect.gen(function* claim() {
     const { held, leased } = loop
     const room = roomOf(loop)
+    loop.wasFull = room <= 0
     if (room <= 0) return false
     const claimed = yield* claimWith(loop, room, (query) => leased.claim(query, held.keys()))
     beginAll(loop, claimed)
     // Fewer than requested: nothing else is both due and free.
-    return claimed.length === room
+    loop.wasFull = claimed.length === room
+    return loop.wasFull
   }).pipe(
     // Interrupting after the store's claim would leave work without a worker.
     Effect.uninterruptible,
   )
 
+/** Results of turns that this worker does not go on with: it stops, others wait, or the work is not its own. */
+const endTurns = Effect.fnUntraced(function* endTurns<Claimed, Result>(
+  loop: Held<Claimed, Result>,
+  { endingTurn, mayGoOn }: NonNullable<LeasedWork<Claimed, Result>["turns"]>,
+  ended: ReadonlyArray<Claimed>,
+  results: ReadonlyArray<Result>,
+) {
+  const isOurs = yield* mayGoOn
+  const latest = (yield* Clock.currentTimeMillis) - crowdedTurnMillis
+  return results.map((result, at) => {
+    const claimed = ended[at]
+    const goesOn =
+      claimed !== undefined &&
+      !loop.stopping &&
+      isOurs(claimed) &&
+      ((loop.turnsSince.get(claimed) ?? latest) > latest || !isCrowded(loop, claimed))
+    return goesOn ? result : endingTurn(result)
+  })
+})
+
 /**
  * Settles results, and claims in the same round trip where the store can. Retries until the store
- * answers. Returns what it claimed and which results another transaction blocks.
+ * answers. Returns what it claimed and what the settlement left behind.
  */
 const settleBatch = Effect.fnUntraced(function* settleBatch<Claimed, Result>(
   loop: Held<Claimed, Result>,
   settling: ReadonlyArray<Result>,
+  ended: ReadonlyArray<Claimed>,
   room: number,
 ) {
   const { leased, wake } = loop
   const { refill } = leased
-  let blockedByLock: ReadonlySet<Result> = new Set()
+  let left: SettledWork<Claimed, Result> = { blockedByLock: [], next: new Map(), comesAgain: true }
   const settleOnly = Effect.map(
-    Effect.suspend(() => leased.settle(settling)),
-    (later): ReadonlyArray<Claimed> => {
-      blockedByLock = new Set(later ?? [])
+    Effect.suspend(() => leased.settle(settling, ended)),
+    (told): ReadonlyArray<Claimed> => {
+      left = told ?? left
       return []
     },
   )
@@ -493,7 +580,33 @@ const settleBatch = Effect.fnUntraced(function* settleBatch<Claimed, Result>(
     // A bug, or an interruption from outside: the leases end unsettled.
     Effect.catchCause((cause) => Effect.as(Effect.logError("settling failed", cause), [])),
   )
-  return { claimed, blockedByLock }
+  return { claimed, left }
+})
+
+/**
+ * What follows in the turns of settled work, held in its place. Where the answer took longer than the lease,
+ * another worker may have it.
+ */
+const takeNext = Effect.fnUntraced(function* takeNext<Claimed, Result>(
+  loop: Held<Claimed, Result>,
+  next: SettledWork<Claimed, Result>["next"],
+) {
+  const following: Array<Claimed> = []
+  let leaseUntil = Infinity
+  for (const [ended, one] of next) {
+    if (!replace(loop, ended, one.claimed)) continue
+    following.push(one.claimed)
+    leaseUntil = Math.min(leaseUntil, one.leaseUntil)
+  }
+  if (following.length === 0) return following
+  const ours = yield* stillLeased(loop.leased, following, leaseUntil).pipe(
+    Effect.tapError((error) => logFailure("leases could not be looked at", error)),
+    Effect.orElseSucceed((): ReadonlyArray<Claimed> => []),
+  )
+  if (ours.length === following.length) return ours
+  for (const each of following) if (!ours.includes(each)) release(loop, each)
+  yield* loop.wake
+  return ours
 })
 
 /** A result that another transaction blocks keeps its capacity but delays no other settlement. */
@@ -511,24 +624,36 @@ const settleEnded = Effect.fnUntraced(function* settleEnded<Claimed, Result>(
   loop: Held<Claimed, Result>,
 ) {
   const { fork, hasEnded, latch, wake } = loop
-  const { refill } = loop.leased
+  const { refill, turns } = loop.leased
   yield* hasEnded.await
   // Let work that ends in the same moment join.
   yield* Effect.yieldNow
   hasEnded.closeUnsafe()
-  const { ended, results } = loop
+  const { ended, results: told } = loop
   loop.ended = []
   loop.results = []
+  const results = turns === undefined ? told : yield* endTurns(loop, turns, ended, told)
   const room = roomOf(loop, ended.length)
-  const { blockedByLock, claimed } = yield* settleBatch(loop, results, room)
+  const { claimed, left } = yield* settleBatch(loop, results, ended, room)
   // A stopping worker ends once it holds nothing.
   if (loop.stopping) yield* wake
+  const blockedByLock = new Set(left.blockedByLock)
+  // Whether there may be work that was not there, or had no place, at the last claim.
+  let mayClaimMore = turns === undefined || left.comesAgain || loop.wasFull
   for (const [at, each] of ended.entries()) {
     const result = results[at]
+    if (left.next.has(each)) continue
     if (result !== undefined && blockedByLock.has(result)) settleLater(loop, each, result)
-    else release(loop, each)
+    else {
+      mayClaimMore ||= isCrowded(loop, each)
+      release(loop, each)
+    }
   }
-  const beginning = Effect.sync(() => beginAll(loop, claimed))
+  const next = yield* takeNext(loop, left.next)
+  const beginning = Effect.sync(() => {
+    beginAll(loop, claimed)
+    beginAll(loop, next)
+  })
   // Starting many calls takes long: send the results to the store first.
   if (loop.results.length > 0) fork(Effect.andThen(Effect.yieldNow, beginning))
   else yield* beginning
@@ -541,7 +666,7 @@ const settleEnded = Effect.fnUntraced(function* settleEnded<Claimed, Result>(
     !results.some(refill.isPutOff)
   // This worker fills its freed capacity first. Waking the others would cost each a claim per
   // settlement; they find the rest by themselves.
-  if (!isSteady) yield* latch.open
+  if (mayClaimMore && !isSteady) yield* latch.open
 })
 
 /** Interrupts work whose lease is lost. */
@@ -630,14 +755,14 @@ const runLeased = Effect.fnUntraced(function* runLeased<Claimed, Result>(
 const runLeasedOnce = Effect.fnUntraced(function* runLeasedOnce<Claimed, Result>(
   leased: LeasedWork<Claimed, Result>,
 ) {
-  const query = yield* leaseQuery(leased, leased.batch, leased.capacity.whole, new Map())
+  const query = yield* leaseQuery(leased, leased.batch, leased.capacity.whole, new Map(), 1)
   const claimed = yield* stillLeased(leased, yield* leased.claim(query, []), query.leaseUntil)
   if (claimed.length === 0) return 0
   let results: ReadonlyArray<Result> = yield* Effect.forEach(claimed, leased.perform, {
     concurrency: "unbounded",
   })
   for (;;) {
-    results = (yield* leased.settle(results)) ?? []
+    results = (yield* leased.settle(results, claimed))?.blockedByLock ?? []
     if (results.length === 0) return claimed.length
     yield* sleep(heldUpPauseMillis)
   }

@@ -48,6 +48,10 @@ interface Given {
   readonly reclaims?: boolean
   /** Held jobs are handed back when the loop stops. */
   readonly givesBack?: boolean
+  /** What follows a job in its turn. A result below zero gave the rest of the turn back. */
+  readonly follows?: ReadonlyMap<number, number>
+  /** Whether a worker may go on with a job. */
+  readonly mayGoOn?: (id: number) => boolean
 }
 
 /** Many more turns than the loop needs to become idle. */
@@ -64,7 +68,9 @@ export const stopped = (loop: Fiber.Fiber<never>) =>
   })
 
 export const aLoop = (overrides: Given = {}) => {
-  const { around = (_, effect) => effect, refills } = overrides
+  const { around = (_, effect) => effect, follows, refills } = overrides
+  /** The end of leases under which a turn goes on. */
+  const nextUntil = { at: leaseMillis }
   const due = [...(overrides.due ?? [])]
   const leases = new Map<number, { readonly job: Job; until: number }>()
   const asked: Array<Operation> = []
@@ -106,6 +112,14 @@ export const aLoop = (overrides: Given = {}) => {
     for (const id of ids) leases.delete(id)
   }
 
+  const followingOf = (job: Job, at: number, ids: ReadonlyArray<number>) => {
+    const id = (ids[at] ?? 0) > 0 ? follows?.get(job.id) : undefined
+    if (id === undefined) return []
+    const claimed = { ...job, id }
+    leases.set(id, { job: claimed, until: nextUntil.at })
+    return [[job, { claimed, leaseUntil: nextUntil.at }] as const]
+  }
+
   const leased: LeasedWork<Job, number> = {
     work: "lanes",
     capacity: { whole: 5, share: { most: 5 } },
@@ -124,7 +138,19 @@ export const aLoop = (overrides: Given = {}) => {
         endings.set(id, ending)
         return Deferred.await(ending)
       }).pipe(Effect.onInterrupt(() => Effect.sync(() => interrupted.push(id)))),
-    settle: (ids) => operation("settle", () => forget(ids)),
+    settle: (ids, ended) =>
+      operation("settle", () => {
+        forget(ids)
+        const next = new Map(ended.flatMap((job, at) => followingOf(job, at, ids)))
+        return { blockedByLock: [], next, comesAgain: follows === undefined }
+      }),
+    ...(follows !== undefined && {
+      turns: {
+        most: 16,
+        mayGoOn: Effect.succeed(({ id }) => overrides.mayGoOn?.(id) ?? true),
+        endingTurn: (id) => -id,
+      },
+    }),
     ...(refills !== undefined && {
       refill: {
         settleAndClaim: (ids, query) =>
@@ -185,6 +211,7 @@ export const aLoop = (overrides: Given = {}) => {
     due,
     interrupted,
     leases,
+    nextUntil,
     settled,
     /** Runs a test on an idle loop. */
     within: <A, E>(test: (loop: Fiber.Fiber<never>) => Effect.Effect<A, E, Scope.Scope | WakeUp>) =>

@@ -47,6 +47,95 @@ describe("a loop of leased work", () => {
     )
   })
 
+  it.effect("goes on with what follows, and asks for nothing meanwhile", () => {
+    const follows = new Map([
+      [1, 11],
+      [11, 12],
+    ])
+    const { asked, begun, end, settled, within } = aLoop({ due: jobs([1, 2]), follows })
+    return within(() =>
+      Effect.gen(function* () {
+        assert.deepStrictEqual(begun, [1, 2])
+        asked.length = 0
+        yield* end(1)
+        yield* end(11)
+        yield* end(12)
+        yield* end(2)
+        assert.deepStrictEqual(begun, [1, 2, 11, 12])
+        assert.deepStrictEqual(settled, [[1], [11], [12], [2]])
+        assert.deepStrictEqual(asked, ["settle", "settle", "settle", "settle"])
+        yield* wake
+        assert.deepStrictEqual(asked.slice(4), ["claim", "nextDue"])
+      }),
+    )
+  })
+
+  it.effect("gives a turn back once it is old and others wait for a place", () => {
+    const follows = new Map([
+      [1, 11],
+      [11, 12],
+      [2, 21],
+    ])
+    const { begun, end, settled, within } = aLoop({ due: jobs(upTo(6)), follows })
+    return within(() =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust(499)
+        yield* end(1)
+        yield* TestClock.adjust(1)
+        yield* end(11)
+        assert.deepStrictEqual(begun, [1, 2, 3, 4, 5, 11, 6])
+        yield* end(3)
+        yield* end(2)
+        assert.deepStrictEqual(settled, [[1], [-11], [-3], [2]])
+        assert.deepStrictEqual(begun.slice(7), [21])
+      }),
+    )
+  })
+
+  it.effect("gives back what it may not go on with", () => {
+    const { begun, end, settled, within } = aLoop({
+      due: jobs([1, 2]),
+      follows: new Map([
+        [1, 11],
+        [2, 21],
+      ]),
+      mayGoOn: (id) => id !== 1,
+    })
+    return within(() =>
+      Effect.gen(function* () {
+        yield* end(1, 2)
+        assert.deepStrictEqual(settled, [[-1, 2]])
+        assert.deepStrictEqual(begun, [1, 2, 21])
+      }),
+    )
+  })
+
+  it.effect("goes on only under a lease that lasts", () => {
+    const { asked, begun, end, leases, nextUntil, within } = aLoop({
+      due: jobs([1, 2]),
+      follows: new Map([
+        [1, 11],
+        [2, 21],
+      ]),
+      reclaims: true,
+      around: (operation, effect) =>
+        operation === "reclaim"
+          ? Effect.andThen(
+              Effect.sync(() => leases.delete(11)),
+              effect,
+            )
+          : effect,
+    })
+    return within(() =>
+      Effect.gen(function* () {
+        nextUntil.at = 0
+        yield* end(1, 2)
+        assert.include(asked, "reclaim")
+        assert.deepStrictEqual(begun, [1, 2, 21])
+      }),
+    )
+  })
+
   it.effect("settles blocked work later, and all else meanwhile", () => {
     const settled: Array<ReadonlyArray<number>> = []
     let isHeld = true
@@ -56,7 +145,8 @@ describe("a loop of leased work", () => {
         settle: (results) =>
           Effect.sync(() => {
             settled.push(results)
-            return isHeld ? results.filter((result) => result === 1) : []
+            const blockedByLock = isHeld ? results.filter((result) => result === 1) : []
+            return { blockedByLock, next: new Map(), comesAgain: true }
           }),
       },
     })

@@ -116,6 +116,23 @@ describe("a stopped loop", () => {
     )
   })
 
+  it.effect("gives its turns back", () => {
+    const { begun, end, settled, within } = aLoop({
+      due: jobs([1]),
+      follows: new Map([[1, 11]]),
+    })
+    return within((loop) =>
+      Effect.gen(function* () {
+        const stopping = yield* Effect.forkDetach(stopped(loop))
+        yield* calm
+        yield* end(1)
+        yield* Fiber.join(stopping)
+        assert.deepStrictEqual(settled, [[-1]])
+        assert.deepStrictEqual(begun, [1])
+      }),
+    )
+  })
+
   it.effect("waits no longer than configured", () => {
     const { within } = aLoop({ due: jobs([1]) })
     return within((loop) =>
