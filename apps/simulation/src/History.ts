@@ -182,7 +182,7 @@ export type Entry = {
       /** When the transport received it; it may first wait for a connection. */
       readonly givenAt: number
     }
-  /** A transport's outcome of an attempt. */
+  /** A transport's outcome of an attempt; `nothing` of one that the service cut off. */
   | {
       readonly _tag: "Said"
       readonly name: string

@@ -305,18 +305,22 @@ export const makeAttempt = (
   const slowest = new Chance(`${seed}/latency`).below(3) === 0 ? 1500 : 50
   const drawLatency = () => latency.below(faults.isStormy ? slowest : 50)
   const wire: Wire = { process, remote, faults, record, drawLatency }
+  const said = (message: OutgoingMessage, outcome: string, againstNumber: boolean) =>
+    Effect.sync(() => {
+      const name = nameOfMessage(message)
+      record.add(
+        { _tag: "Said", name, number: Number(message.numberId), outcome, againstNumber },
+        `${process.name} heard ${outcome} of ${name}`,
+      )
+    })
   return (message, issuedAt) =>
-    Effect.tap(handOver(wire, message, issuedAt), (outcome) =>
-      Effect.sync(() => {
-        const { _tag } = outcome
-        const name = nameOfMessage(message)
-        const againstNumber = _tag === "Refused" && outcome.againstNumber
-        coverage.hit(`transport ${_tag}${againstNumber ? " against the number" : ""}`)
-        record.add(
-          { _tag: "Said", name, number: Number(message.numberId), outcome: _tag, againstNumber },
-          `${process.name} heard ${_tag} of ${name}`,
-        )
+    handOver(wire, message, issuedAt).pipe(
+      Effect.tap((outcome) => {
+        const againstNumber = outcome._tag === "Refused" && outcome.againstNumber
+        coverage.hit(`transport ${outcome._tag}${againstNumber ? " against the number" : ""}`)
+        return said(message, outcome._tag, againstNumber)
       }),
+      Effect.onInterrupt(() => said(message, "nothing", false)),
     )
 }
 

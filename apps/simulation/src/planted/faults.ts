@@ -164,6 +164,49 @@ export const plantedFaults: ReadonlyArray<PlantedFault> = [
     ],
   },
   {
+    name: "turns: one goes on although its lane is paused",
+    within: 200,
+    edits: [
+      edit(
+        "core/src/model/Lane.ts",
+        "(lane.stoppedUntil === null || lane.stoppedUntil <= now)",
+        "(lane.stoppedUntil === null || lane.stoppedUntil !== null)",
+      ),
+    ],
+  },
+  {
+    name: "turns: what is cancelled stays in its turn",
+    within: 200,
+    edits: [edit("store-memory/src/lanes.ts", "  leaveTurn(row)\n  if (sentAt", "  if (sentAt")],
+  },
+  {
+    name: "turns: a worker begins a whole turn at once",
+    within: 20,
+    edits: [
+      edit(
+        "core/src/worker/Dispatcher.ts",
+        "Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, sendCap })),",
+        `Effect.map(
+        Effect.flatMap(ownership.owned, (owned) => lanes.claim({ ...query, owned, sendCap })),
+        (turns) => turns.flatMap((one) => [one, ...one.rest.map((message) => ({ ...one, message }))]),
+      ),`,
+      ),
+    ],
+  },
+  {
+    name: "turns: a dead worker's whole turn counts as interrupted",
+    within: 200,
+    edits: [
+      edit(
+        "store-memory/src/lanes.ts",
+        "if (lane.inFlight !== null) interrupted(row, query.now)",
+        `for (const each of (lane.inFlight?.turn ?? []).toReversed()) {
+      if (each.endedAt === null) interrupted(each, query.now)
+    }`,
+      ),
+    ],
+  },
+  {
     name: "a lease never runs out",
     within: 10,
     edits: [edit("core/src/model/Lane.ts", "laneLeaseMillis = 30_000", "laneLeaseMillis = 3e10")],

@@ -21,6 +21,7 @@ import { media } from "./media.ts"
 import { neverLost } from "./neverLost.ts"
 import { neverTwice } from "./neverTwice.ts"
 import { controlled, paused } from "./controlled.ts"
+import { oneAtATime } from "./oneAtATime.ts"
 import { ordered } from "./ordered.ts"
 import { prompt } from "./prompt.ts"
 import { reminded } from "./reminded.ts"
@@ -40,6 +41,7 @@ const promises = [
   inStep,
   media,
   ordered,
+  oneAtATime,
   truthful,
   announced,
   delivered,
