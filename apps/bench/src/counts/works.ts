@@ -107,7 +107,7 @@ const heldWork: Work = {
       {
         name: `buffers after ${(rounds * messages).toLocaleString("en")} messages, last to first`,
         value: (last ?? 0) / (first ?? 1),
-        atMost: 20,
+        atMost: 4,
       },
     ]
   }),
@@ -140,16 +140,16 @@ const postWork: Work = {
 
 export const works: ReadonlyArray<Work> = [
   dispatchWork("dispatch", "dispatch, 1 worker, 10 messages of each number", [1000, 10_000], {
-    wal: 2700,
-    entries: 14,
-    dead: 3.5,
-    buffers: 100,
+    wal: 2200,
+    entries: 11.5,
+    dead: 1.8,
+    buffers: 65,
     statements: 0.3,
   }),
   dispatchWork("one number", "dispatch, 1 worker, all messages of one number", [1, 160], {
-    statements: 4,
-    commits: 2.5,
-    lanes: 2.5,
+    statements: 1.4,
+    commits: 1.3,
+    lanes: 0.3,
   }),
   heldWork,
   postWork,
