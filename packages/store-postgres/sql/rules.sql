@@ -51,6 +51,27 @@ create function counts_in_quota(m messages) returns boolean
 language sql immutable parallel safe
 return m.mode = 'live' and m.state not in ('cancelled', 'expired') and not m.refused;
 
+-- When the messages were planned that count in a number's quota. What waits counts. Indexes messages_waiting and
+-- messages_counted.
+create function counted_after(p_number bigint, p_after timestamptz)
+returns table (due_at timestamptz)
+language sql stable parallel safe
+begin atomic
+  select m.due_at
+  from messages m
+  where m.number_id = p_number
+    and m.mode = 'live'
+    and m.state = 'waiting'
+    and m.due_at > p_after
+  union all
+  select m.due_at
+  from messages m
+  where m.number_id = p_number
+    and m.state <> 'waiting'
+    and counts_in_quota(m)
+    and m.due_at > p_after;
+end;
+
 create function recipient_name(m messages) returns text
 language sql immutable parallel safe
 return coalesce(m.to_phone, m.to_name);

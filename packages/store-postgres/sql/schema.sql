@@ -493,8 +493,10 @@ create table messages (
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05);
 -- Serves claims (the head of a lane), the end of a removed lane's messages, and held messages.
 create index messages_waiting on messages (number_id, mode, due_at, id) where state = 'waiting';
--- Serves the exact count of a number's quota.
-create index messages_planned on messages (number_id, due_at) where mode = 'live' and not refused;
+-- Serves the exact count of a number's quota. What waits counts too, and is in messages_waiting: here it would
+-- cost every acceptance.
+create index messages_counted on messages (number_id, due_at)
+  where mode = 'live' and not refused and state not in ('waiting', 'cancelled', 'expired');
 -- Serves the exact count of what a number sent, for its limits and its quota.
 create index messages_sent on messages (number_id, sent_at)
   where sent_at is not null and mode = 'live';

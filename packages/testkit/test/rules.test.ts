@@ -193,6 +193,7 @@ it.effect("every function of the core that the memory store runs is in the table
 /** Functions of `rules.sql` that say no rule of the core: how things are shown, and parts of rules. */
 const noRules = new Set([
   "callback_lane",
+  "counted_after",
   "epoch_millis",
   "first_to_leave",
   "head_holds_until",

@@ -34,12 +34,9 @@ begin
         range between p_window - interval '1 microsecond' preceding and current row
       ) as filled
     from (
-      select m.due_at, 1 as messages
-      from messages m
-      where m.number_id = p_number
-        and counts_in_quota(m)
-        and m.due_at > p_at - p_window
-        and m.due_at < p_at + p_window
+      select counted.due_at, 1 as messages
+      from counted_after(p_number, p_at - p_window) counted
+      where counted.due_at < p_at + p_window
       union all
       select k.due_at, k.messages
       from unnest(p_pending_at, p_pending_count) k (due_at, messages)
@@ -49,10 +46,7 @@ begin
   ) windows;
   select count(*)
   into bound
-  from messages m
-  where m.number_id = p_number
-    and counts_in_quota(m)
-    and m.due_at > p_now - p_window;
+  from counted_after(p_number, p_now - p_window);
   return next;
 end
 $$;

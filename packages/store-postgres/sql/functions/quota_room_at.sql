@@ -20,17 +20,15 @@ begin
   if v_in_row < 0 then
     return null;
   end if;
-  -- In the order of the index, and no further than it must.
+  -- In the order of the indexes, and no further than it must.
   for v_barred in
     select
       in_row.last_at - p_window as barred_from,
       in_row.due_at + p_window as barred_until
     from (
-      select m.due_at, lead(m.due_at, v_in_row) over (order by m.due_at) as last_at
-      from messages m
-      where m.number_id = p_number
-        and counts_in_quota(m)
-        and m.due_at > p_at - p_window
+      select
+        counted.due_at, lead(counted.due_at, v_in_row) over (order by counted.due_at) as last_at
+      from counted_after(p_number, p_at - p_window) counted
     ) in_row
     where in_row.last_at < in_row.due_at + p_window
     order by in_row.due_at

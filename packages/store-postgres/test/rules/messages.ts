@@ -153,7 +153,12 @@ const aCount = Effect.gen(function* () {
     yield* draw.below(14),
   )
   const messages = yield* Effect.forEach(states, (state) =>
-    Effect.map(time, (dueAt) => ({ state, dueAt })),
+    Effect.all({
+      state: Effect.succeed(state),
+      dueAt: time,
+      mode: Effect.map(draw.below(6), (drawn) => (drawn === 0 ? "test" : "live")),
+      refused: Effect.map(draw.below(6), (drawn) => drawn === 0 && state === "failed"),
+    }),
   )
   const pending = yield* Effect.replicateEffect(time, yield* draw.below(3))
   const counts = yield* Effect.forEach(pending, () => Effect.map(draw.below(3), (more) => more + 1))
@@ -161,7 +166,7 @@ const aCount = Effect.gen(function* () {
   const limit = { messages: 1 + (yield* draw.below(5)), windowMillis: 1 + (yield* draw.below(12)) }
   const planned = { plannedAt, count: 1 + (yield* draw.below(6)), limit }
   const stored = messages
-    .filter(({ state }) => countsInQuota({ mode: "live", state }, false))
+    .filter(({ mode, refused, state }) => countsInQuota({ mode, state }, refused))
     .map(({ dueAt }) => dueAt)
   const all = [
     ...stored,
@@ -180,12 +185,12 @@ const aCount = Effect.gen(function* () {
         pending_at: pending.map(iso),
         pending_count: counts,
       },
-      messages: yield* Effect.forEach(messages, ({ dueAt, state }) =>
+      messages: yield* Effect.forEach(messages, ({ dueAt, ...message }) =>
         Effect.map(draw.id, (id) => ({
           ...aMessage,
+          ...message,
           id,
           number_id: numberId,
-          state,
           due_at: iso(dueAt),
         })),
       ),
