@@ -195,8 +195,11 @@ create function is_in_window(moment timestamptz, at timestamptz, width interval)
 language sql stable parallel safe
 return moment > at - width and moment <= at;
 
--- The messages that leave next, in their order. For holders of the lane's lock. Index messages_waiting.
-create function next_waiting(p_number bigint, p_at timestamptz, p_most integer)
+-- The messages that leave next, in their order, of those that were due since then. For holders of the lane's
+-- lock. Index messages_waiting.
+create function next_waiting(
+  p_number bigint, p_since timestamptz, p_at timestamptz, p_most integer
+)
 returns table (id bigint, due_at timestamptz)
 language sql stable parallel safe
 begin atomic
@@ -205,6 +208,7 @@ begin atomic
   where m.number_id = p_number
     and m.mode = 'live'
     and m.state = 'waiting'
+    and m.due_at >= p_since
     and not_expired(m, p_at)
     and m.due_at < 'infinity'
   order by m.due_at, m.id

@@ -261,13 +261,17 @@ create table lanes (
   -- that still waits: what was sent stays in the list, what is cancelled or expires leaves it.
   turn bigint[],
   -- When the last of them was due; null once something happened that ends the turn.
-  turn_due timestamptz
+  turn_due timestamptz,
+  -- No message waits that was due before: so a claim need not read what an old snapshot keeps of those that ended.
+  front timestamptz not null default '-infinity'
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 -- Serves claims and the next due moment. A disconnected lane rests, unless something is in flight or
 -- the outcome of an attempt is unknown.
 create index lanes_due on lanes (next_due)
   where next_due is not null
     and (connected or removed_at is not null or interruptions > 0 or lease_until is not null);
+-- Serves settlements: beside an old snapshot it holds one version of a lane for each lease.
+create index lanes_leased on lanes (number_id, lease) where lease_until is not null;
 -- Serves the sweep that ends the messages of removed numbers.
 create index lanes_orphaned on lanes (number_id) where orphaned;
 

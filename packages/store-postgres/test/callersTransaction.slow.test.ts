@@ -5,7 +5,14 @@
 import { assert, layer } from "@effect/vitest"
 import { Caller, Messages, Store } from "@messaging-service/core"
 import type { IdempotencyKey, TransactionClient } from "@messaging-service/core"
-import { EmbeddedPostgres, aNumber, aWorkspace } from "@messaging-service/testkit"
+import {
+  accepted,
+  aNumber,
+  aWorkspace,
+  EmbeddedPostgres,
+  noon,
+  sending,
+} from "@messaging-service/testkit"
 import { Effect, Fiber } from "effect"
 import { workChannel } from "../src/database/Schema.ts"
 import { aClient, inShop, phone, refusalOf, say } from "./callers.ts"
@@ -198,6 +205,29 @@ layer(EmbeddedPostgres.layer(), { excludeTestServices: true })(
           const [one, two, ...repeats] = yield* Effect.forEach(waiting, Fiber.join)
           assert.deepStrictEqual([one?.replayed, two?.replayed], [false, false])
           for (const repeat of repeats) assert.deepStrictEqual(repeat, { ...first, replayed: true })
+        }),
+      ),
+    )
+
+    it.effect(
+      "what was committed behind a later message that has left leaves all the same",
+      inShop(({ client, inStores, join, number, send }) =>
+        Effect.gen(function* () {
+          const sendNext = (now: number) =>
+            inStores(
+              Effect.gen(function* () {
+                const claimed = yield* sending.claimOne(number, { now })
+                yield* sending.settle([sending.sent(claimed, now)], now)
+                return claimed.message.id
+              }),
+            )
+          const [quick] = yield* inStores(accepted(number, { sendAt: noon + 1 }))
+          yield* say(client, "begin")
+          const [slow] = (yield* inStores(join(client, send(phone)))).messages
+          assert.strictEqual(yield* sendNext(noon + 2), quick?.id)
+          yield* say(client, "commit")
+          assert.strictEqual(yield* sendNext(noon + 3), slow?.id)
+          assert.deepStrictEqual(yield* inStores(sending.claim([number])), [])
         }),
       ),
     )

@@ -107,7 +107,7 @@ const heldWork: Work = {
       {
         name: `buffers after ${(rounds * messages).toLocaleString("en")} messages, last to first`,
         value: (last ?? 0) / (first ?? 1),
-        atMost: 4,
+        atMost: 2.6,
       },
     ]
   }),

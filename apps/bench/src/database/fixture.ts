@@ -123,7 +123,7 @@ export const loadWaiting = Effect.fnUntraced(function* loadWaiting(
   )
   yield* database.query(
     `update lanes l
-    set next_due = waiting.due
+    set next_due = waiting.due, front = least(l.front, waiting.due)
     from (
       select m.number_id, min(m.due_at) as due
       from messages m

@@ -191,6 +191,7 @@ begin
     update lanes l
     set next_due = v_lane.next_due,
       turn_due = v_lane.turn_due,
+      front = v_lane.front,
       quota_bound = v_lane.quota_bound,
       quota_full_until = v_lane.quota_full_until
     where l.number_id = v_lane.number_id;
@@ -279,6 +280,7 @@ begin
       v_pending_count := v_pending_count || p_count[i];
       v_lane.quota_bound := v_bound;
       v_lane.next_due := next_due_accepted(v_lane, p_due_at[i]);
+      v_lane.front := least(v_lane.front, p_due_at[i]);
       if cuts_turn(v_lane, p_due_at[i]) then
         v_lane.turn_due := null;
       end if;
@@ -290,6 +292,7 @@ begin
     update lanes l
     set next_due = v_lane.next_due,
       turn_due = v_lane.turn_due,
+      front = v_lane.front,
       quota_bound = v_lane.quota_bound,
       quota_full_until = v_lane.quota_full_until
     where l.number_id = v_lane.number_id;

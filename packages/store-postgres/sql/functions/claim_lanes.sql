@@ -80,6 +80,9 @@ as $$
 declare
   v_lanes bigint[] := '{}';
   v_found bigint[];
+  -- Where their rows are. They are locked, so they stay there; a look-up by number would read old versions too.
+  v_tuples tid[] := '{}';
+  v_found_tuples tid[];
   -- Workspaces at their share, and those that this search found to be.
   v_saturated bigint[] := '{}';
   v_refused bigint[];
@@ -94,8 +97,12 @@ begin
     );
   end if;
   loop
-    v_found := v_lanes || array(
-      select l.number_id
+    select
+      v_lanes || coalesce(array_agg(due.number_id order by due.next_due), '{}'),
+      v_tuples || coalesce(array_agg(due.tuple order by due.next_due), '{}')
+    into v_found, v_found_tuples
+    from (
+      select l.number_id, l.ctid as tuple, l.next_due
       from lanes l
       where l.next_due <= p_now
         and is_claimable(l)
@@ -105,27 +112,29 @@ begin
       order by l.next_due
       limit p_limit - cardinality(v_lanes)
       for no key update skip locked
-    );
+    ) due;
     exit when v_found = v_lanes;
     if cardinality(p_workspaces) = 0 and p_limit <= p_per_workspace then
       -- No workspace can get more than its share.
       v_lanes := v_found;
+      v_tuples := v_found_tuples;
       exit;
     end if;
     -- Each workspace gets what it still may have; while one got less than it has, others may have
     -- more.
     select
       coalesce(array_agg(judged.id order by judged.place) filter (where judged.fits), '{}'),
+      coalesce(array_agg(judged.tuple order by judged.place) filter (where judged.fits), '{}'),
       array_agg(distinct judged.workspace_id) filter (where not judged.fits)
-    into v_lanes, v_refused
+    into v_lanes, v_tuples, v_refused
     from (
       select
-        found.id, found.place, l.workspace_id,
+        found.id, found.tuple, found.place, l.workspace_id,
         held_of(l.workspace_id, p_workspaces, p_held)
           + row_number() over (partition by l.workspace_id order by found.place)
           <= p_per_workspace as fits
-      from unnest(v_found) with ordinality found (id, place)
-      join lanes l on l.number_id = found.id
+      from unnest(v_found, v_found_tuples) with ordinality found (id, tuple, place)
+      join lanes l on l.ctid = found.tuple
     ) judged;
     exit when v_refused is null;
     v_saturated := v_saturated || v_refused;
@@ -137,7 +146,7 @@ begin
   return query
   with candidate as materialized (
     select
-      l as lane, l.number_id, broken.id as broken_id, ahead.ids, ahead.dues, ahead.due,
+      l as lane, l.ctid as tuple, l.number_id, broken.id as broken_id, ahead.ids, ahead.dues, ahead.due,
       case
         when l.removed_at is null
         then paused_until(
@@ -183,9 +192,9 @@ begin
         array_agg(next.id order by next.due_at, next.id) as ids,
         array_agg(next.due_at order by next.due_at, next.id) as dues,
         (count(*) filter (where next.due_at <= p_now))::integer as due
-      from next_waiting(l.number_id, p_now, turn_size(l, p_turn, p_turn)) next
+      from next_waiting(l.number_id, l.front, p_now, turn_size(l, p_turn, p_turn)) next
     ) ahead
-    where l.number_id = any (v_lanes)
+    where l.ctid = any (v_tuples)
   ),
   limited as materialized (
     select
@@ -206,7 +215,7 @@ begin
   ),
   picked as materialized (
     select
-      c.number_id, (c.lane).next_due, c.broken_id, c.counted, c.sent_count, c.limited_until,
+      c.tuple, c.number_id, (c.lane).next_due, c.broken_id, c.counted, c.sent_count, c.limited_until,
       c.dues[1] as first_due,
       case when c.size > 1 then c.ids[1 : c.size] end as turn,
       case when c.size > 1 then c.dues[c.size] end as turn_due,
@@ -235,6 +244,7 @@ begin
       lease_until = case when picked.head_id is null then null else p_lease_until end,
       sent_bound = case when picked.counted then picked.sent_count else l.sent_bound end
         + case when picked.head_id is null then 0 else coalesce(cardinality(picked.turn), 0) end,
+      front = coalesce(picked.first_due, l.front),
       limited_until = picked.limited_until,
       no_room = case when picked.limited_until is null then l.no_room else 0 end,
       next_due = next_due_claimed(
@@ -242,7 +252,7 @@ begin
         picked.first_due
       )
     from picked
-    where l.number_id = picked.number_id
+    where l.ctid = picked.tuple
     returning
       l.number_id, coalesce(l.turn, array[l.head_id]) as messages, l.lease, l.interruptions, l.lease_until,
       l.removed_at is not null as removed, l.pacing, l.refusals, l.pauses, l.no_room,

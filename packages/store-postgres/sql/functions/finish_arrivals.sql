@@ -24,6 +24,7 @@ begin
       when a.due_at is null or l.removed_at is not null then l.next_due
       else next_due_accepted(l, a.due_at)
     end,
+    front = least(l.front, a.due_at),
     -- Among those due at one moment, ids decide, and a transaction takes them long before its commit.
     turn_due = case when a.due_at is null or a.due_at > l.turn_due then l.turn_due end,
     orphaned = l.removed_at is not null and exists (

@@ -38,6 +38,7 @@ begin
   update lanes l
   set limited_until = null,
     turn_due = null,
+    front = '-infinity',
     quota_full_until = null,
     next_due = next_due_changed(
       l, holds_until(l, l.paused_until, may_have_left(l), is_open(l)),

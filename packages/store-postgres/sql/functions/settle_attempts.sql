@@ -76,10 +76,20 @@ begin
   -- An assignment runs no statement.
   p_lock_timeout := set_config('lock_timeout', p_lock_timeout, true);
   perform
-  from lanes l
-  where l.number_id = any (p_number_id)
-  order by l.number_id
-  for no key update;
+  from (
+    select s.number_id, s.lease
+    from unnest(p_number_id, p_lease) s (number_id, lease)
+    order by s.number_id
+  ) s
+  -- Index lanes_leased. One look-up for each: a join may read all of it.
+  cross join lateral (
+    select
+    from lanes l
+    where l.number_id = s.number_id
+      and l.lease = s.lease
+      and l.lease_until is not null
+    for no key update
+  ) l;
 
   select
     array_agg(held.place), array_agg(held.follows), array_agg(held.goes_on),
@@ -87,9 +97,9 @@ begin
   into v_held, v_follows, v_goes_on, v_until, v_limits
   from (
     select distinct on (s.number_id)
-      s.place, l.lease_until, limits_recipients(l) as limits,
-      l.turn[array_position(l.turn, s.message_id) + 1] as follows,
-      goes_on(l, p_now)
+      s.place, (held.lane).lease_until, limits_recipients(held.lane) as limits,
+      (held.lane).turn[array_position((held.lane).turn, s.message_id) + 1] as follows,
+      goes_on(held.lane, p_now)
         and not s.again
         and s.not_before is null
         and s.refusals is null
@@ -103,12 +113,18 @@ begin
       number_id, lease, message_id, again, not_before, refusals, no_room_until, gives_back,
       ends_turn, place
     )
-    join lanes l on l.number_id = s.number_id
-    where holds_lease(l.lease, l.lease_until, s.lease)
-      and case
-        when l.turn is null then l.head_id = s.message_id
-        else s.message_id = any (l.turn) and (not s.again or s.message_id = head_of(l))
-      end
+    cross join lateral (
+      select l as lane
+      from lanes l
+      where l.number_id = s.number_id
+        and holds_lease(l.lease, l.lease_until, s.lease)
+      limit 1
+    ) held
+    where case
+      when (held.lane).turn is null then (held.lane).head_id = s.message_id
+      else s.message_id = any ((held.lane).turn)
+        and (not s.again or s.message_id = head_of(held.lane))
+    end
     order by s.number_id, s.place
   ) held;
   if v_held is null then
@@ -235,8 +251,9 @@ begin
         next_due = next_due_settled(
           l, p_now, s.again, l.interruptions + s.interrupted > 0, s.not_before,
           s.no_room_until,
-          (select first.due_at from first_waiting(l.number_id, p_now) first)
+          found.first_due
         ),
+        front = coalesce(found.first_due, p_now),
         orphaned = l.removed_at is not null and exists (
           select
           from messages m
@@ -245,14 +262,23 @@ begin
             and not (s.again and l.interruptions + s.interrupted > 0 and m.id = s.message_id)
         )
       from unnest(
-        p_number_id, p_message_id, p_again, p_not_before, p_interrupted, p_gives_back, p_state,
-        p_refusals, p_pauses, p_no_room, p_no_room_until
+        p_number_id, p_lease, p_message_id, p_again, p_not_before, p_interrupted, p_gives_back,
+        p_state, p_refusals, p_pauses, p_no_room, p_no_room_until
       ) with ordinality s (
-        number_id, message_id, again, not_before, interrupted, gives_back, state, refusals, pauses,
-        no_room, no_room_until, place
+        number_id, lease, message_id, again, not_before, interrupted, gives_back, state, refusals,
+        pauses, no_room, no_room_until, place
       )
+      cross join lateral (
+        select
+          held.ctid as tuple,
+          (select next.due_at from next_waiting(held.number_id, held.front, p_now, 1) next) as first_due
+        from lanes held
+        where held.number_id = s.number_id
+          and holds_lease(held.lease, held.lease_until, s.lease)
+        limit 1
+      ) found
       where s.place = any (v_over)
-        and l.number_id = s.number_id
+        and l.ctid = found.tuple
       returning l.next_due
     )
     select coalesce(bool_or(over.next_due is not null), false)

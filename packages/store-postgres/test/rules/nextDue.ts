@@ -16,17 +16,17 @@ import { aMessage, aStanding } from "./lanes.ts"
 export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>) => {
   it.effect("which messages are the first that wait in a lane", () =>
     compare("first", {
-      rows: { l: "lanes", q: "(now timestamptz)" },
+      rows: { l: "lanes", q: "(now timestamptz, since timestamptz)" },
       inserted: ["messages"],
       sql: `json_build_array(
         ${moment("(select first.due_at from first_waiting(l.number_id, q.now) first)")},
         (
           select coalesce(json_agg(${moment("next.due_at")} order by next.due_at), '[]')
-          from next_waiting(l.number_id, q.now, 2) next
+          from next_waiting(l.number_id, q.since, q.now, 2) next
         )
       )`,
       draw: Effect.gen(function* () {
-        const now = yield* draw.time
+        const [now, since] = [yield* draw.time, yield* draw.time]
         const messages = yield* Effect.replicateEffect(
           Effect.gen(function* () {
             return {
@@ -45,7 +45,7 @@ export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
         return {
           facts: {
             l: { number_id: numberId },
-            q: { now: iso(now) },
+            q: { now: iso(now), since: iso(since) },
             messages: messages.map(({ dueAt, expiresAt, id, state }) => ({
               ...aMessage,
               id,
@@ -57,7 +57,10 @@ export const nextDueRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection
           },
           core: [
             waiting.length === 0 ? null : Math.min(...waiting),
-            waiting.toSorted((a, b) => a - b).slice(0, 2),
+            waiting
+              .filter((dueAt) => dueAt >= since)
+              .toSorted((a, b) => a - b)
+              .slice(0, 2),
           ],
         }
       }),

@@ -71,6 +71,7 @@ export const shareRules = (it: Vitest.MethodsNonLive<PgConnection.PgConnection>)
             next_due: iso(noon + place),
             disabled: false,
             no_room: 0,
+            front: "-infinity",
           })),
           messages: workspaces.map(({ id, workspaceId }) => ({
             ...aMessage,
