@@ -27,6 +27,7 @@ const aStatement = Effect.gen(function* () {
 
 const settings = {
   concurrency: 1,
+  crowd: 1,
   maxBatch: 3,
   isSeparable: (reason: string) => reason === "one's own",
   isBlockedByLock: (reason: string) => reason === "held up",
@@ -43,6 +44,30 @@ it.effect("a call that finds a free place starts at once, alone", () =>
     yield* start(call(1))
     yield* start(call(2))
     assert.deepStrictEqual(statement.batches, [[1], [2]])
+  }),
+)
+
+it.effect("another statement begins beside one once so many calls wait, and while they do", () =>
+  Effect.gen(function* () {
+    const statement = yield* aStatement
+    const call = yield* batched(statement.run, {
+      ...settings,
+      concurrency: 2,
+      crowd: 3,
+      maxBatch: 4,
+    })
+    const fibers = yield* Effect.forEach([1, 2, 3], (input) => start(call(input)))
+    assert.deepStrictEqual(statement.batches, [[1]])
+    fibers.push(...(yield* Effect.forEach([4, 5, 6], (input) => start(call(input)))))
+    assert.deepStrictEqual(statement.batches, [[1], [2, 3, 4]])
+    yield* statement.finish(1)
+    yield* Effect.yieldNow
+    assert.deepStrictEqual(statement.batches, [[1], [2, 3, 4]])
+    yield* statement.finish(0)
+    yield* Effect.yieldNow
+    assert.deepStrictEqual(statement.batches, [[1], [2, 3, 4], [5, 6]])
+    yield* statement.finish(2)
+    assert.deepStrictEqual(yield* Effect.forEach(fibers, Fiber.join), [10, 20, 30, 40, 50, 60])
   }),
 )
 

@@ -134,7 +134,7 @@ const postWork: Work = {
     )
     yield* load
     const cost = yield* costOf(database, load)
-    return perOne(cost, accepted, { statements: 3.1, messageEntries: 5.2 })
+    return perOne(cost, accepted, { statements: 1.9, messageEntries: 5.2 })
   }),
 }
 

@@ -1,7 +1,8 @@
 /**
  * Batches: calls of one kind that would have to wait go together as one set-based statement. A call that finds
- * capacity starts at once, alone; what queues up meanwhile forms the next batch. So nothing ever waits for a
- * timer, and the more callers there are the less each of them costs.
+ * no statement under way starts at once, alone; what queues up meanwhile forms the next batch, or another one
+ * beside it once many wait. So nothing ever waits for a timer, and the more callers there are the less each of
+ * them costs.
  *
  * A call whose rows another transaction locks for long, as a caller's own may, delays no other: its batch
  * gives up soon, the others of it go on, and that one is retried by itself until it is its turn.
@@ -19,6 +20,8 @@ import { isLockTimeout } from "./HostPool.ts"
 export interface BatcherOptions<E> {
   /** Statements under way at once. */
   readonly concurrency: number
+  /** So many calls wait before another statement begins beside one that is under way. */
+  readonly crowd: number
   /** Calls in one statement at most. */
   readonly maxBatch: number
   /** Whether a failure may be one call's own doing: then each call of the batch is tried alone. */
@@ -111,7 +114,7 @@ class Batcher<In, Out, E> {
     const begin = (): Effect.Effect<unknown> => {
       if (this.#isBlocked(input)) return this.#retryUntilFree(one)
       this.#waiting.push(one)
-      if (this.#underWay >= this.#options.concurrency) return Effect.void
+      if (!this.#hasPlace()) return Effect.void
       this.#underWay++
       return Effect.forkIn(this.#work(), this.#scope, { startImmediately: true })
     }
@@ -119,16 +122,28 @@ class Batcher<In, Out, E> {
     return Effect.andThen(Effect.uninterruptible(Effect.suspend(begin)), answered)
   }
 
-  /** Batch after batch, until no call waits. */
+  #hasPlace(): boolean {
+    const { concurrency, crowd } = this.#options
+    return this.#underWay === 0 || (this.#underWay < concurrency && this.#waiting.length >= crowd)
+  }
+
+  /** Batch after batch, until no call waits, or too few for more than one statement. */
   #work(): Effect.Effect<void> {
+    let hasPlace = true
+    const end = () => {
+      if (hasPlace) this.#underWay--
+      hasPlace = false
+    }
     const next = (): Effect.Effect<void> => {
+      const least = this.#underWay > 1 ? this.#options.crowd : 1
+      // At once: of two that end, the later one sees that it is the last.
+      if (this.#waiting.length < least) {
+        end()
+        return Effect.void
+      }
       const batch = this.#waiting.slice(0, this.#options.maxBatch)
-      if (batch.length === 0) return Effect.void
       this.#waiting = this.#waiting.slice(this.#options.maxBatch)
       return Effect.flatMap(this.#runBatch(batch), next)
-    }
-    const end = () => {
-      this.#underWay--
     }
     return Effect.ensuring(Effect.suspend(next), Effect.sync(end))
   }
@@ -220,9 +235,11 @@ const maxBatch = 64
 
 /**
  * While one statement of a kind is being flushed or waits for a lock, a second one works. More of
- * them would take callers from one another's batches, and cost more than they gain.
+ * them would take callers from one another's batches, and cost more than they gain. So would a second
+ * one for few callers: each statement costs the process and the database more than a call in it.
  */
 const concurrency = 2
+const crowd = 8
 
 /** Of the five hot kinds a worker or a server uses at most four, each twice; a smaller pool leaves less
  * for each. */
@@ -231,6 +248,7 @@ const connectionsForAll = 8
 /** How the hot calls are batched on a pool of this size. */
 export const batching = (database: DatabaseService): BatcherOptions<StoreUnavailable> => ({
   concurrency: database.maxConnections < connectionsForAll ? 1 : concurrency,
+  crowd,
   maxBatch,
   isBlockedByLock,
   // As long as any statement may take.
