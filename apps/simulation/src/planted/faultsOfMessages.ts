@@ -233,8 +233,8 @@ export const faultsOfMessages: ReadonlyArray<PlantedFault> = [
     edits: [
       edit(
         laneQueue,
-        "  if (lane === undefined || row === undefined) return undefined\n",
-        `  if (lane === undefined || row === undefined) {
+        "  if (lane === undefined || inFlight === null) return undefined\n",
+        `  if (lane === undefined || inFlight === null) {
     const owner = tables.lanes.get(numberId)?.workspace
     if (owner !== undefined && settlement._tag === "Ended") tell(tables, owner, settlement.change)
     return undefined
